@@ -1,0 +1,101 @@
+"""Every error this package raises on purpose.
+
+::
+
+    TrectoolsPlusError          what — where — how to mend; carries the exit code
+    ├── InputError              exit 2: something cannot be read
+    │   └── FormatError         exit 2: a file's text is wrong at a line and column
+    ├── UsageError              exit 2: a name, option or value that does not exist
+    │   └── MissingExtraError   exit 2: an optional dependency is not installed
+    ├── CheckFailedError        exit 1: a check found something
+    └── IncomparableError       exit 3: two things that cannot be compared
+
+The command line prints ``str(error)`` on one line and leaves with ``error.exit_code``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class TrectoolsPlusError(Exception):
+    """Base of all errors: what happened, where, and how to mend it.
+
+    Args:
+        what: What is wrong, in one clause.
+        where: The place: ``file:line``, an option, a measure's name.
+        remedy: What the user can do about it.
+    """
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, what: str, *, where: str | None = None, remedy: str | None = None) -> None:
+        self.what = what
+        self.where = where
+        self.remedy = remedy
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        return " — ".join(part for part in (self.what, self.where, self.remedy) if part)
+
+
+class InputError(TrectoolsPlusError):
+    """Something given as input cannot be read: it is missing, locked, or of another kind."""
+
+
+class FormatError(InputError):
+    """The text of a file is wrong at a known place.
+
+    Args:
+        what: What is wrong, as "expected … but got …" where that fits.
+        path: The file as the user named it (``-`` for standard input).
+        line: The file's own line number, from 1; ``None`` when the whole file is meant.
+        column: The character column, from 1; ``None`` when the whole line is meant.
+        remedy: What the user can do about it.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        path: str,
+        line: int | None = None,
+        column: int | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.path = path
+        self.line = line
+        self.column = column
+        where = ":".join(str(part) for part in (path, line, column) if part is not None)
+        super().__init__(what, where=where, remedy=remedy)
+
+
+class UsageError(TrectoolsPlusError):
+    """The user asked for something that does not exist or does not go together."""
+
+
+class MissingExtraError(UsageError):
+    """A feature needs an optional dependency that is not installed.
+
+    Args:
+        feature: What was asked for.
+        extra: The extra of this package that brings the dependency.
+    """
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(
+            f"{feature} needs the extra '{extra}'",
+            remedy=f"pip install 'trectools-plus[{extra}]'",
+        )
+
+
+class CheckFailedError(TrectoolsPlusError):
+    """A check was carried out and found something that must not pass."""
+
+    exit_code = 1
+
+
+class IncomparableError(TrectoolsPlusError):
+    """Two results rest on different queries, qrels or datasets, so no comparison holds."""
+
+    exit_code = 3

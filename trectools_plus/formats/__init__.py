@@ -1,0 +1,1 @@
+"""Reading and writing every kind of file: runs, qrels, topics, corpora."""

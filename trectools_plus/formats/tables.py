@@ -1,0 +1,313 @@
+"""The tables everything works on: runs, qrels, topics and corpora, each around one Polars frame.
+
+Column names are those of ``ir_measures`` and ``ir_datasets``. Ids are strings, always:
+``"01"`` and ``"1"`` are two queries. The tables are values: nothing here changes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
+
+from trectools_plus.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RUN_SCHEMA: dict[str, type[pl.DataType]] = {
+    "query_id": pl.String,
+    "doc_id": pl.String,
+    "rank": pl.Int64,
+    "score": pl.Float64,
+}
+QRELS_SCHEMA: dict[str, type[pl.DataType]] = {
+    "query_id": pl.String,
+    "iteration": pl.String,
+    "doc_id": pl.String,
+    "relevance": pl.Int64,
+}
+TOPICS_SCHEMA: dict[str, type[pl.DataType]] = {"query_id": pl.String, "text": pl.String}
+CORPUS_SCHEMA: dict[str, type[pl.DataType]] = {
+    "doc_id": pl.String,
+    "title": pl.String,
+    "text": pl.String,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """A ranking of documents for each query.
+
+    Attributes:
+        frame: ``query_id, doc_id, rank, score`` in the file's order. ``rank`` is what the file
+            says; scoring follows ``score`` (see :mod:`trectools_plus.ranking`).
+        name: The run's tag, and its name in tables.
+        path: Where it was read from, as the user wrote it.
+    """
+
+    frame: pl.DataFrame
+    name: str = "run"
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frame", _conform(self.frame, RUN_SCHEMA, "run"))
+
+    @property
+    def query_ids(self) -> list[str]:
+        """Query ids in the order in which they first appear."""
+        return _ids_of(self.frame, "query_id")
+
+    @classmethod
+    def from_dict(cls, scores: Mapping[str, Mapping[str, float]], name: str = "run") -> Self:
+        """Build a run from ``{query_id: {doc_id: score}}``; ranks count from 1 as given.
+
+        Raises:
+            InputError: If an id is neither a string nor an integer, or a score no number.
+        """
+        rows = [
+            (query_id, doc_id, rank, score)
+            for query_id, documents in scores.items()
+            for rank, (doc_id, score) in enumerate(documents.items(), 1)
+        ]
+        return cls(_from_rows(rows, RUN_SCHEMA), name)
+
+    @classmethod
+    def from_pandas(cls, table: pd.DataFrame, name: str = "run") -> Self:
+        """Build a run from columns ``query_id, doc_id, score`` and, if there, ``rank``."""
+        frame = pl.from_pandas(table)
+        if "rank" not in frame.columns and "query_id" in frame.columns:
+            frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
+        return cls(frame, name)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """The run as ``{query_id: {doc_id: score}}``."""
+        return _to_dict(self.frame, "score")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The run as a pandas table with the columns of ``frame``."""
+        return self.frame.to_pandas()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Qrels:
+    """Relevance judgments: a grade for (query, document) pairs.
+
+    Attributes:
+        frame: ``query_id, iteration, doc_id, relevance`` in the file's order.
+        path: Where they were read from, as the user wrote it.
+    """
+
+    frame: pl.DataFrame
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        frame = self.frame
+        if "iteration" not in frame.columns:
+            frame = frame.with_columns(iteration=pl.lit("0"))
+        object.__setattr__(self, "frame", _conform(frame, QRELS_SCHEMA, "qrels"))
+
+    @property
+    def query_ids(self) -> list[str]:
+        """Query ids in the order in which they first appear."""
+        return _ids_of(self.frame, "query_id")
+
+    @classmethod
+    def from_dict(cls, grades: Mapping[str, Mapping[str, int]]) -> Self:
+        """Build qrels from ``{query_id: {doc_id: relevance}}``.
+
+        Raises:
+            InputError: If an id is neither a string nor an integer, or a grade not whole.
+        """
+        rows = [
+            (query_id, "0", doc_id, relevance)
+            for query_id, documents in grades.items()
+            for doc_id, relevance in documents.items()
+        ]
+        return cls(_from_rows(rows, QRELS_SCHEMA))
+
+    @classmethod
+    def from_pandas(cls, table: pd.DataFrame) -> Self:
+        """Build qrels from columns ``query_id, doc_id, relevance`` and, if there, ``iteration``."""
+        return cls(pl.from_pandas(table))
+
+    def to_dict(self) -> dict[str, dict[str, int]]:
+        """The qrels as ``{query_id: {doc_id: relevance}}``."""
+        return _to_dict(self.frame, "relevance")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The qrels as a pandas table with the columns of ``frame``."""
+        return self.frame.to_pandas()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Topics:
+    """The queries of a test collection.
+
+    Attributes:
+        frame: ``query_id, text`` and any further field of the source (category, language …).
+        path: Where they were read from, as the user wrote it.
+    """
+
+    frame: pl.DataFrame
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        frame = _conform(self.frame, TOPICS_SCHEMA, "topics", keep_further=True)
+        object.__setattr__(self, "frame", frame)
+
+    @property
+    def query_ids(self) -> list[str]:
+        """Query ids in file order."""
+        return _ids_of(self.frame, "query_id")
+
+    @classmethod
+    def from_dict(cls, texts: Mapping[str, str]) -> Self:
+        """Build topics from ``{query_id: text}``."""
+        return cls(_from_rows(list(texts.items()), TOPICS_SCHEMA))
+
+    @classmethod
+    def from_pandas(cls, table: pd.DataFrame) -> Self:
+        """Build topics from columns ``query_id, text``; further columns are kept."""
+        return cls(pl.from_pandas(table))
+
+    def to_dict(self) -> dict[str, str]:
+        """The topics as ``{query_id: text}``."""
+        return dict(self.frame.select("query_id", "text").iter_rows())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The topics as a pandas table."""
+        return self.frame.to_pandas()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Corpus:
+    """The documents of a collection, held whole in memory.
+
+    Attributes:
+        frame: ``doc_id, title, text``; ``title`` is empty where the source has none.
+        path: Where they were read from, as the user wrote it.
+    """
+
+    frame: pl.DataFrame
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        frame = self.frame
+        if "title" not in frame.columns:
+            frame = frame.with_columns(title=pl.lit(""))
+        object.__setattr__(self, "frame", _conform(frame, CORPUS_SCHEMA, "corpus"))
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    @property
+    def doc_ids(self) -> list[str]:
+        """Document ids in the collection's order."""
+        return self.frame["doc_id"].to_list()
+
+    def searchable_texts(self) -> list[str]:
+        """What is indexed of each document: title and text, joined by a blank."""
+        joined = pl.concat_str("title", "text", separator=" ").str.strip_chars()
+        return self.frame.select(joined).to_series().to_list()
+
+    @classmethod
+    def from_dict(cls, texts: Mapping[str, str]) -> Self:
+        """Build a corpus from ``{doc_id: text}``, without titles."""
+        rows = [(doc_id, "", text) for doc_id, text in texts.items()]
+        return cls(_from_rows(rows, CORPUS_SCHEMA))
+
+    @classmethod
+    def from_pandas(cls, table: pd.DataFrame) -> Self:
+        """Build a corpus from columns ``doc_id, text`` and, if there, ``title``."""
+        return cls(pl.from_pandas(table))
+
+    def to_dict(self) -> dict[str, str]:
+        """The corpus as ``{doc_id: searchable text}``."""
+        return dict(zip(self.doc_ids, self.searchable_texts(), strict=True))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The corpus as a pandas table."""
+        return self.frame.to_pandas()
+
+
+def _conform(
+    frame: pl.DataFrame, schema: dict[str, type[pl.DataType]], kind: str, keep_further: bool = False
+) -> pl.DataFrame:
+    """Select and cast the columns of ``schema``; a cast that would lose something is an error."""
+    missing = [name for name in schema if name not in frame.columns]
+    if missing:
+        raise InputError(
+            f"expected columns {', '.join(schema)} but {', '.join(missing)} is missing",
+            where=kind,
+            remedy=f"rename your columns; there are {', '.join(frame.columns) or 'none'}",
+        )
+    further = [name for name in frame.columns if keep_further and name not in schema]
+    columns = [_cast(frame[name], dtype, kind) for name, dtype in schema.items()]
+    return pl.DataFrame([*columns, *(frame[name] for name in further)])
+
+
+def _cast(column: pl.Series, dtype: type[pl.DataType], kind: str) -> pl.Series:
+    if column.dtype != dtype:
+        lossy_id = dtype == pl.String and not (
+            column.dtype.is_integer() or column.dtype in (pl.Categorical, pl.Enum, pl.Null)
+        )
+        try:
+            cast = column.cast(dtype)
+        except pl.exceptions.PolarsError as error:
+            raise _lossy(column, dtype, kind) from error
+        if lossy_id or (dtype.is_integer() and (cast != column).any()):
+            raise _lossy(column, dtype, kind)
+        column = cast
+    if column.null_count():
+        raise InputError(
+            f"{column.null_count()} missing values in column {column.name}",
+            where=kind,
+            remedy="fill or drop those rows first",
+        )
+    return column
+
+
+def _lossy(column: pl.Series, dtype: type[pl.DataType], kind: str) -> InputError:
+    wanted = "text" if dtype == pl.String else "whole numbers" if dtype.is_integer() else "numbers"
+    return InputError(
+        f"column {column.name} holds {column.dtype} values, expected {wanted}",
+        where=kind,
+        remedy="convert them yourself, so that nothing is lost on the way",
+    )
+
+
+def _from_rows(
+    rows: Iterable[tuple[Any, ...]], schema: dict[str, type[pl.DataType]]
+) -> pl.DataFrame:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    try:
+        return pl.DataFrame(
+            {
+                name: pl.Series(name, values, dtype=_dtype_to_infer(values, schema[name]))
+                for name, values in zip(schema, columns, strict=True)
+            }
+        )
+    except (TypeError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"values of several types in one column: {str(error).splitlines()[0]}",
+            remedy="make every id a string and every score or grade a number",
+        ) from error
+
+
+def _dtype_to_infer(values: tuple[Any, ...], dtype: type[pl.DataType]) -> type[pl.DataType] | None:
+    """Scores may mix ``1`` and ``1.5``; all else shows its own type, for the cast to judge."""
+    return dtype if not values or dtype == pl.Float64 else None
+
+
+def _to_dict(frame: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:
+    table: dict[str, dict[str, Any]] = {}
+    for query_id, doc_id, number in frame.select("query_id", "doc_id", value).iter_rows():
+        table.setdefault(query_id, {})[doc_id] = number
+    return table
+
+
+def _ids_of(frame: pl.DataFrame, column: str) -> list[str]:
+    return frame[column].unique(maintain_order=True).to_list()
