@@ -9,9 +9,15 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 ScorePrecision = Literal[32, 64]
+
+_SIGN = np.int64(1) << 31
+_LARGEST = np.finfo(np.float32).max
+_LARGEST_STEP = np.int64(_LARGEST.view(np.int32))
 
 
 def rank_documents(frame: pl.DataFrame, precision: ScorePrecision = 32) -> pl.DataFrame:
@@ -33,3 +39,44 @@ def rank_documents(frame: pl.DataFrame, precision: ScorePrecision = 32) -> pl.Da
         .drop("_row", "_query", "_score")
         .with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("query_id"))
     )
+
+
+def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:
+    """Lower scores by the smallest steps of 32-bit floats until no two of a query are equal.
+
+    Tools disagree about ties: trec_eval orders them by falling document id, ``ir_measures``
+    computes RR@k with rising ones, others as it comes; and reciprocal rank fusion makes many. A
+    file without ties is read alike by all. The canonical ranking stays as it is, and so do scores
+    that are in no tie, unless a tie right above them reaches down to them.
+
+    Args:
+        frame: A run's frame, with finite scores; they are rounded to 32 bits.
+
+    Returns:
+        Rows in canonical order, ranks from 1, scores strictly falling within each query.
+    """
+    ranked = rank_documents(frame)
+    # In steps of 32-bit floats the rule s[i] = min(s[i], s[i-1] - 1) is a running minimum.
+    steps = pl.Series("steps", _to_steps(ranked["score"].to_numpy()))
+    lowest = (
+        ranked.with_columns(steps + ranked["rank"])
+        .select(pl.col("steps").cum_min().over("query_id") - pl.col("rank"))
+        .to_series()
+        .to_numpy()
+    )
+    if (lowest < -_LARGEST_STEP).any():
+        # No room left below the lowest 32-bit float: the order is all that can be kept.
+        scores = -ranked["rank"].to_numpy().astype(np.float64)
+    else:
+        scores = _from_steps(lowest).astype(np.float64)
+    return ranked.with_columns(score=scores)
+
+
+def _to_steps(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Number 32-bit floats in their order: neighbours differ by 1, and 0.0 is 0."""
+    bits = scores.clip(-_LARGEST, _LARGEST).astype(np.float32).view(np.uint32).astype(np.int64)
+    return np.where(bits < _SIGN, bits, _SIGN - bits)
+
+
+def _from_steps(steps: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    return np.where(steps >= 0, steps, _SIGN - steps).astype(np.uint32).view(np.float32)

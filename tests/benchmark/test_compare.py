@@ -1,0 +1,127 @@
+"""Paired differences: hand-worked counts and effect sizes, intervals against a plain bootstrap."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.benchmark.compare import compare, is_lower_better
+from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures import evaluate, parse_measures
+from trectools_plus.measures.evaluation import Counts, Evaluation
+
+FAST = {"resamples": 500, "seed": 1}
+
+
+def evaluation_of(
+    values: dict[str, list[float]], measure: str = "nDCG@10", missing: str = "zero"
+) -> Evaluation:
+    """An evaluation of one measure with these values per query."""
+    return Evaluation(
+        parse_measures([measure]),
+        missing,  # type: ignore[arg-type]
+        {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
+        {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
+        [],
+        {name: np.array(row, dtype=float)[:, None] for name, row in values.items()},
+    )
+
+
+def test_hand_worked_difference() -> None:
+    (entry,) = compare(
+        evaluation_of({"a": [0.1, 0.5, 0.3, 0.4], "b": [0.3, 0.5, 0.2, 0.8]}), **FAST
+    )
+    # Differences 0.2, 0, -0.1, 0.4: mean 0.125, variance (0.075² + 0.125² + 0.225² + 0.275²) / 3.
+    assert (entry.baseline, entry.contrast, entry.n) == ("a", "b", 4)
+    assert entry.difference == pytest.approx(0.125)
+    assert (entry.wins, entry.ties, entry.losses) == (2, 1, 1)
+    assert entry.effect_size == pytest.approx(0.125 / math.sqrt(0.1475 / 3))
+    assert not entry.significant
+
+
+def test_every_pair_or_only_those_with_the_baseline() -> None:
+    evaluation = evaluation_of({name: [0.1, 0.2, 0.4] for name in "abcd"})
+    pairs = [(entry.baseline, entry.contrast) for entry in compare(evaluation, **FAST)]
+    assert pairs == [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")]
+    pairs = [(entry.baseline, entry.contrast) for entry in compare(evaluation, "c", **FAST)]
+    assert pairs == [("c", "a"), ("c", "b"), ("c", "d")]
+    with pytest.raises(UsageError, match="'x'"):
+        compare(evaluation, "x", **FAST)
+
+
+def test_equal_runs_differ_by_nothing() -> None:
+    (entry,) = compare(evaluation_of({"a": [0.1, 0.7, 0.2], "b": [0.1, 0.7, 0.2]}), **FAST)
+    assert (entry.difference, entry.ci.low, entry.ci.high) == (0, 0, 0)
+    assert (entry.significant, entry.effect_size, entry.ties) == (False, None, 3)
+
+
+def test_one_query_proves_nothing() -> None:
+    (entry,) = compare(evaluation_of({"a": [0.1], "b": [0.9]}), **FAST)
+    assert entry.difference == pytest.approx(0.8)
+    assert (entry.significant, entry.effect_size) == (False, None)
+
+
+def test_undefined_values_are_left_out_in_pairs() -> None:
+    nan = math.nan
+    (entry,) = compare(evaluation_of({"a": [1, nan, 3, 4], "b": [2, 5, nan, 4]}, "MinRank"), **FAST)
+    assert (entry.n, entry.difference) == (2, 0.5)
+    # A lower rank is better, so the contrast loses where its rank is higher.
+    assert (entry.wins, entry.ties, entry.losses) == (0, 1, 1)
+    (entry,) = compare(evaluation_of({"a": [1, nan], "b": [nan, 1]}, "MinRank"), **FAST)
+    assert (entry.n, entry.difference, entry.ci.low, entry.significant) == (0, None, None, False)
+
+
+def test_rank_measures_are_better_when_lower() -> None:
+    assert is_lower_better("MeanRank")
+    assert is_lower_better("MinRank(rel=2)@10")
+    assert not is_lower_better("nDCG@10")
+
+
+def test_runs_over_other_queries_are_not_compared() -> None:
+    qrels = Qrels.from_dict({"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}})
+    whole = Run.from_dict({"1": {"a": 1.0, "b": 0.5}, "2": {"a": 1.0, "b": 0.5}}, "whole")
+    part = Run.from_dict({"1": {"a": 1.0, "b": 0.5}}, "part")
+    with pytest.raises(IncomparableError, match="2 queries and part over 1"):
+        compare(evaluate(qrels, [whole, part], ["AP"], missing="drop"), **FAST)
+    assert compare(evaluate(qrels, [whole, part], ["AP"], missing="zero"), **FAST)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1, width=16), st.floats(0, 1, width=16)), min_size=2, max_size=30
+    )
+)
+def test_swapping_the_runs_mirrors_the_comparison(pairs: list[tuple[float, float]]) -> None:
+    first, second = (list(column) for column in zip(*pairs, strict=True))
+    (there,) = compare(evaluation_of({"a": first, "b": second}), **FAST)
+    (back,) = compare(evaluation_of({"b": second, "a": first}), **FAST)
+    assert there.difference == pytest.approx(-(back.difference or 0), abs=1e-12)
+    assert (there.wins, there.losses) == (back.losses, back.wins)
+    assert there.ci.low == pytest.approx(-(back.ci.high or 0), abs=1e-9)
+    assert there.ci.low is not None
+    assert there.ci.high is not None
+    assert there.ci.low - 1e-12 <= (there.difference or 0) <= there.ci.high + 1e-12
+
+
+def test_interval_agrees_with_scipy() -> None:
+    from scipy.stats import bootstrap
+
+    generator = np.random.default_rng(5)
+    first, second = generator.beta(2, 3, 80), generator.beta(2, 2, 80)
+    (entry,) = compare(
+        evaluation_of({"a": first.tolist(), "b": second.tolist()}), resamples=20_000, seed=3
+    )
+    other = bootstrap(
+        (second - first,), np.mean, n_resamples=20_000, method="percentile", rng=generator
+    ).confidence_interval
+    assert entry.ci.low == pytest.approx(other.low, abs=0.004)
+    assert entry.ci.high == pytest.approx(other.high, abs=0.004)
+    assert entry.effect_size == pytest.approx(
+        (second - first).mean() / (second - first).std(ddof=1)
+    )

@@ -1,0 +1,181 @@
+"""Configuration: what goes together, defaults, files and options, errors that name the field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.config_file import load_config
+from trectools_plus.benchmark.manifest import hash_config
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.measures import DEFAULT_MEASURES
+
+FILES = {"corpus": "c.jsonl", "topics": "t.tsv", "qrels": "q.txt"}
+RUNS = {"runs": {"a": "a.run", "b": "b.run"}, "qrels": "q.txt"}
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "benchmark.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "data", [{"dataset": "hpo"}, {"dataset": "hpo", "test_file": "x.json"}, FILES, RUNS]
+)
+def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
+    config = load_config(options=data)
+    assert config.mode_keys == (("a", "b") if "runs" in data else ("lexical", "vector", "hybrid"))
+    assert (config.seed, config.confidence, config.resamples) == (42, 0.95, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({}, "no data"),
+        ({"dataset": "hpo", **FILES}, "dataset and corpus"),
+        ({"dataset": "hpo", **RUNS}, "dataset and runs"),
+        ({"dataset": "hpo", "qrels": "q"}, "qrels and dataset"),
+        ({"corpus": "c", "qrels": "q"}, "corpus needs topics"),
+        ({"corpus": "c", "topics": "t"}, "corpus needs qrels"),
+        ({"runs": {"a": "a"}}, "runs needs qrels"),
+        ({**RUNS, "modes": ["lexical"]}, "runs and modes"),
+        ({"dataset": "irds:x", "test_file": "x"}, "test_file"),
+        ({"dataset": "hpo", "modes": ["lexcal"]}, "unknown mode 'lexcal'"),
+        ({"dataset": "hpo", "modes": ["lexical", "lexical"]}, "twice"),
+        ({"dataset": "hpo", "modes": []}, "no mode"),
+        ({"dataset": "hpo", "baseline": "bm25"}, "baseline: 'bm25'"),
+        ({"dataset": "hpo", "mode_names": {"bm25": "BM25"}}, "mode_names: 'bm25'"),
+        ({"dataset": "hpo", "measures": ["nDGC@10"]}, "nDGC@10"),
+        ({"dataset": "hpo", "targets": {"nDGC@10": None}}, "nDGC@10"),
+        ({"dataset": "hpo", "confidence": 95}, "confidence"),
+        ({"dataset": "hpo", "confidence": 1}, "confidence"),
+        ({"dataset": "hpo", "depth": 0}, "depth"),
+        ({"dataset": "hpo", "resamples": 10}, "resamples"),
+        ({"dataset": "hpo", "seed": -1}, "seed"),
+        ({"dataset": "hpo", "missing": "ignore"}, "missing"),
+        ({"dataset": "hpo", "retrieval": {"k2": 1}}, "retrieval.k2"),
+        ({"dataset": "hpo", "retrieval": {"b": 2}}, "retrieval.b"),
+        ({"dataset": "hpo", "mesures": ["AP"]}, "did you mean 'measures'"),
+        ({"dataset": "hpo", "targets": {"AP": {"base": 1}}}, "did you mean 'baseline'"),
+        ({"runs": {"../x": "a"}, "qrels": "q"}, "run name '../x'"),
+        ({"runs": {".x": "a"}, "qrels": "q"}, "run name '.x'"),
+        ({"runs": {"A": "a", "a": "b"}, "qrels": "q"}, "upper and lower case"),
+        ({"runs": {}, "qrels": "q"}, "at least one NAME=FILE"),
+    ],
+)
+def test_what_does_not_go_together_is_a_usage_error(values: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_config(options=values)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ValidationError):
+        BenchmarkConfig(**values)
+
+
+def test_several_wrong_fields_are_all_named() -> None:
+    with pytest.raises(UsageError, match=r"seed.*depth|depth.*seed"):
+        load_config(options={"dataset": "hpo", "seed": -1, "depth": 0})
+
+
+def test_default_measures_and_the_ontology_measure_for_terms() -> None:
+    assert BenchmarkConfig(dataset="irds:x").measure_names == DEFAULT_MEASURES
+    assert BenchmarkConfig(dataset="hpo").measure_names == (*DEFAULT_MEASURES, "MaxOntSim@10")
+    assert BenchmarkConfig(dataset="hpo", measures=("AP@5",)).measure_names == ("AP@5",)
+
+
+def test_own_targets_stand_beside_the_defaults_under_canonical_names() -> None:
+    own = {"MAP@100": {"baseline": 0.1, "competitive": 0.2}, "R@50": None}
+    targets = load_config(options={"dataset": "hpo", "targets": own}).all_targets
+    assert targets["AP@100"].competitive == 0.2
+    assert "R@50" not in targets
+    assert targets["RR@10"].baseline == 0.45
+
+
+def test_labels() -> None:
+    assert BenchmarkConfig(dataset="hpo").label("lexical") == "Lexical-Only"
+    assert BenchmarkConfig(dataset="hpo", mode_names={"lexical": "BM25"}).label("lexical") == "BM25"
+    assert BenchmarkConfig(runs={"lexical": "x"}, qrels="q").label("lexical") == "lexical"
+
+
+def test_the_output_folder_is_no_part_of_what_is_hashed() -> None:
+    here, there = (BenchmarkConfig(dataset="hpo", output_dir=name) for name in ("a", "b"))
+    assert here.as_manifest() == there.as_manifest()
+    other = BenchmarkConfig(dataset="hpo", seed=1)
+    assert hash_config(other.as_manifest()) != hash_config(here.as_manifest())
+
+
+@pytest.mark.parametrize(
+    "data", [{"dataset": "hpo", "targets": {"R@50": None}}, FILES, {**RUNS, "baseline": "a"}]
+)
+def test_a_manifests_configuration_can_be_run_again(data: dict[str, Any]) -> None:
+    config = load_config(options=data)
+    again = load_config(options=config.as_manifest())
+    assert again.as_manifest() == config.as_manifest()
+    assert again.mode_keys == config.mode_keys
+
+
+def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path: Path) -> None:
+    path = write(tmp_path, "dataset: hpo\nseed: 7\ndepth: 50\nretrieval: {k1: 1.2}\n")
+    config = load_config(path, {"seed": 8, "depth": None})
+    assert (config.seed, config.depth, config.retrieval.k1, config.retrieval.b) == (8, 50, 1.2, 0.4)
+
+
+def test_paths_in_the_file_are_relative_to_it(tmp_path: Path) -> None:
+    path = write(tmp_path, "runs: {a: a.run, b: /abs/b.run}\nqrels: q.txt\noutput_dir: out\n")
+    config = load_config(path)
+    assert config.runs == {"a": str(tmp_path / "a.run"), "b": "/abs/b.run"}
+    assert config.qrels == str(tmp_path / "q.txt")
+    assert config.output_dir == str(tmp_path / "out")
+    assert load_config(path, {"qrels": "q.txt"}).qrels == "q.txt"
+    assert load_config(write(tmp_path, "dataset: beir")).dataset == str(tmp_path / "beir")
+    assert load_config(write(tmp_path, "dataset: irds:cranfield")).dataset == "irds:cranfield"
+
+
+def test_other_data_on_the_command_line_replace_the_files(tmp_path: Path) -> None:
+    path = write(tmp_path, "dataset: hpo\ntest_file: x.json\nmodes: [lexical]\n")
+    assert load_config(path, RUNS).mode_keys == ("a", "b")
+    assert load_config(path, FILES).dataset is None
+    path = write(tmp_path, "corpus: c\ntopics: t\nqrels: q\n")
+    assert load_config(path, {"dataset": "hpo"}).qrels is None
+    assert load_config(path, {"qrels": "other"}).qrels == "other"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("dataset: hpo\nseed: x\n", "seed"),
+        ("dataset: hpo\ndataset: irds:x\n", "twice"),
+        ("dataset: [hpo\n", "benchmark.yaml:2"),
+        ("- dataset\n", "mapping"),
+        ("dataset: hpo\n1: 2\n", "mapping"),
+        ("dataset: hpo\n? [a]\n: b\n", "benchmark.yaml"),
+        ("dataset: hpo\ntargets:\n  nDCG@10: {baseline: 0.9, competitive: 0.1}\n", "targets"),
+        ("dataset: !!python/object:os.system {}\n", "benchmark.yaml"),
+    ],
+)
+def test_errors_in_the_file_name_it(tmp_path: Path, text: str, words: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(UsageError) as caught:
+        load_config(path)
+    assert words in str(caught.value)
+    assert "benchmark.yaml" in str(caught.value)
+
+
+def test_an_error_in_an_option_does_not_blame_the_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_config(write(tmp_path, "dataset: hpo\n"), {"seed": -1})
+    assert "benchmark.yaml" not in str(caught.value)
+
+
+def test_missing_or_undecodable_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        load_config(tmp_path / "none.yaml")
+    path = tmp_path / "benchmark.yaml"
+    path.write_bytes(b"dataset: \xff\xfe\n")
+    with pytest.raises(UsageError):
+        load_config(path)

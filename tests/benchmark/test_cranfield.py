@@ -1,0 +1,82 @@
+"""The whole benchmark on Cranfield: reference figures, and every figure against ir_measures."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import polars as pl
+import pytest
+
+from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.runner import BenchmarkResult, run_benchmark
+from trectools_plus.reporting.files import write_reports
+
+
+def _helpers() -> ModuleType:
+    path = Path(__file__).with_name("test_runner.py")
+    spec = importlib.util.spec_from_file_location("runner_tests", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def result(ir_datasets_home: Path, tmp_path_factory: pytest.TempPathFactory) -> BenchmarkResult:
+    folder = tmp_path_factory.mktemp("cranfield")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
+        patch.setenv("TRECTOOLS_PLUS_CACHE", str(folder / "cache"))
+        config = BenchmarkConfig(dataset="irds:cranfield", output_dir=str(folder / "out"))
+        result = run_benchmark(config)
+    write_reports(result)
+    return result
+
+
+def test_reference_figures(result: BenchmarkResult) -> None:
+    means = {
+        mode: {name: figures.mean or 0 for name, figures in entry.measures.items()}
+        for mode, entry in result.report.modes.items()
+    }
+    for mode, least in (("lexical", 0.32), ("vector", 0.29), ("hybrid", 0.34)):
+        assert means[mode]["nDCG@10"] >= least
+    for name in ("nDCG@10", "AP@100", "RR@10"):
+        assert means["hybrid"][name] > max(means["lexical"][name], means["vector"][name])
+
+
+def test_every_figure_equals_ir_measures_on_the_written_files(result: BenchmarkResult) -> None:
+    helpers = _helpers()
+    helpers.check_with_ir_measures(result, helpers.IR_MEASURES)
+
+
+def test_summaries_equal_numpy_on_the_per_query_file(result: BenchmarkResult) -> None:
+    table = pl.read_parquet(result.output_dir / "per_query.parquet")
+    assert table.columns == ["run", "query_id", "measure", "value"]
+    for mode, entry in result.report.modes.items():
+        for name, figures in entry.measures.items():
+            values = table.filter(run=mode, measure=name)["value"].to_numpy()
+            assert figures.n == len(values) == 225
+            assert figures.mean == pytest.approx(values.mean(), abs=1e-12)
+            assert figures.median == pytest.approx(np.median(values), abs=1e-12)
+            assert figures.std == pytest.approx(values.std(ddof=1), abs=1e-12)
+            assert figures.ci.low is not None
+            assert figures.ci.high is not None
+            # The normal approximation holds for 225 values between 0 and 1.
+            half = 1.96 * values.std(ddof=1) / np.sqrt(225)
+            assert figures.ci.low == pytest.approx(values.mean() - half, abs=0.01)
+            assert figures.ci.high == pytest.approx(values.mean() + half, abs=0.01)
+
+
+def test_differences_equal_those_of_the_means(result: BenchmarkResult) -> None:
+    modes = result.report.modes
+    for entry in result.report.comparisons:
+        means = [
+            modes[mode].measures[entry.measure].mean or 0
+            for mode in (entry.contrast, entry.baseline)
+        ]
+        assert entry.difference == pytest.approx(means[0] - means[1], abs=1e-12)
+        assert entry.wins + entry.ties + entry.losses == entry.n == 225

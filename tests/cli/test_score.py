@@ -1,0 +1,200 @@
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from trectools_plus.cli import score
+from trectools_plus.errors import CheckFailedError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.hashing import sha256_file
+
+QRELS = "1 0 a 1\n1 0 b 2\n1 0 x 0\n2 0 a 1\n2 0 x 0\n3 0 a 0\n4 0 a 3\n"
+FIRST = "1 Q0 b 1 3.0 first\n1 Q0 a 2 2.0 first\n2 Q0 x 1 2.0 first\n2 Q0 a 2 1.0 first\n"
+SECOND = "1 Q0 x 1 3.0 second\n2 Q0 a 1 2.0 second\n4 Q0 a 1 2.0 second\n9 Q0 a 1 1.0 second\n"
+
+
+@pytest.fixture
+def app():
+    application = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    application.command("eval")(score.evaluate_runs)
+    application.command("explain")(score.explain_measure)
+    return application
+
+
+@pytest.fixture
+def run(app, tmp_path, monkeypatch):
+    """Call a command in a folder with qrels and two runs."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("qrels.txt", QRELS), ("a.run", FIRST), ("b.run", SECOND)):
+        Path(name).write_text(text)
+
+    def call(*arguments, **options):
+        result = CliRunner().invoke(app, arguments, **options)
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == 0, result.stderr
+        return result
+
+    return call
+
+
+def test_table(run):
+    result = run("eval", "qrels.txt", "a.run", "b.run", "-m", "MRR@10", "-m", "nDCG@10")
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["measure", "first", "second"]
+    assert lines[2].split() == ["RR@10", "(MRR@10)", "0.5000", "0.6667"]
+    assert lines[3].split()[0] == "nDCG@10"
+    assert "queries averaged over" in result.stdout
+    assert "3 of 4" in result.stdout
+    assert max(map(len, lines)) <= 100
+    assert "no relevant document in the qrels, left out of every mean: query 3" in result.stderr
+    assert "second: not in the qrels, not scored: 1 of 4 queries" in result.stderr
+
+
+def test_default_measures_and_many_columns_fit_the_width(run):
+    for index in range(12):
+        Path(f"r{index}.run").write_text(FIRST.replace("first", f"a-rather-long-run-name-{index}"))
+    result = run("eval", "qrels.txt", *(f"r{index}.run" for index in range(12)))
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert sum(line.startswith("HitRate@10") for line in lines) == 6
+    result = run("eval", "qrels.txt", "a.run", "--per-query", *_many_measures())
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def _many_measures():
+    return [part for k in range(1, 15) for part in ("-m", f"nDCG@{k}")]
+
+
+def test_undefined_values_are_counted_in_the_table(run):
+    result = run("eval", "qrels.txt", "b.run", "-m", "MinRank", "-m", "RR")
+    assert "1.0000 (n=2)" in result.stdout
+
+
+def test_json_document(run):
+    result = run("eval", "qrels.txt", "a.run", "-m", "RR", "-m", "MinRank", "--format", "json")
+    document = json.loads(result.stdout)
+    assert document["qrels"]["path"] == "qrels.txt"
+    assert document["qrels"]["sha256"] == sha256_file("qrels.txt")
+    assert document["qrels"]["queries"] == 4
+    assert document["qrels"]["queries_without_relevant"] == ["3"]
+    assert document["missing"] == "zero"
+    (scored,) = document["runs"]
+    assert (scored["name"], scored["path"]) == ("first", "a.run")
+    assert scored["counts"] == {
+        "n_qrels": 4,
+        "n_run": 2,
+        "n_scored": 3,
+        "n_missing": 1,
+        "n_extra": 0,
+    }
+    assert scored["measures"]["RR"] == {"mean": 0.5, "n": 3, "undefined": 0}
+    assert scored["measures"]["MinRank"] == {"mean": 1.5, "n": 2, "undefined": 1}
+    assert document["definitions"]["RR"]["trec_eval_call"].startswith("trec_eval -c")
+
+
+def test_json_per_query_and_undefined_mean(run):
+    options = ("--per-query", "--missing", "drop", "--format", "json", "-m", "MinRank@1")
+    Path("c.run").write_text("1 Q0 x 1 1.0 c\n")
+    measured = json.loads(run("eval", "qrels.txt", "c.run", *options).stdout)["runs"][0]["measures"]
+    expected = {"mean": None, "n": 0, "undefined": 1, "per_query": {"1": None}}
+    assert measured == {"MinRank@1": expected}
+
+
+def test_csv_and_parquet(run):
+    table = pl.read_csv(
+        io.StringIO(run("eval", "qrels.txt", "a.run", "-m", "RR", "--format", "csv").stdout)
+    )
+    assert table.rows() == [("first", "RR", 0.5, 3, 4, 2, 3, 1, 0)]
+    assert table.columns[:4] == ["run", "measure", "mean", "n"]
+    options = ("-m", "RR", "--per-query", "--format", "parquet")
+    piped = run("eval", "qrels.txt", "a.run", *options).stdout_bytes
+    run("eval", "qrels.txt", "a.run", *options, "-o", "scores.parquet")
+    assert Path("scores.parquet").read_bytes() == piped
+    per_query = pl.read_parquet("scores.parquet")
+    assert per_query.columns == ["run", "query_id", "measure", "value"]
+    assert per_query["value"].to_list() == [1.0, 0.5, 0.0]
+
+
+def test_output_file_holds_what_stdout_would(run):
+    shown = run("eval", "qrels.txt", "a.run").stdout
+    assert run("eval", "qrels.txt", "a.run", "-o", "table.txt").stdout == ""
+    assert Path("table.txt").read_text() == shown
+
+
+def test_parquet_to_a_terminal_is_refused(run, monkeypatch):
+    monkeypatch.setattr(score.sys, "stdout", _Terminal())
+    with pytest.raises(UsageError, match="parquet is binary"):
+        score.evaluate_runs("qrels.txt", ["a.run"], output_format="parquet")
+
+
+class _Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_run_from_standard_input(run):
+    result = run("eval", "qrels.txt", "-", "-m", "RR", "--format", "json", input=FIRST)
+    scored = json.loads(result.stdout)["runs"][0]
+    assert (scored["path"], scored["sha256"]) == ("-", None)
+    assert scored["measures"]["RR"]["mean"] == 0.5
+    with pytest.raises(UsageError, match="standard input can be read only once"):
+        run("eval", "-", "-", input=FIRST)
+
+
+def test_runs_with_one_tag_are_named_by_their_paths(run):
+    Path("copy.run").write_text(FIRST)
+    document = json.loads(run("eval", "qrels.txt", "a.run", "copy.run", "--format", "json").stdout)
+    assert [scored["name"] for scored in document["runs"]] == ["a.run", "copy.run"]
+    with pytest.raises(UsageError, match="is given twice"):
+        run("eval", "qrels.txt", "a.run", "a.run")
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        ("1 Q0 a 1 1.0 t\n1 Q0 a 2 0.5 t\n", "R131"),
+        ("1 Q0 a 1 nan t\n", "R111"),
+        ("77 Q0 a 1 1.0 t\n", "P101"),
+    ],
+)
+def test_bad_input_is_refused_and_named(run, bad, code):
+    Path("bad.run").write_text(bad)
+    with pytest.raises(CheckFailedError, match=code) as refusal:
+        run("eval", "qrels.txt", "bad.run")
+    assert refusal.value.exit_code == 1
+
+
+def test_missing_file_and_unknown_measure(run):
+    with pytest.raises(TrectoolsPlusError, match=r"nowhere\.run"):
+        run("eval", "qrels.txt", "nowhere.run")
+    with pytest.raises(UsageError, match="did you mean nDCG"):
+        run("eval", "qrels.txt", "a.run", "-m", "nDGC@10")
+
+
+def test_explain(run):
+    lines = run("explain", "ndcg_cut_10").stdout.splitlines()
+    assert lines[0] == "nDCG@10 (ndcg_cut_10)"
+    text = "\n".join(lines)
+    for part in ("formula", "gain", "cutoff", "denominator", "ties", "averaged over", "provider"):
+        assert f"\n  {part}" in text
+    assert "trec_eval -c -m ndcg_cut.10 QRELS RUN" in text
+    assert max(map(len, lines)) <= 100
+
+
+def test_explain_as_json(run):
+    document = json.loads(run("explain", "MRR@10", "--format", "json").stdout)
+    assert document["name"] == "RR@10"
+    assert document["alias"] == "MRR@10"
+    assert document["cutoff"] == 10
+    assert document["relevance_level"] == 1
+
+
+def test_help_has_examples(app):
+    for command in ("eval", "explain"):
+        text = CliRunner().invoke(app, [command, "--help"]).stdout
+        assert "Examples:" in text
+        assert f"trectools-plus {command}" in text

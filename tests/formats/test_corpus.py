@@ -1,0 +1,62 @@
+"""Corpora as JSON Lines, strictly."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.corpus import Document, iter_corpus, read_corpus
+
+
+def write(folder: Path, data: str) -> Path:
+    path = folder / "corpus.jsonl"
+    path.write_bytes(data.encode())
+    return path
+
+
+def test_beir_fields(tmp_path: Path) -> None:
+    data = (
+        '\ufeff{"_id": "1", "title": "T", "text": "a\\nb", "metadata": {"x": 1}}\r\n\n'
+        '{"_id": "02", "title": null, "text": ""}\n{"_id": 3, "text": "\\u00e9 \\ud83d\\ude00"}'
+    )
+    corpus = read_corpus(write(tmp_path, data))
+    assert corpus.frame.rows() == [("1", "T", "a\nb"), ("02", "", ""), ("3", "", "é 😀")]
+    assert corpus.searchable_texts() == ["T a\nb", "", "é 😀"]
+
+
+def test_doc_id_and_text_compressed_and_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    path.write_bytes(gzip.compress(b'{"doc_id": "a", "text": "x"}\n{"doc_id": "b", "text": "y"}\n'))
+    documents = iter_corpus(path)
+    assert next(documents) == Document("a", "", "x")
+    assert list(documents) == [Document("b", "", "y")]
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "what"),
+    [
+        ("", None, "no documents"),
+        ('{"_id": "1", "text": "a"}\n{"_id": "1", "text": "b"}\n', 2, "already on line 1"),
+        ('{"_id": "1"}\n', 1, "expected a field for the text (text, contents, body)"),
+        ('{"text": "a"}\n', 1, "expected a field for the document id"),
+        ('{"_id": "1", "text": "a"}\n{"doc_id": "2", "text": "b"}\n', 2, "'_id' is missing"),
+        ('{"_id": "1", "text": ["a"]}\n', 1, "expected text in field 'text' but got an array"),
+        ('{"_id": "1", "text": "a", "title": 3}\n', 1, "expected text in field 'title'"),
+        ('{"_id": "a b", "text": "a"}\n', 1, "white space or control character in document id"),
+        ('{"_id": "", "text": "a"}\n', 1, "empty document id"),
+        ('{"_id": "1", "text": "a"}\n{"_id": "2", ', 2, "no JSON"),
+    ],
+)
+def test_what_is_wrong_is_placed(tmp_path: Path, data: str, line: int | None, what: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        read_corpus(write(tmp_path, data))
+    assert what in caught.value.what
+    assert caught.value.line == line
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_corpus(tmp_path / "gone.jsonl")

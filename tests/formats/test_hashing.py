@@ -1,0 +1,25 @@
+"""Digests against the published one of the empty message, and hashlib."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.hashing import sha256_file, sha256_text
+
+# FIPS 180-4's digest of no bytes at all.
+EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_files_and_texts(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"")
+    assert sha256_file(path) == sha256_text("") == EMPTY
+    path.write_bytes("é\r\n".encode() * 100_000)
+    assert sha256_file(str(path)) == sha256_text("é\r\n" * 100_000)
+    assert sha256_text("é") == hashlib.sha256(b"\xc3\xa9").hexdigest()
+    with pytest.raises(InputError, match="cannot read"):
+        sha256_file(tmp_path / "gone")

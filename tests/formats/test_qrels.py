@@ -1,0 +1,101 @@
+"""Qrels: TREC's four columns and BEIR's three, strictly."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.qrels import read_qrels, write_qrels
+from trectools_plus.formats.tables import Qrels
+
+
+def write(folder: Path, data: str) -> Path:
+    path = folder / "qrels.txt"
+    path.write_bytes(data.encode())
+    return path
+
+
+def test_reads_four_columns(tmp_path: Path) -> None:
+    qrels = read_qrels(write(tmp_path, "# c\n1 0 d1 2\r\n01\tx\td2  -1\n\n"))
+    assert qrels.frame.rows() == [("1", "0", "d1", 2), ("01", "x", "d2", -1)]
+
+
+@pytest.mark.parametrize(
+    "header", ["query-id\tcorpus-id\tscore", "query_id doc_id relevance", "QID DOCID Label"]
+)
+def test_reads_beirs_three_columns_under_a_header(tmp_path: Path, header: str) -> None:
+    qrels = read_qrels(write(tmp_path, f"\ufeff{header}\r\n1\td1\t2\n007\tNA\t0\n"))
+    assert qrels.frame.rows() == [("1", "0", "d1", 2), ("007", "0", "NA", 0)]
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "column", "what"),
+    [
+        ("1 0 d1 2\n1 d2 1\n", 2, None, "expected 4 columns but got 3"),
+        ("1 d1 2\n", 1, None, "expected 4 columns but got 3"),
+        ("1 Q0 d1 1 9.5 base\n", 1, None, "expected 4 columns but got 6"),
+        ("1 0 d1 2\n1 0 d2 relevant\n", 2, 8, "expected an integer grade but got 'relevant'"),
+        ("1 0 d1 0.5\n", 1, 8, "expected an integer grade but got '0.5'"),
+        ("1 0 d1 2.0\n", 1, 8, "expected an integer grade but got '2.0'"),
+        ("1 0 d1 0x2\n", 1, 8, "expected an integer grade but got '0x2'"),
+        ("1 0 d1 99999999999999999999\n", 1, 8, "beyond 64-bit integers"),
+        ("query-id corpus-id score\n1 d1 x\n", 2, 6, "expected an integer grade but got 'x'"),
+        ("query-id corpus-id score\n1 0 d1 1\n", 2, None, "expected 3 columns but got 4"),
+        ("query-id corpus-id score\n", None, None, "no data rows"),
+        ("query_id iter doc_id grade\n1 0 d1 2\n", 1, 22, "expected an integer grade"),
+        ("", None, None, "no data rows"),
+    ],
+)
+def test_the_first_wrong_line_is_named(
+    tmp_path: Path, data: str, line: int | None, column: int | None, what: str
+) -> None:
+    with pytest.raises(FormatError) as caught:
+        read_qrels(write(tmp_path, data))
+    assert what in caught.value.what
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+def test_an_integral_grade_comes_with_its_remedy(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="write 2"):
+        read_qrels(write(tmp_path, "1 0 d1 2.0\n"))
+
+
+def test_equals_pytrec_eval(shared_data: Path, tmp_path: Path) -> None:
+    import pytrec_eval
+
+    packed = shared_data / "robust03" / "qrels.txt.gz"
+    plain = tmp_path / "qrels.txt"
+    plain.write_bytes(gzip.decompress(packed.read_bytes()))
+    for path in (packed, shared_data / "trec_eval" / "qrels.test"):
+        with (plain if path == packed else path).open() as stream:
+            assert read_qrels(path).to_dict() == pytrec_eval.parse_qrel(stream)
+
+
+ID = st.text(
+    st.characters(exclude_categories=("Cc", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=6
+).filter(lambda text: not text.startswith(("#", "\ufeff")))
+ROWS = st.lists(st.tuples(ID, ID, ID, st.integers(-(2**63), 2**63 - 1)), min_size=1)
+
+
+@given(rows=ROWS)
+@settings(deadline=None, max_examples=100)
+def test_any_qrels_come_back_the_same(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str, int]]
+) -> None:
+    path = tmp_path_factory.mktemp("qrels") / "qrels.txt"
+    names = ["query_id", "iteration", "doc_id", "relevance"]
+    write_qrels(Qrels(pl.DataFrame(rows, schema=names, orient="row")), path)
+    assert read_qrels(path).frame.rows() == rows
+
+
+def test_refuses_what_would_not_come_back(tmp_path: Path) -> None:
+    for grades in ({"q 1": {"a": 1}}, {"q": {"a\tb": 1}}, {"#": {"a": 1}}, {}):
+        with pytest.raises(InputError):
+            write_qrels(Qrels.from_dict(grades), tmp_path / "qrels.txt")
+    assert not list(tmp_path.iterdir())

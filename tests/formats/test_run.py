@@ -1,0 +1,200 @@
+"""Runs: read strictly, read as the other tools do, written so that they come back the same."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.run import read_run, write_run
+from trectools_plus.formats.tables import Run
+
+ROBUST = ["input.aplrob03a.gz", "input.humR03dc.gz", "input.oce03noXbmD.gz"]
+
+
+def write(folder: Path, data: bytes | str) -> Path:
+    path = folder / "a.run"
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return path
+
+
+def test_reads_what_a_run_says(tmp_path: Path) -> None:
+    run = read_run(write(tmp_path, "1 Q0 d1 1 9.5 base\n01\tQ0\td2 0 -1e-3 other\n"))
+    assert run.frame.rows() == [("1", "d1", 1, 9.5), ("01", "d2", 0, -0.001)]
+    assert run.name == "base"
+    assert run.path == str(tmp_path / "a.run")
+
+
+def test_reads_over_what_does_no_harm(tmp_path: Path) -> None:
+    data = "\ufeff# made by x\r\n\r\n \t1  Q0\td1 1 9.5 base \r\n#\n1 Q0 d2 2 +.5 base"
+    assert read_run(write(tmp_path, data)).frame.rows() == [
+        ("1", "d1", 1, 9.5),
+        ("1", "d2", 2, 0.5),
+    ]
+
+
+@pytest.mark.parametrize("odd", ["NA", "null", "007", "1e5", '"q', "''", "#3", "a,b", "Ünï", "١"])
+def test_ids_stay_as_they_are(tmp_path: Path, odd: str) -> None:
+    run = read_run(write(tmp_path, f"q Q0 {odd} 1 1 t\nq Q0 z 2 0 t\n"))
+    assert run.frame["doc_id"].to_list() == [odd, "z"]
+
+
+GOOD = "1 Q0 d1 1 9.5 base\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "column", "what"),
+    [
+        (GOOD + "1 Q0 d2 2 8.0\n", 2, None, "expected 6 columns but got 5"),
+        ("#\n\n" + GOOD + "1 Q0 d 2 2 8.0 base\n", 4, None, "expected 6 columns but got 7"),
+        ("q,Q0,d,1,2,t\n", 1, None, "got 1 (comma-separated?)"),
+        (GOOD + "1 Q0 dé - 8.0 base\n", 2, 9, "expected an integer rank but got '-'"),
+        (GOOD + "1 Q0 d2 1.5 8.0 base\n", 2, 9, "expected an integer rank but got '1.5'"),
+        (GOOD + "1 Q0 d2 2 9,5 base\n", 2, 11, "expected a decimal score but got '9,5'"),
+        (GOOD + "1 Q0 d2 2 0x1p3 base\n", 2, 11, "expected a decimal score but got '0x1p3'"),
+        (GOOD + "1 Q0 d2 2 1_0 base\n", 2, 11, "expected a decimal score but got '1_0'"),
+        (GOOD + "1 Q0 d2 2 ９ base\n", 2, 11, "expected a decimal score but got '９'"),
+        (GOOD + "1 Q0 d2 2 NaN base\n", 2, 11, "score 'NaN' is not finite"),
+        (GOOD + "1 Q0 d2 2 -inf base\n", 2, 11, "score '-inf' is not finite"),
+        (GOOD + "1 Q0 d2 2 1e400 base\n", 2, 11, "score 1e400 is beyond 64-bit floats"),
+        (GOOD + "1 Q0 d\0 2 1 base\n", 2, 7, "NUL byte"),
+        (GOOD + "1 Q0 d 2 1 base\r", 2, 16, "bare CR"),
+        ("", None, None, "no data rows (the file is empty)"),
+        ("\n \n", None, None, "no data rows (blank lines only)"),
+        ("# a\n# b\n", None, None, "no data rows (2 comment lines)"),
+    ],
+)
+def test_the_first_wrong_line_is_named(
+    tmp_path: Path, data: str, line: int | None, column: int | None, what: str
+) -> None:
+    with pytest.raises(FormatError) as caught:
+        read_run(write(tmp_path, data))
+    assert what in caught.value.what
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert caught.value.remedy
+    assert "\n" not in str(caught.value)
+
+
+def test_the_first_of_several_problems_is_named(tmp_path: Path) -> None:
+    data = GOOD + "1 Q0 d2 2 x base\n1 Q0 d3 y 1 base\nshort\n1 Q0 \xff 1 1 t\n"
+    with pytest.raises(FormatError, match="expected a decimal score") as caught:
+        read_run(write(tmp_path, data.encode("latin-1")))
+    assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(("encoding", "name"), [("utf-16", "UTF-16"), ("utf-16-le", "UTF-16")])
+def test_other_encodings_are_named(tmp_path: Path, encoding: str, name: str) -> None:
+    with pytest.raises(FormatError, match=name) as caught:
+        read_run(write(tmp_path, GOOD.encode(encoding)))
+    assert caught.value.line == 1
+    assert "iconv" in str(caught.value.remedy)
+
+
+def test_latin1_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="byte 0xE9 is not UTF-8") as caught:
+        read_run(write(tmp_path, b"1 Q0 a 1 1 t\n1 Q0 caf\xe9 2 1 t\n"))
+    assert (caught.value.line, caught.value.column) == (2, 9)
+
+
+@pytest.mark.parametrize("name", ROBUST)
+def test_equals_pytrec_eval_and_ir_measures(shared_data: Path, tmp_path: Path, name: str) -> None:
+    import ir_measures
+    import pytrec_eval
+
+    packed = shared_data / "robust03" / name
+    ours = read_run(packed).to_dict()
+    plain = write(tmp_path, gzip.decompress(packed.read_bytes()))
+    with plain.open() as stream:
+        assert ours == pytrec_eval.parse_run(stream)
+    theirs: dict[str, dict[str, float]] = {}
+    for row in ir_measures.read_trec_run(str(plain)):
+        theirs.setdefault(row.query_id, {})[row.doc_id] = row.score
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("name", ROBUST)
+def test_real_runs_come_back_the_same(shared_data: Path, tmp_path: Path, name: str) -> None:
+    run = read_run(shared_data / "robust03" / name)
+    for target in (tmp_path / "b.run", tmp_path / "b.run.gz"):
+        write_run(run, target)
+        back = read_run(target)
+        assert back.frame.equals(run.frame)
+        assert back.name == run.name
+
+
+ID = st.text(
+    st.characters(exclude_categories=("Cc", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=6
+).filter(lambda text: not text.startswith(("#", "\ufeff")))
+SCORE = st.floats(allow_nan=False, allow_infinity=False)
+ROWS = st.lists(st.tuples(ID, ID, st.integers(-(2**63), 2**63 - 1), SCORE), min_size=1)
+
+
+@given(rows=ROWS, tag=ID)
+@settings(deadline=None, max_examples=200)
+def test_any_run_comes_back_the_same(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, int, float]], tag: str
+) -> None:
+    path = tmp_path_factory.mktemp("runs") / "a.run"
+    frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "rank", "score"], orient="row")
+    write_run(Run(frame, tag), path)
+    back = read_run(path)
+    assert back.frame.rows() == rows
+    assert [math.copysign(1, x) for x in back.frame["score"]] == [
+        math.copysign(1, row[3]) for row in rows
+    ]
+    assert back.name == tag
+    assert all(line.count(" ") == 5 for line in path.read_text("utf-8").split("\n")[:-1])
+
+
+def test_writes_six_columns_and_shortest_scores(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    write_run(Run.from_dict({"q": {"a": 0.1 + 0.2, "b": 1e-7}}, "name"), path, tag="tag")
+    assert path.read_bytes() == b"q Q0 a 1 0.30000000000000004 tag\nq Q0 b 2 1e-7 tag\n"
+
+
+@pytest.mark.parametrize(
+    ("scores", "tag", "what"),
+    [
+        ({"q 1": {"a": 1}}, "t", "query_id 'q 1'"),
+        ({"q": {"a\u00a0b": 1}}, "t", "doc_id 'a\\xa0b'"),
+        ({"q": {"a\x1c": 1}}, "t", "doc_id 'a\\x1c'"),
+        ({"q": {"": 1}}, "t", "doc_id ''"),
+        ({"#q": {"a": 1}}, "t", "query_id '#q'"),
+        ({"\ufeffq": {"a": 1}}, "t", "query_id"),
+        ({"q": {"a": 1}}, "two words", "tag 'two words'"),
+        ({"q": {"a": 1}}, "", "tag ''"),
+        ({"q": {"a": float("nan")}}, "t", "score nan of document 'a' in query 'q'"),
+        ({"q": {"a": float("inf")}}, "t", "score inf of document 'a' in query 'q'"),
+        ({}, "t", "no rows to write"),
+    ],
+)
+def test_refuses_what_would_not_come_back(
+    tmp_path: Path, scores: dict[str, dict[str, float]], tag: str, what: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        write_run(Run.from_dict(scores), tmp_path / "a.run", tag=tag)
+    assert what in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_document_id_may_start_with_a_hash(tmp_path: Path) -> None:
+    write_run(Run.from_dict({"q": {"#a": 1}}), tmp_path / "a.run")
+    assert read_run(tmp_path / "a.run").to_dict() == {"q": {"#a": 1.0}}
+
+
+def test_compressed_output_is_the_same_every_time(tmp_path: Path) -> None:
+    run = Run.from_dict({"q": {"a": 1.0}})
+    magic = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7z", ".zst": b"\x28\xb5"}
+    for suffix, start in magic.items():
+        first, second = tmp_path / f"a.run{suffix}", tmp_path / f"b.run{suffix}"
+        write_run(run, first)
+        write_run(run, second)
+        assert first.read_bytes() == second.read_bytes()
+        assert first.read_bytes().startswith(start)
+        assert read_run(first).to_dict() == {"q": {"a": 1.0}}

@@ -1,0 +1,52 @@
+"""The tables: ids stay strings, lossy casts are errors, every door leads back."""
+
+from __future__ import annotations
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
+
+
+def test_dicts_go_in_and_come_out() -> None:
+    scores = {"q": {"b": 2.0, "a": 1.5}, "p": {"a": -1.0}}
+    run = Run.from_dict(scores)
+    assert run.to_dict() == scores
+    assert run.frame["rank"].to_list() == [1, 2, 1]
+    assert run.query_ids == ["q", "p"]
+    grades = {"q": {"a": 1, "b": -1}}
+    assert Qrels.from_dict(grades).to_dict() == grades
+    assert Topics.from_dict({"q": "text"}).to_dict() == {"q": "text"}
+    assert Corpus.from_dict({"d": "text"}).to_dict() == {"d": "text"}
+
+
+def test_pandas_goes_in_and_comes_out() -> None:
+    table = pd.DataFrame({"query_id": ["1", "1"], "doc_id": ["a", "b"], "score": [2, 1.5]})
+    run = Run.from_pandas(table)
+    assert run.frame["rank"].to_list() == [1, 2]
+    assert Run.from_pandas(run.to_pandas()).frame.equals(run.frame)
+    topics = Topics.from_pandas(pd.DataFrame({"query_id": [1], "text": ["a"], "language": ["en"]}))
+    assert topics.frame.rows() == [("1", "a", "en")]
+
+
+@pytest.mark.parametrize(
+    ("frame", "what"),
+    [
+        ({"query_id": [1.0], "doc_id": ["a"], "rank": [1], "score": [1.0]}, "expected text"),
+        ({"query_id": ["1"], "doc_id": ["a"], "rank": [1.5], "score": [1.0]}, "whole numbers"),
+        ({"query_id": ["1"], "doc_id": ["a"], "rank": [1], "score": ["x"]}, "expected numbers"),
+        ({"query_id": ["1"], "doc_id": [None], "rank": [1], "score": [1.0]}, "1 missing values"),
+        ({"query_id": ["1"], "rank": [1], "score": [1.0]}, "doc_id is missing"),
+    ],
+)
+def test_what_would_be_lost_is_refused(frame: dict[str, list[object]], what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        Run(pl.DataFrame(frame))
+
+
+def test_grades_must_be_whole() -> None:
+    with pytest.raises(InputError, match="whole numbers"):
+        Qrels.from_dict({"q": {"a": 0.5}})  # type: ignore[dict-item]
+    assert Qrels.from_dict({"q": {"a": 2.0}}).to_dict() == {"q": {"a": 2}}  # type: ignore[dict-item]

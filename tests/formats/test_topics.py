@@ -1,0 +1,197 @@
+"""Topics in four formats, strictly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.tables import Topics
+from trectools_plus.formats.topics import read_topics, write_topics
+
+
+def write(folder: Path, data: str) -> Path:
+    path = folder / "topics"
+    path.write_bytes(data.encode())
+    return path
+
+
+def test_tsv(tmp_path: Path) -> None:
+    data = "\ufeff1\tfirst query\r\n\n007\ttabs\tin \u2028text\n3\t\n"
+    topics = read_topics(write(tmp_path, data))
+    assert topics.frame.rows() == [("1", "first query"), ("007", "tabs in \u2028text"), ("3", "")]
+
+
+@pytest.mark.parametrize("id_key", ["_id", "query_id", "qid", "id"])
+@pytest.mark.parametrize("text_key", ["text", "query", "title"])
+def test_jsonl(tmp_path: Path, id_key: str, text_key: str) -> None:
+    data = (
+        f'{{"{id_key}": "1", "{text_key}": "a\\nb", "category": "x", "metadata": {{}}}}\n\n'
+        f'{{"{id_key}": 2, "{text_key}": "é", "language": "fr"}}\n'
+    )
+    topics = read_topics(write(tmp_path, data))
+    assert topics.frame.columns == ["query_id", "text", "category", "language"]
+    assert topics.frame.rows() == [("1", "a\nb", "x", None), ("2", "é", None, "fr")]
+
+
+SGML = """
+<top>
+
+<num> Number: 301
+<title> International Organized Crime
+
+<desc> Description:
+Identify organizations that
+participate in < 3 crimes.
+
+<narr> Narrative:
+A relevant document must &c.
+
+</top>
+<TOP>
+<NUM> 302 </NUM>
+<TITLE> Topic:  Polio </TITLE>
+<DESC>Is it <b>gone</b>?</DESC>
+</TOP>
+<top><num>303<title>Hubble
+"""
+
+
+def test_trec_sgml(tmp_path: Path) -> None:
+    topics = read_topics(write(tmp_path, SGML))
+    assert topics.to_dict() == {
+        "301": "International Organized Crime",
+        "302": "Polio",
+        "303": "Hubble",
+    }
+    assert topics.frame["description"].to_list() == [
+        "Identify organizations that participate in < 3 crimes.",
+        "Is it <b>gone</b>?",
+        None,
+    ]
+    assert topics.frame["narrative"][0] == "A relevant document must &c."
+
+
+XML = """<?xml version="1.0" encoding="UTF-8"?>
+<topics task="COVIDSearch">
+  <topic number="1">
+    <query>coronavirus &amp; origin</query>
+    <question>what is the
+      origin</question>
+  </topic>
+  <topic number="2" type="x"><title>two</title><query><b>q</b>2</query></topic>
+  <topic><num>3</num>its own   text</topic>
+</topics>
+"""
+
+
+def test_trec_xml(tmp_path: Path) -> None:
+    topics = read_topics(write(tmp_path, XML))
+    assert topics.to_dict() == {"1": "coronavirus & origin", "2": "q2", "3": "its own text"}
+    assert topics.frame["question"].to_list() == ["what is the origin", None, None]
+    assert topics.frame["title"].to_list() == [None, "two", None]
+
+
+def test_trec_xml_without_a_root(tmp_path: Path) -> None:
+    data = '<topic number="1"><query>a</query></topic>\n<topic number="2">b</topic>\n'
+    assert read_topics(write(tmp_path, data)).to_dict() == {"1": "a", "2": "b"}
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "column", "what"),
+    [
+        ("", None, None, "no topics"),
+        ("\n\n", None, None, "no topics"),
+        ("1\ta\n2 b\n", 2, None, "no tab between id and text"),
+        ("qid\ttext\n1\ta\n", 1, None, "header line"),
+        ("1\ta\n\n1\tb\n", 3, None, "topic 1 is already on line 1"),
+        ("1\ta\nq 2\tb\n", 2, None, "white space or control character in query id 'q 2'"),
+        ("\ta\n", 1, None, "empty query id"),
+        ("#1\ta\n", 1, None, "would start a comment"),
+        ("1\ta\n2\tb\0\n", 2, 4, "NUL byte"),
+        ('{"qid":"1","query":"a"}\n{"qid":"2","query":"b"\n', 2, 23, "no JSON"),
+        ('{"qid":"1","query":"a"}\n{"id":"2","query":"b"}\n', 2, None, "field 'qid' is missing"),
+        ('{"number":"1","query":"a"}\n', 1, None, "expected a field for the query id (_id,"),
+        ('{"qid":"1","body":"a"}\n', 1, None, "expected a field for the text (text,"),
+        ('{"qid":"1","query":null}\n', 1, None, "expected text in field 'query' but got null"),
+        ('{"qid":1.5,"query":"a"}\n', 1, None, "expected an id (text or an integer)"),
+        ('{"qid":true,"query":"a"}\n', 1, None, "but got true or false"),
+        ('{"qid":"1","qid":"2","query":"a"}\n', 1, None, "field 'qid' occurs twice"),
+        ('{"qid":"1","query":"a","x":NaN}\n', 1, None, "NaN is no JSON"),
+        ('{"qid":"1","query":"\\ud800"}\n', 1, None, "half a surrogate pair"),
+        ('{"qid":"1","query":"a"}\n[1]\n', 2, None, "expected a JSON object but got an array"),
+        ('{"qid":' + "9" * 5000 + ',"query":"a"}\n', 1, None, "unreasonable JSON"),
+        ('{"qid":' + "[" * 200_000, 1, None, "unreasonable JSON"),
+        ("<top>\n<title> a\n</top>\n", 1, None, "<num> is missing"),
+        ("<top>\n<num> 1\n</top>\n", 1, None, "<title> is missing"),
+        ("\n<top>\n<num> 1 <title> a\n<num> 2 <title> b\n", 2, None, "<num> occurs twice"),
+        ("<html></html>", None, None, "expected <top> or <topic> elements"),
+        ("<topics>\n<topic number='1'>a<b></topic>\n</topics>", 2, 25, "mismatched tag"),
+        ("<topics>\n<topic>a</topic></topics>", 2, None, "number is missing"),
+        ("<t>\n<topic number='1'></topic></t>", 2, None, "<query> or <title> is missing"),
+        ("<!DOCTYPE t [<!ENTITY a 'b'>]><t><topic number='1'>&a;</topic></t>", 1, None, "no XML"),
+    ],
+)
+def test_what_is_wrong_is_placed(
+    tmp_path: Path, data: str, line: int | None, column: int | None, what: str
+) -> None:
+    with pytest.raises(FormatError) as caught:
+        read_topics(write(tmp_path, data))
+    assert what in caught.value.what
+    assert caught.value.line == line
+    assert column is None or caught.value.column == column
+
+
+def test_bad_utf8_is_placed(tmp_path: Path) -> None:
+    path = tmp_path / "topics"
+    for data in (b"1\ta\n2\tcaf\xe9\n", b"<top>\n2 caf\xe9"):
+        path.write_bytes(data)
+        with pytest.raises(FormatError, match="byte 0xE9 is not UTF-8") as caught:
+            read_topics(path)
+        assert (caught.value.line, caught.value.column) == (2, 6)
+
+
+def test_writes_one_line_a_topic(tmp_path: Path) -> None:
+    topics = Topics.from_dict({"1": " a\n\tb\u2028c\r\n", "2": ""})
+    write_topics(topics, tmp_path / "t.tsv")
+    assert (tmp_path / "t.tsv").read_bytes() == b"1\ta b c\n2\t\n"
+    for bad in ({"a b": "x"}, {"a\tb": "x"}, {"": "x"}, {}):
+        with pytest.raises(InputError):
+            write_topics(Topics.from_dict(bad), tmp_path / "u.tsv")
+    assert not (tmp_path / "u.tsv").exists()
+
+
+ID = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=5).filter(
+    lambda text: not text.startswith(("#", "{", "<"))
+)
+
+
+@given(texts=st.dictionaries(ID, st.text(st.characters(exclude_categories=("Cs",)))))
+@settings(deadline=None, max_examples=100)
+def test_topics_come_back_but_for_white_space(
+    tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str]
+) -> None:
+    path = tmp_path_factory.mktemp("topics") / "t.tsv.gz"
+    texts = {"first": "query", **texts}
+    write_topics(Topics.from_dict(texts), path)
+    back = read_topics(path).to_dict()
+    assert list(back) == list(texts)
+    kept = [text.split() for text in back.values()]
+    assert [" ".join(words) for words in kept] == list(back.values())
+
+
+@pytest.mark.parametrize("name", ["t00_good.tsv", "t06_bom.tsv", "t11_long.tsv"])
+def test_good_shared_topics(shared_data: Path, name: str) -> None:
+    assert read_topics(shared_data / "malformed_topics" / name).query_ids[0] == "1"
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("t07_header.tsv", 1), ("t12_bad.jsonl", 2), ("t13_missing_key.jsonl", 2)]
+)
+def test_malformed_shared_topics(shared_data: Path, name: str, line: int) -> None:
+    with pytest.raises(FormatError) as caught:
+        read_topics(shared_data / "malformed_topics" / name)
+    assert caught.value.line == line

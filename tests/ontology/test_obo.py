@@ -1,0 +1,82 @@
+import gzip
+
+import pytest
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.ontology.obo import read_data_version, read_obo
+from trectools_plus.ontology.terms import Synonym
+
+
+def test_reads_what_a_stanza_says(toy_path):
+    file = read_obo(toy_path)
+    terms = {term.term_id: term for term in file.terms}
+    assert file.data_version == "toy/releases/2024-01-01"
+    assert len(file.terms) == 13
+    living = terms["TOY:0002"]
+    assert living.name == "living thing"
+    assert living.definition == 'A thing that lives; "quotes" and a backslash \\ are escaped.'
+    assert living.synonyms == (Synonym("organism", "EXACT"),)
+    assert living.parents == ("TOY:0001",)
+    assert living.line == 12
+    assert terms["TOY:0004"].alternative_ids == ("TOY:0104",)
+    assert terms["TOY:0004"].synonyms == (Synonym("beast", "RELATED", "layperson"),)
+    assert terms["TOY:0006"].synonyms[1] == Synonym("pet", "BROAD", "layperson")
+    assert terms["TOY:0006"].parents == ("TOY:0005",)
+    assert terms["TOY:0009"].parents == ("TOY:0006", "TOY:0003")
+    assert terms["TOY:0001"].comment == "The root."
+    assert terms["TOY:0010"].is_obsolete
+    assert terms["TOY:0011"].replaced_by == ("TOY:0006", "TOY:0007")
+
+
+def test_other_stanzas_are_no_terms(toy_path):
+    assert "part_of" not in {term.term_id for term in read_obo(toy_path).terms}
+
+
+@pytest.mark.parametrize("change", [gzip.compress, lambda b: b.replace(b"\n", b"\r\n")])
+def test_compression_and_line_ends_change_nothing(toy_path, tmp_path, change):
+    path = tmp_path / "toy.obo"
+    path.write_bytes(change(toy_path.read_bytes()))
+    assert read_obo(path).terms == read_obo(toy_path).terms
+    assert read_data_version(path) == "toy/releases/2024-01-01"
+
+
+def test_data_version_is_optional(write_obo):
+    assert read_data_version(write_obo(("X:1",))) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", None, "no \\[Term\\]"),
+        ("format-version: 1.2\n", None, "no \\[Term\\]"),
+        ("[Term]\nname: x\n", 1, "no id"),
+        ("[Term]\nid: X:1\nid: X:2\n", 3, "second id in the stanza of X:1"),
+        ("[Term]\nid:\n", 2, "id names no term"),
+        ("[Term]\nid: X:1\nis_a: ! nothing\n", 3, "is_a names no term"),
+        ("[Term]\nid: X:1\ndef: unquoted\n", 3, "double quotes"),
+        ('[Term]\nid: X:1\nsynonym: "open EXACT []\n', 3, "double quotes"),
+        ("[Term]\nid: X:1\n1 Q0 d1 1 9.5 run\n", 3, "expected 'tag: value'"),
+        ('{"graphs": []}\n', 1, "expected 'tag: value'"),
+    ],
+)
+def test_wrong_text_is_refused_with_its_line(tmp_path, text, line, message):
+    path = tmp_path / "wrong.obo"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=message) as caught:
+        read_obo(path)
+    assert caught.value.line == line
+    assert caught.value.path == str(path)
+    assert caught.value.remedy
+
+
+def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path):
+    path = tmp_path / "latin1.obo"
+    path.write_bytes("[Term]\nid: X:1\nname: Köhler\n".encode("latin-1"))
+    with pytest.raises(FormatError, match="byte 0xF6 is not UTF-8") as caught:
+        read_obo(path)
+    assert caught.value.line == 3
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(InputError):
+        read_obo(tmp_path / "none.obo")

@@ -1,0 +1,237 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import UsageError
+from trectools_plus.ontology.formulas import FORMULAS
+from trectools_plus.ontology.ids import Resolution
+from trectools_plus.ontology.obo import OboFile
+from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.terms import Term
+
+THING, LIVING, ARTEFACT, ANIMAL, MAMMAL = (f"TOY:000{i}" for i in range(1, 6))
+DOG, CAT, PUPPY, ROBOT_DOG = (f"TOY:000{i}" for i in range(6, 10))
+
+
+def test_depths_by_hand(toy):
+    depths = {term_id: toy.depth(term_id) for term_id in toy.terms}
+    assert depths == {
+        THING: 0, LIVING: 1, ARTEFACT: 1, ANIMAL: 2, MAMMAL: 3, DOG: 4, CAT: 4, PUPPY: 5,
+        ROBOT_DOG: 2,
+    }  # fmt: skip
+    assert toy.max_depth == 5
+    assert toy.roots == (THING,)
+    assert len(toy) == 9
+
+
+def test_ancestors_include_the_term(toy):
+    assert toy.ancestors(THING) == {THING}
+    assert toy.ancestors(ROBOT_DOG) == {
+        ROBOT_DOG, DOG, MAMMAL, ANIMAL, LIVING, ARTEFACT, THING,
+    }  # fmt: skip
+
+
+def test_children(toy):
+    assert toy.children[DOG] == (PUPPY, ROBOT_DOG)
+    assert toy.children[CAT] == ()
+
+
+def test_lowest_common_ancestor_is_the_deepest(toy):
+    assert toy.lowest_common_ancestor(DOG, CAT) == MAMMAL
+    assert toy.lowest_common_ancestor(DOG, ARTEFACT) == THING
+    assert toy.lowest_common_ancestor(PUPPY, ROBOT_DOG) == DOG
+    assert toy.lowest_common_ancestor(ROBOT_DOG, ROBOT_DOG) == DOG  # which lies deeper
+
+
+# D = 5; each value worked out from the picture in toy.obo.
+BY_HAND = [
+    # pair, simple_resnik_like, hybrid, hybrid_depth
+    ((DOG, CAT), 3 / 5, 0.7 * 3 / 5 + 0.3 * (1 - 2 / 8), 0.7 * 3 / 5 + 0.3 * (1 - 2 / 8)),
+    ((DOG, PUPPY), 4 / 5, 0.7 * 4 / 5 + 0.3 * (1 - 1 / 9), 0.7 * 4 / 5 + 0.3 * (1 - 1 / 9)),
+    ((DOG, ARTEFACT), 0, 0, 0),
+    ((ROBOT_DOG, ARTEFACT), 1 / 5, 0.34, 0.34),
+    ((ROBOT_DOG, DOG), 4 / 5, 0.7 * 4 / 5 + 0.3 * (1 - 1 / 6), 1.0),
+    ((ROBOT_DOG, PUPPY), 4 / 5, 0.7 * 4 / 5 + 0.3 * (1 - 2 / 7), 1.0),
+    ((ROBOT_DOG, CAT), 3 / 5, 0.7 * 3 / 5 + 0.3 * (1 - 3 / 6), 1.0),  # 2 + 4 − 2·3 is 0
+    ((THING, LIVING), 0, 0, 0),
+    ((DOG, DOG), 4 / 5, 1, 1),
+    ((THING, THING), 0, 1, 1),
+    ((PUPPY, PUPPY), 1, 1, 1),
+]
+
+
+@pytest.mark.parametrize(("pair", "simple", "hybrid", "hybrid_depth"), BY_HAND)
+def test_similarities_by_hand(toy, pair, simple, hybrid, hybrid_depth):
+    a, b = pair
+    for first, second in ((a, b), (b, a)):
+        assert toy.similarity(first, second, "simple_resnik_like") == pytest.approx(simple)
+        assert toy.similarity(first, second) == pytest.approx(hybrid)
+        assert toy.similarity(first, second, "hybrid_depth") == pytest.approx(hybrid_depth)
+
+
+def test_the_trap_of_hybrid_depth(toy):
+    """Different terms, and the benchmark's own formula calls them the same."""
+    assert toy.similarity(ROBOT_DOG, DOG, "hybrid_depth") == 1.0
+    assert toy.similarity(ROBOT_DOG, DOG, "hybrid") < 1.0
+
+
+def test_resolving_ids(toy):
+    assert toy.resolve(DOG) == Resolution("live", DOG)
+    assert toy.resolve("TOY:0104") == Resolution("alternative", ANIMAL)
+    assert toy.resolve("TOY:0010") == Resolution("obsolete", DOG, (DOG,))
+    assert toy.resolve("TOY:0013") == Resolution("obsolete", DOG, ("TOY:0010",))
+    assert toy.resolve("TOY:0011") == Resolution("obsolete", None, (DOG, CAT))
+    assert toy.resolve("TOY:0012") == Resolution("obsolete")
+    assert toy.resolve("nonsense") == Resolution("unknown")
+
+
+def test_other_ids_stand_for_their_term(toy):
+    assert toy.depth("TOY:0104") == 2
+    assert toy.term("TOY:0013").name == "dog"
+    assert toy.similarity("TOY:0104", ANIMAL) == 1.0
+    assert DOG in toy
+    assert "TOY:0104" not in toy
+
+
+@pytest.mark.parametrize(
+    ("term_id", "message"),
+    [
+        ("TOY:0011", "TOY:0011 is obsolete — .*use TOY:0006 or TOY:0007"),
+        ("TOY:0012", "TOY:0012 is obsolete — .*use a term in its place"),
+        ("HP:1", "HP:1 is not a term"),
+    ],
+)
+def test_ids_without_a_term_are_refused(toy, term_id, message):
+    for ask in (toy.depth, toy.ancestors, toy.term, lambda t: toy.similarity(DOG, t)):
+        with pytest.raises(UsageError, match=message):
+            ask(term_id)
+
+
+def test_replacements_in_a_ring_lead_nowhere(write_obo):
+    path = write_obo(
+        ("X:1",),
+        ("X:2", "is_obsolete: true", "replaced_by: X:3"),
+        ("X:3", "is_obsolete: true", "replaced_by: X:2"),
+    )
+    assert Ontology.from_obo(path).resolve("X:2") == Resolution("obsolete", None, ("X:3",))
+
+
+def test_unknown_formula_names_the_others(toy):
+    with pytest.raises(UsageError, match="hybrid, hybrid_depth, simple_resnik_like"):
+        toy.similarity(DOG, CAT, "resnick")
+
+
+def test_several_roots(write_obo):
+    path = write_obo(("X:1",), ("X:2",), ("X:3", "is_a: X:1"), ("X:4", "is_a: X:2", "is_a: X:3"))
+    ontology = Ontology.from_obo(path)
+    assert ontology.roots == ("X:1", "X:2")
+    assert [ontology.depth(t) for t in ontology.terms] == [0, 0, 1, 1]
+    assert ontology.lowest_common_ancestor("X:1", "X:2") is None
+    for formula in FORMULAS:
+        assert ontology.similarity("X:1", "X:2", formula) == 0
+        assert ontology.similarity("X:3", "X:2", formula) == 0
+
+
+def test_roots_only(write_obo):
+    ontology = Ontology.from_obo(write_obo(("X:1",), ("X:2",)))
+    assert ontology.max_depth == 0
+    assert ontology.similarity("X:1", "X:1") == 1.0
+    assert ontology.similarity("X:1", "X:1", "simple_resnik_like") == 0.0
+
+
+def test_max_similarity(toy):
+    assert toy.max_similarity([DOG], [CAT, DOG]) == 1.0
+    assert toy.max_similarity([DOG, ARTEFACT], [CAT, LIVING]) == toy.similarity(DOG, CAT)
+    assert toy.max_similarity([], [DOG]) == 0.0
+    assert toy.max_similarity([DOG], []) == 0.0
+    assert toy.max_similarity([DOG], ["TOY:0010"], "simple_resnik_like") == 1.0
+    assert toy.max_similarity(["nonsense"], ["nonsense"]) == 1.0
+    assert toy.max_similarity(["nonsense"], [DOG]) == 0.0
+    assert toy.max_similarity(iter([DOG]), iter(["nonsense", CAT])) == toy.similarity(DOG, CAT)
+
+
+# --- against brute force, on random hierarchies -------------------------------------------------
+
+Graph = dict[str, tuple[str, ...]]
+
+
+@st.composite
+def graphs(draw) -> Graph:
+    """Parents of each term; later terms lie below earlier ones, so there is no cycle."""
+    n_terms = draw(st.integers(1, 14))
+    names = draw(st.permutations([f"X:{i:02d}" for i in range(n_terms)]))
+    return {
+        name: tuple(
+            draw(st.lists(st.sampled_from(names[:i]), max_size=3, unique=True)) if i else ()
+        )
+        for i, name in enumerate(names)
+    }
+
+
+def ontology_of(graph: Graph) -> Ontology:
+    terms = (Term(term_id, parents=parents) for term_id, parents in graph.items())
+    return Ontology(OboFile("random.obo", "", tuple(terms)))
+
+
+def ways_up(graph: Graph, term: str) -> dict[str, int]:
+    """Edges on the shortest way up to each ancestor, by walking every path."""
+    shortest = {term: 0}
+    for parent in graph[term]:
+        for ancestor, steps in ways_up(graph, parent).items():
+            shortest[ancestor] = min(steps + 1, shortest.get(ancestor, steps + 1))
+    return shortest
+
+
+def brute_depth(graph: Graph, term: str) -> int:
+    return min(steps for up, steps in ways_up(graph, term).items() if not graph[up])
+
+
+def brute_similarity(graph: Graph, a: str, b: str) -> dict[str, float]:
+    largest = max(brute_depth(graph, term) for term in graph) or 1
+    up_a, up_b = ways_up(graph, a), ways_up(graph, b)
+    common = up_a.keys() & up_b.keys()
+    if not common:
+        return dict.fromkeys(FORMULAS, 0.0)
+    deepest = max(brute_depth(graph, term) for term in common)
+    steps = min(up_a[t] + up_b[t] for t in common if brute_depth(graph, t) == deepest)
+    depths = brute_depth(graph, a) + brute_depth(graph, b)
+    by_depth = max(0, depths - 2 * deepest)
+
+    def mixed(p: int) -> float:
+        return 0.7 * deepest / largest + 0.3 * max(0.0, 1 - p / (depths or 1))
+
+    return {
+        "simple_resnik_like": deepest / largest,
+        "hybrid": 1.0 if a == b else mixed(steps),
+        "hybrid_depth": 1.0 if by_depth == 0 else mixed(by_depth),
+    }
+
+
+@given(graphs())
+def test_ancestors_and_depths_equal_brute_force(graph):
+    ontology = ontology_of(graph)
+    for term in graph:
+        assert ontology.ancestors(term) == ways_up(graph, term).keys()
+        assert ontology.depth(term) == brute_depth(graph, term)
+
+
+@given(graphs(), st.data())
+def test_similarities_equal_brute_force(graph, data):
+    ontology = ontology_of(graph)
+    a, b = (data.draw(st.sampled_from(sorted(graph))) for _ in range(2))
+    for formula, value in brute_similarity(graph, a, b).items():
+        assert ontology.similarity(a, b, formula) == pytest.approx(value, abs=1e-12)
+        assert ontology.similarity(a, b, formula) == ontology.similarity(b, a, formula)
+        assert 0 <= ontology.similarity(a, b, formula) <= 1
+    assert (ontology.similarity(a, b) == 1.0) == (a == b)
+
+
+@given(graphs(), st.randoms())
+def test_the_order_of_stanzas_changes_nothing(graph, random):
+    shuffled = list(graph.items())
+    random.shuffle(shuffled)
+    one, other = ontology_of(graph), ontology_of(dict(shuffled))
+    assert list(one.terms) == list(other.terms)
+    for a in graph:
+        for b in graph:
+            assert one.lowest_common_ancestor(a, b) == other.lowest_common_ancestor(a, b)

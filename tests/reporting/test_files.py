@@ -1,0 +1,35 @@
+"""All files of a report are written, and JSON keeps every float exactly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trectools_plus.benchmark.report import read_report
+from trectools_plus.benchmark.runner import BenchmarkResult
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.json_report import render_json
+
+TABLE = pl.DataFrame(
+    {"run": ["a"], "query_id": ["1"], "measure": ["RR@10"], "value": [None]},
+    schema_overrides={"value": pl.Float64},
+)
+
+
+def test_every_file_is_written(make_report: Any, tmp_path: Path) -> None:
+    report = make_report()
+    files = write_reports(BenchmarkResult(report, TABLE, {}, tmp_path))
+    assert {path.name for path in files.values()} == {path.name for path in tmp_path.iterdir()}
+    assert read_report(files["json"]) == report
+    assert pl.read_parquet(files["per_query"]).equals(TABLE)
+
+
+def test_floats_survive_json(make_report: Any) -> None:
+    value = 0.1 + 0.2
+    report = make_report({"a": {"RR@10": value}})
+    document = json.loads(render_json(report))
+    assert document["modes"]["a"]["measures"]["RR@10"]["mean"] == value
+    assert "NaN" not in render_json(report)

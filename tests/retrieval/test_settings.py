@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.settings import (
+    STOPWORD_LANGUAGES,
+    RetrievalSettings,
+    make_settings,
+)
+from trectools_plus.retrieval.text import Analyzer
+
+
+@pytest.mark.parametrize(
+    ("values", "part"),
+    [
+        ({"k2": 1}, "unknown setting 'k2'"),
+        ({"k1": -1}, "k1"),
+        ({"k1": float("nan")}, "k1"),
+        ({"b": 1.1}, "b"),
+        ({"stemmer": "klingon"}, "unknown stemmer 'klingon'"),
+        ({"stopwords": "klingon"}, "unknown stop word list 'klingon'"),
+        ({"fusion": "sum"}, "fusion"),
+        ({"weights": (0, 0)}, "weight"),
+        ({"weights": (1,)}, "weights"),
+        ({"weights": (-1, 2)}, "weights"),
+        ({"batch_size": 0}, "batch_size"),
+    ],
+)
+def test_refuses(values: dict[str, object], part: str) -> None:
+    with pytest.raises(UsageError, match=part):
+        make_settings(values)
+
+
+def test_survives_json() -> None:
+    settings = make_settings({"stopwords": ["the", "of"], "fusion": "weighted"})
+    assert RetrievalSettings.model_validate_json(settings.model_dump_json()) == settings
+
+
+@pytest.mark.parametrize("language", STOPWORD_LANGUAGES)
+def test_every_stop_word_list_exists(language: str) -> None:
+    Analyzer(RetrievalSettings(stopwords=language))

@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics import bootstrap as module
+from trectools_plus.statistics import bootstrap_differences, bootstrap_means
+
+UNIT = st.floats(0, 1, allow_subnormal=False)
+
+
+def scipy_interval(column, seed, resamples=10_000, confidence=0.95):
+    result = stats.bootstrap(
+        (column,),
+        np.mean,
+        n_resamples=resamples,
+        confidence_level=confidence,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    )
+    return result.confidence_interval
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.8])
+def test_equals_scipy_within_monte_carlo_error(confidence):
+    rng = np.random.default_rng(3)
+    columns = np.stack(
+        [rng.random(200), rng.beta(0.3, 1.0, 200), (rng.random(200) < 0.1).astype(float)], axis=1
+    )
+    ours = bootstrap_means(columns, seed=1, confidence=confidence)
+    for index, column in enumerate(columns.T):
+        # A quantile of 10,000 draws has a standard error of about 0.03 standard errors of the mean;
+        # means of zeros and ones move in steps of 1/200.
+        step = 1 / 200 if set(column) <= {0.0, 1.0} else 0.0
+        tolerance = 0.12 * column.std(ddof=1) / np.sqrt(len(column)) + 1.01 * step
+        theirs = scipy_interval(column, index, confidence=confidence)
+        assert ours.low[index] == pytest.approx(theirs.low, abs=tolerance)
+        assert ours.high[index] == pytest.approx(theirs.high, abs=tolerance)
+
+
+def test_resamples_are_draws_with_replacement():
+    """The counts of each resample sum to the rows, with a multinomial's mean and variance."""
+    counts = module._draw_counts(50, 4_000, np.random.SeedSequence(0))
+    assert (counts.sum(axis=1) == 50).all()
+    assert counts.mean(axis=0) == pytest.approx(np.ones(50), abs=0.1)
+    assert counts.var() == pytest.approx(1 - 1 / 50, abs=0.02)
+
+
+def test_equal_to_the_means_of_the_drawn_rows():
+    values = np.random.default_rng(0).random((40, 3))
+    ours = bootstrap_means(values, resamples=50, seed=9)
+    stream = np.random.SeedSequence(9).spawn(1)[0]
+    counts = module._draw_counts(40, 50, stream).astype(int)
+    means = np.array([np.repeat(values, row, axis=0).mean(axis=0) for row in counts])
+    low, high = np.quantile(means, [0.025, 0.975], axis=0)
+    np.testing.assert_allclose(ours.low, low, rtol=1e-12)
+    np.testing.assert_allclose(ours.high, high, rtol=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 4)), elements=UNIT))
+def test_intervals_lie_in_the_data_and_are_deterministic(values):
+    first = bootstrap_means(values, resamples=200, seed=5)
+    second = bootstrap_means(values, resamples=200, seed=5)
+    assert first.low.tobytes() == second.low.tobytes()
+    assert first.high.tobytes() == second.high.tobytes()
+    assert (first.low <= first.high).all()
+    assert (first.low >= values.min(axis=0) - 1e-12).all()
+    assert (first.high <= values.max(axis=0) + 1e-12).all()
+    np.testing.assert_allclose(first.mean, values.mean(axis=0), rtol=0, atol=1e-12)
+
+
+def test_resamples_are_shared_by_all_columns_and_chunks(monkeypatch):
+    values = np.random.default_rng(1).random((300, 5))
+    together = bootstrap_means(values, resamples=500, seed=2)
+    alone = bootstrap_means(values[:, 3], resamples=500, seed=2)
+    assert together.low[3] == pytest.approx(alone.low[0], rel=1e-13)
+    monkeypatch.setattr(module.os, "cpu_count", lambda: 1)
+    assert bootstrap_means(values, resamples=500, seed=2).low.tobytes() == together.low.tobytes()
+
+
+def test_differences_are_paired():
+    rng = np.random.default_rng(4)
+    base = rng.random(100)
+    values = np.stack([base + 0.01, base], axis=1)
+    interval = bootstrap_differences(values, [(0, 1), (1, 0)], seed=3)
+    assert interval.low[0] == pytest.approx(0.01)
+    assert interval.high[0] == pytest.approx(0.01)
+    np.testing.assert_allclose(interval.low, -interval.high[::-1], rtol=1e-12)
+
+
+def test_undefined_values_are_left_out():
+    values = np.array([[0.5, np.nan, np.nan], [1.0, 0.25, np.nan], [0.0, 0.25, np.nan]])
+    result = bootstrap_means(values, resamples=500, seed=0)
+    assert result.n.tolist() == [3, 2, 0]
+    assert result.mean[:2].tolist() == pytest.approx([0.5, 0.25])
+    assert (result.low[1], result.high[1]) == (0.25, 0.25)
+    assert np.isnan([result.mean[2], result.low[2], result.high[2]]).all()
+
+
+def test_undefined_values_change_nothing_but_their_column():
+    rng = np.random.default_rng(8)
+    column = rng.random(80)
+    holes = np.where(rng.random(80) < 0.3, np.nan, column)
+    result = bootstrap_means(np.stack([column, holes], axis=1), seed=6)
+    alone = bootstrap_means(column, seed=6)
+    assert result.low[0] == pytest.approx(alone.low[0], rel=1e-13)
+    theirs = scipy_interval(holes[~np.isnan(holes)], 0)
+    tolerance = 0.15 * np.nanstd(holes, ddof=1) / np.sqrt((~np.isnan(holes)).sum())
+    assert result.low[1] == pytest.approx(theirs.low, abs=tolerance)
+    assert result.high[1] == pytest.approx(theirs.high, abs=tolerance)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3, 1 / 3])
+@pytest.mark.parametrize("rows", [1, 7])
+def test_constant_column_has_an_interval_of_no_width(value, rows):
+    result = bootstrap_means(np.full((rows, 1), value), resamples=100, seed=0)
+    assert result.low[0] == result.high[0] == result.mean[0] == value
+
+
+def test_no_columns_gives_no_intervals():
+    assert bootstrap_means(np.empty((3, 0)), seed=0).low.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "message"),
+    [
+        (np.empty((0, 2)), {}, "at least one row"),
+        ([[np.inf]], {}, "infinite"),
+        ([[1.0]], {"resamples": 0}, "at least 1 resample"),
+        ([[1.0]], {"confidence": 95}, "between 0 and 1"),
+    ],
+)
+def test_bad_input_is_refused(values, options, message):
+    with pytest.raises(UsageError, match=message):
+        bootstrap_means(values, seed=0, **options)
+
+
+def test_memory_is_bounded():
+    import tracemalloc
+
+    values = np.random.default_rng(0).random((200_000, 2))
+    bootstrap_means(values[:10], resamples=10, seed=0)
+    tracemalloc.start()
+    bootstrap_means(values, resamples=30, seed=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 64 * 2**20

@@ -1,0 +1,162 @@
+"""The project as a newcomer meets it: commands, documentation, exported names, layout."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import trectools_plus
+from trectools_plus.cli.reference import generated_pages, iter_commands
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = dict(iter_commands())
+LEAVES = [name for name in COMMANDS if not any(other.startswith(f"{name} ") for other in COMMANDS)]
+TEST_SOURCES = "\n".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+DOCS = {path.relative_to(ROOT / "docs"): path for path in (ROOT / "docs").rglob("*.md")}
+BIN = Path(sys.executable).parent
+
+
+def shell_lines(markdown: str) -> list[str]:
+    """The commands in the ```bash blocks of a page, comments and continuations resolved."""
+    blocks = re.findall(r"^```bash\n(.*?)^```", markdown, re.MULTILINE | re.DOTALL)
+    text = "".join(blocks).replace("\\\n", " ")
+    lines = (line.partition(" #")[0].strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def run(command: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=cwd,
+        env={**os.environ, "PATH": path, **env},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_has_help_with_an_example_that_fits(name: str) -> None:
+    text = COMMANDS[name]
+    assert "Example" in text
+    assert max(map(len, text.splitlines())) <= 100
+    assert name.removeprefix("trectools-plus ") in text.split("Example", 1)[1]
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_has_a_test(name: str) -> None:
+    leaf = re.escape(name.rsplit(" ", 1)[-1])
+    assert re.search(rf"[\"' ]{leaf}[\"' ]", TEST_SOURCES), f"no test calls {name}"
+
+
+@pytest.mark.parametrize("name", sorted(trectools_plus.__all__))
+def test_every_exported_name_has_docstring_docs_and_test(name: str) -> None:
+    exported = getattr(trectools_plus, name)
+    if callable(exported):
+        assert (exported.__doc__ or "").strip()
+        assert not exported.__doc__.startswith(f"{name}("), "a docstring made by dataclass"
+    assert f"`{name}" in DOCS[Path("python.md")].read_text("utf-8")
+    assert re.search(rf"\b{name}\b", TEST_SOURCES)
+
+
+def test_generated_pages_are_current() -> None:
+    for name, text in generated_pages().items():
+        page = ROOT / "docs" / name
+        assert page.exists(), f"run scripts/docs: {name} is missing"
+        assert page.read_text("utf-8") == text, f"run scripts/docs: {name} is stale"
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.values()), ids=lambda page: page.name)
+def test_links_to_files_of_the_repository_resolve(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_architecture_names_every_package_and_every_module_exists() -> None:
+    text = DOCS[Path("architecture.md")].read_text("utf-8")
+    packages = {path.parent.name for path in (ROOT / "trectools_plus").glob("*/__init__.py")}
+    for package in packages:
+        assert f"`{package}/`" in text
+    for module in re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", text):
+        assert (ROOT / "trectools_plus" / module).exists(), module
+
+
+def test_python_page_runs(tmp_path: Path) -> None:
+    page = DOCS[Path("python.md")].read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert blocks
+    code = f"import os; os.chdir({str(ROOT)!r})\n" + "\n".join(blocks)
+    done = subprocess.run(
+        [sys.executable, "-W", "error::DeprecationWarning:trectools_plus", "-c", code],
+        env={**os.environ, "TRECTOOLS_PLUS_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+README_LINES = shell_lines((ROOT / "README.md").read_text("utf-8"))
+
+
+def test_readme_names_its_two_commands() -> None:
+    assert README_LINES[:2] == ["scripts/demo", "scripts/test"]
+
+
+@pytest.mark.parametrize(
+    "line", [line for line in README_LINES if line.split()[0] in ("trectools-plus", "runs")]
+)
+def test_readme_commands_work(line: str, tmp_path: Path) -> None:
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    done = run(line, tmp_path)
+    assert done.returncode in (0, 1), f"{shlex.split(line)}: {done.stderr}"
+    assert "Traceback" not in done.stderr
+    assert done.stdout
+
+
+def test_demo_prints_a_table_and_where_the_reports_are(tmp_path: Path) -> None:
+    if not (Path(sys.prefix) / ".installed").exists():
+        pytest.skip("not in an environment that scripts/venv.sh made; run scripts/test")
+    output = tmp_path / "out"
+    done = run(
+        f"scripts/demo --output-dir {output}",
+        ROOT,
+        TRECTOOLS_PLUS_VENV=sys.prefix,
+        TRECTOOLS_PLUS_CACHE=str(tmp_path / "cache"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "MaxOntSim@10" in done.stdout
+    assert "BenchmarkComparison.md" in done.stdout
+    report = json.loads((output / "BenchmarkReport.json").read_text("utf-8"))
+    assert report["manifest"]["dataset"]["documents"] == 19034
+    assert report["manifest"]["dataset"]["queries"] >= 40
+    assert list(report["modes"]) == ["lexical", "vector", "hybrid"]
+
+
+def test_starting_imports_nothing_heavy() -> None:
+    code = "import sys, trectools_plus.cli.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    heavy = {"pandas", "scipy", "matplotlib", "torch", "bm25s", "wordllama", "ir_measures"}
+    assert not loaded & (heavy | {"pytrec_eval", "ir_datasets", "pyarrow", "sklearn"})
+
+
+def test_every_module_imports_on_its_own() -> None:
+    modules = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in sorted((ROOT / "trectools_plus").rglob("*.py"))
+    ]
+    for module in modules:
+        importlib.import_module(module.removesuffix(".__init__"))

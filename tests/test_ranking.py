@@ -1,0 +1,66 @@
+"""Scores without ties: the same ranking, strictly falling, moved as little as possible."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.formats.tables import Run
+from trectools_plus.ranking import rank_documents, separate_ties
+
+SCORES = st.one_of(
+    st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-9, -2.5, 1e-45, -1e-45]),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+RUNS = st.dictionaries(
+    st.sampled_from(["q1", "q2", "é"]),
+    st.dictionaries(st.text("abzé", min_size=1, max_size=3), SCORES, min_size=1, max_size=12),
+    min_size=1,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(RUNS)
+def test_the_ranking_stays_and_no_two_scores_are_equal(scores: dict[str, dict[str, float]]) -> None:
+    run = Run.from_dict(scores)
+    separated = separate_ties(run.frame)
+    before, after = rank_documents(run.frame), rank_documents(separated)
+    columns = ["query_id", "doc_id", "rank"]
+    assert before.select(columns).equals(after.select(columns))
+    for _, rows in after.group_by("query_id", maintain_order=True):
+        column = rows["score"].to_numpy().astype(np.float32)
+        assert (np.diff(column) < 0).all()
+    assert separate_ties(separated).equals(separated)
+
+
+def test_ties_move_by_single_steps_and_other_scores_not_at_all() -> None:
+    run = Run.from_dict({"q": {"c": 1.0, "b": 1.0, "a": 1.0, "x": 0.5}})
+    one = np.float32(1)
+    down = np.nextafter(one, np.float32(0))
+    assert separate_ties(run.frame)["score"].to_list() == [
+        1.0,
+        float(down),
+        float(np.nextafter(down, np.float32(0))),
+        0.5,
+    ]
+
+
+@settings(max_examples=100, deadline=None)
+@given(RUNS)
+def test_order_is_that_of_a_plain_sort(scores: dict[str, dict[str, float]]) -> None:
+    with np.errstate(over="ignore"):
+        expected = [
+            (query_id, doc_id, rank)
+            for query_id, documents in scores.items()
+            for rank, doc_id in enumerate(
+                sorted(
+                    documents,
+                    key=lambda doc_id: (np.float32(documents[doc_id]), doc_id.encode()),
+                    reverse=True,
+                ),
+                1,
+            )
+        ]
+    ranked = rank_documents(Run.from_dict(scores).frame)
+    assert list(ranked.select("query_id", "doc_id", "rank").iter_rows()) == expected

@@ -1,0 +1,105 @@
+"""Loading for scoring: errors are refused by name, the rest gets through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.errors import CheckFailedError, InputError
+from trectools_plus.formats.run import read_run
+from trectools_plus.formats.tables import Qrels
+from trectools_plus.validation import FindingsError, load_qrels, load_run, refuse_errors
+
+RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
+
+
+def _file(folder: Path, content: str) -> Path:
+    path = folder / "input.txt"
+    path.write_bytes(content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [RUN, "\ufeff# c\r\n" + RUN.replace("\n", "\r\n"), RUN.replace(" ", "\t "), RUN[:-1]],
+)
+def test_load_run_reads_what_read_run_reads(content: str, tmp_path: Path) -> None:
+    path = _file(tmp_path, content)
+    loaded, read = load_run(path), read_run(path)
+    assert loaded.frame.equals(read.frame)
+    assert (loaded.name, loaded.path) == (read.name, read.path)
+
+
+def test_an_error_is_refused_with_its_code_place_and_remedy(tmp_path: Path) -> None:
+    path = _file(tmp_path, RUN.replace(" b 2 1.5", " a 2 nan"))
+    with pytest.raises(FindingsError) as caught:
+        load_run(path)
+    error = caught.value
+    assert isinstance(error, CheckFailedError)
+    assert error.exit_code == 1
+    assert [finding.code for finding in error.findings] == ["R111", "R131"]
+    text = str(error)
+    assert text.startswith("2 errors to mend before scoring: R111 score NaN")
+    assert f"{path}:2" in text
+    assert "R131" in text
+    assert "\n" not in text
+
+
+def test_depth_and_missing_queries_do_not_stop_scoring(tmp_path: Path) -> None:
+    deep = "".join(f"1 Q0 d{n} {n} {9999 - n} t\n" for n in range(1, 1500))
+    qrels = Qrels.from_dict({"1": {"d1": 1}, "2": {"d1": 1}})
+    assert load_run(_file(tmp_path, deep), qrels=qrels).frame.height == 1499
+
+
+def test_ids_that_never_meet_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FindingsError) as caught:
+        load_run(_file(tmp_path, RUN), qrels=Qrels.from_dict({"01": {"a": 1}}))
+    assert {finding.code for finding in caught.value.findings} >= {"P101"}
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("1 0 a 1\n2 0 a -2\n", "Q132"),
+        ("1 0 a 1\n1 0 b 20000000000\n", "Q122"),
+        ("1 0 a 1\n1 0 a 0\n", "Q142"),
+        ("1 0 a 1.5\n", "Q111"),
+        ("1 0 a\0 1\n", "F106"),
+    ],
+)
+def test_qrels_that_crash_evaluators_are_refused(content: str, code: str, tmp_path: Path) -> None:
+    with pytest.raises(FindingsError) as caught:
+        load_qrels(_file(tmp_path, content))
+    assert code in {finding.code for finding in caught.value.findings}
+
+
+def test_agreeing_judgments_are_kept_once(tmp_path: Path) -> None:
+    qrels = load_qrels(_file(tmp_path, "1 0 a 1\n1 0 b 0\n1 0 a 1\n"))
+    assert qrels.to_dict() == {"1": {"a": 1, "b": 0}}
+
+
+def test_beir_qrels_are_read_and_checked(tmp_path: Path) -> None:
+    header = "query-id\tcorpus-id\tscore\n"
+    assert load_qrels(_file(tmp_path, header + "1\ta\t1\n")).to_dict() == {"1": {"a": 1}}
+    with pytest.raises(FindingsError):
+        load_qrels(_file(tmp_path, header + "1\ta\t1\n1\ta\t0\n"))
+
+
+def test_a_missing_file_is_unreadable_not_a_finding(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        load_qrels(tmp_path / "none")
+
+
+def test_a_cut_gzip_is_a_finding(tmp_path: Path) -> None:
+    import gzip
+
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(RUN.encode())[:-5])
+    with pytest.raises(FindingsError) as caught:
+        load_run(path)
+    assert caught.value.findings[0].code == "F111"
+
+
+def test_nothing_to_refuse() -> None:
+    refuse_errors([])

@@ -1,0 +1,58 @@
+"""The registry is a value that refuses duplicates, and every rule explains itself."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from trectools_plus.errors import UsageError
+from trectools_plus.validation import CATALOGUE, Severity
+from trectools_plus.validation.registry import Registry, Rule
+
+RULES = {rule.code: rule for rule in CATALOGUE}
+
+
+def test_two_rules_of_one_code_or_name_are_refused() -> None:
+    rule = RULES["R131"]
+    with pytest.raises(ValueError, match="R131"):
+        Registry([rule, rule])
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)
+def test_every_rule_explains_itself(rule: Rule) -> None:
+    assert re.fullmatch(r"[FRQP]\d{3}", rule.code)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
+    assert rule.on == {"F": "file", "R": "run", "Q": "qrels", "P": "pair"}[rule.code[0]]
+    assert len(rule.rationale) > 40
+    assert rule.rationale.endswith(".")
+    assert rule.checks
+    assert rule.remedy
+    assert rule.remedy[-1] not in ".!"
+    assert re.match(rf"(run|qrels)\.txt(\.gz)?(:\d+)?: \w+ {rule.code}: ", rule.example)
+    assert rule.check.__doc__
+
+
+def test_scoring_goes_on_only_for_depth_and_coverage() -> None:
+    harmless = {rule.code for rule in CATALOGUE if not rule.blocks}
+    assert harmless == {"R161", "P103", "P108"}
+
+
+def test_select_and_ignore_take_codes_and_prefixes() -> None:
+    chosen = CATALOGUE.chooser(["R", "Q142"], ["R12"])
+    assert [code for code in ("R131", "R120", "Q142", "Q141", "F101") if chosen(code)] == [
+        "R131",
+        "Q142",
+    ]
+    assert all(CATALOGUE.chooser([], [])(code) for code in RULES)
+
+
+def test_an_unknown_code_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="X1"):
+        CATALOGUE.chooser(["X1"], [])
+    with pytest.raises(UsageError, match="R999"):
+        CATALOGUE["R999"]
+
+
+def test_severities_are_ordered_worst_first() -> None:
+    assert list(Severity) == ["error", "warning", "info"]

@@ -1,0 +1,257 @@
+"""Every rule: a file that breaks it, and one that nearly does."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.formats.tables import Topics
+from trectools_plus.validation import CATALOGUE, FileReport, Finding, validate_qrels, validate_run
+
+RUN = (
+    "1 Q0 d01 1 9.5 base\n1 Q0 d02 2 8.0 base\n1 Q0 d03 3 7.25 base\n"
+    "2 Q0 d07 1 5.5 base\n2 Q0 d05 2 5.0 base\n3 Q0 d09 1 3.0 base\n"
+)
+QRELS = "1 0 d01 2\n1 0 d02 0\n2 0 d05 1\n2 0 d07 0\n3 0 d09 1\n3 0 d08 0\n"
+TOPICS = Topics.from_dict({"1": "one", "2": "two", "3": "three"})
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file that breaks a rule on ``line``, and one that does not although it looks like it."""
+
+    bad: str | bytes
+    good: str | bytes
+    line: int | None
+    severity: str | None = None  # where it is not the rule's own
+    qrels: str | None = None
+    topics: Topics | None = None
+
+
+CASES: dict[str, Case] = {
+    "F101": Case("# a\n\n", RUN, None),
+    "F102": Case("\ufeff" + RUN, RUN.replace("d01", "d\ufeff01"), 1),
+    "F103": Case(RUN.encode().replace(b"d03", b"d\xe93"), RUN.replace("d03", "dé3"), 3),
+    "F104": Case(RUN.replace("\n", "\r\n"), RUN, None),
+    "F105": Case(RUN.replace("\n", "\r"), RUN.replace("\n", "\r\n"), 1),
+    "F106": Case(RUN.replace("d02", "d\x0002"), RUN.replace("d02", "d0\\002"), 2),
+    "F107": Case("# note\n" + RUN, RUN.replace("d01", "#d01"), 1),
+    "F108": Case(RUN.replace("\n2", "\n \n2", 1), RUN, 4),
+    "F109": Case(RUN[:-1], RUN, None),
+    "F111": Case(gzip.compress(RUN.encode())[:-9], gzip.compress(RUN.encode()), None),
+    "R101": Case(RUN.replace(" 8.0 base", " 8.0"), RUN, 2),
+    "R102": Case(RUN.replace("d02", "d02 b"), RUN.replace("d02", "d02_b"), 2),
+    "R103": Case("1,Q0,d01,1,9.5,base\n1,Q0,d02,2,9,base\n", RUN.replace("d01", "d,0,1"), 1),
+    "R104": Case(QRELS, RUN, 1),
+    "R105": Case("qid Q0 docno rank score tag\n" + RUN, "qid Q0 docno 1 99 tag\n" + RUN, 1),
+    "R106": Case(RUN.replace("1 Q0", "1  Q0"), RUN.replace(" ", "\t"), None),
+    "R107": Case(RUN.replace("Q0 d02", "0 d02"), RUN, 2),
+    "R110": Case(RUN.replace("9.5", "9,5"), RUN.replace("9.5", "+9.5e+0"), 1),
+    "R111": Case(RUN.replace("8.0", "NaN"), RUN.replace("9.5", "1e308"), 2),
+    "R112": Case("#1 Q0 d10 4 6.0 base\n" + RUN, "#1 Q0 d10 4 six base\n" + RUN, 1),
+    "R113": Case(RUN.replace("3.0", "3e-400"), RUN.replace("3.0", "0.0e-400"), 6),
+    "R114": Case(RUN.replace("d02", "d\u00a002"), RUN.replace("d02", "d\u4e2d02"), 2),
+    "R120": Case(RUN.replace("d02 2", "d02 two"), RUN.replace("d02 2", "d02 02"), 2),
+    "R121": Case(
+        "1 Q0 a 1 0.1 t\n1 Q0 b 2 0.2 t\n2 Q0 a 1 0.1 t\n2 Q0 b 2 0.2 t\n",
+        "1 Q0 a 1 0.1 t\n1 Q0 b 2 0.2 t\n2 Q0 a 1 0.3 t\n2 Q0 b 2 0.2 t\n",
+        2,
+    ),
+    "R122": Case(RUN.replace("d03 3", "d03 2"), RUN, 3),
+    "R123": Case("1 Q0 a 0 2 t\n1 Q0 b 1 1 t\n", "1 Q0 b 2 1 t\n1 Q0 a 1 2 t\n", 1),
+    "R124": Case(RUN.replace("d03 3", "d03 7"), "1 Q0 b 2 1 t\n1 Q0 a 1 2 t\n", 3),
+    "R125": Case(RUN.replace("8.0", "9.9"), RUN.replace("8.0", "9.49"), 2),
+    "R126": Case("1 Q0 b 2 1 t\n1 Q0 a 1 2 t\n", RUN, 2),
+    "R127": Case(RUN + "1 Q0 d77 4 1 base\n", RUN + "01 Q0 d77 1 1 base\n", 7),
+    "R131": Case(RUN.replace("d03", "d01"), RUN.replace("d03", "D01"), 3),
+    "R141": Case(RUN.replace("8.0", "9.5"), RUN.replace("8.0", "9.4"), 2),
+    "R142": Case(RUN.replace("5.0", "5.5"), RUN.replace("5.0", "5.4"), 5),
+    "R143": Case(RUN.replace("8.0", "9.49999999"), RUN.replace("8.0", "9.499"), 2),
+    "R151": Case(RUN.replace("d05 2 5.0 base", "d05 2 5.0 Base"), RUN, 5),
+    "R161": Case(
+        "".join(f"1 Q0 d{n} {n} {999 - n} t\n" for n in range(1, 102)),
+        "".join(f"1 Q0 d{n} {n} {999 - n} t\n" for n in range(1, 101)),
+        101,
+    ),
+    "Q101": Case(QRELS.replace("d02 0", "d02"), QRELS, 2),
+    "Q102": Case(QRELS.replace("d02", "d02 b"), QRELS.replace("d02", "d02_b"), 2),
+    "Q103": Case("qid iter docid grade\n" + QRELS, "qid iter docid 1\n" + QRELS, 1),
+    "Q104": Case(RUN, QRELS.replace(" 0 d", " Q0 d"), 1),
+    "Q110": Case(QRELS.replace("d02 0", "d02 no"), QRELS.replace("d02 0", "d02 +0"), 2),
+    "Q111": Case(QRELS.replace("d01 2", "d01 0.9"), QRELS, 1),
+    "Q112": Case("#1 0 d10 1\n" + QRELS, "#1 0 d10 one\n" + QRELS, 1),
+    "Q121": Case(QRELS.replace("d02 0", "d02 -1"), QRELS.replace("d02 0", "d02 -0"), 2),
+    "Q122": Case(QRELS.replace("d01 2", "d01 128"), QRELS.replace("d01 2", "d01 4"), 1),
+    "Q131": Case(QRELS.replace("d09 1", "d09 0"), QRELS.replace("d08 0", "d08 -1"), 5),
+    "Q132": Case(
+        QRELS.replace("d09 1", "d09 -2").replace("d08 0", "d08 -3"),
+        QRELS.replace("d08 0", "d08 -2"),
+        5,
+    ),
+    "Q133": Case("1 0 a 0\n1 0 b 0\n", "1 0 a 0\n1 0 b 1\n", None),
+    "Q134": Case("1 0 a 1\n2 0 b 3\n", "1 0 a 1\n2 0 b 0\n", None),
+    "Q135": Case("1 1 a 0\n1 0 b 0\n", "1 1 a 0\n1 0 b 1\n", 1),
+    "Q141": Case(QRELS + "1 0 d01 2\n", QRELS + "1 0 D01 2\n", 7),
+    "Q142": Case(QRELS + "1 0 d01 0\n", QRELS + "2 0 d01 0\n", 7),
+    "Q151": Case("1 0 a 1\n2 0 a 1\n1 0 b 0\n", "1 0 a 1\n1 0 b 1\n2 0 a 0\n", 3),
+    "P101": Case(RUN, RUN.replace("2 Q0", "9 Q0"), None, qrels="a 0 d01 1\n1 0 d1 0\n"[:10]),
+    "P102": Case(RUN + "9 Q0 d01 1 2 base\n", RUN, 7, qrels=QRELS),
+    "P103": Case(RUN.replace("3 Q0 d09 1 3.0 base\n", ""), RUN, None, qrels=QRELS),
+    "P104": Case(RUN.replace("3 Q0", "03 Q0"), RUN.replace("3 Q0", "30 Q0"), 6, qrels=QRELS),
+    "P105": Case(RUN.replace("d0", "x0"), RUN.replace("d02", "x02"), None, qrels=QRELS),
+    "P106": Case(RUN.replace("d02", "D02"), RUN.replace("d02", "E02"), 2, qrels=QRELS),
+    "P107": Case(RUN + "9 Q0 d01 1 2 base\n", RUN, 7, topics=TOPICS),
+    "P108": Case(RUN.replace("3 Q0 d09 1 3.0 base\n", ""), RUN, None, topics=TOPICS),
+}
+
+
+def _write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def _report(code: str, content: str | bytes, case: Case, folder: Path) -> FileReport:
+    path = _write(folder / "input.txt", content)
+    if code.startswith("Q"):
+        return validate_qrels(path)
+    qrels = _write(folder / "qrels.txt", case.qrels) if case.qrels else None
+    return validate_run(path, qrels=qrels, topics=case.topics)
+
+
+def _finding(code: str, report: FileReport) -> Finding | None:
+    return next((finding for finding in report.findings if finding.code == code), None)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert set(CASES) == {rule.code for rule in CATALOGUE}
+
+
+@pytest.mark.parametrize("code", sorted(CASES))
+def test_broken_file_is_found(code: str, tmp_path: Path) -> None:
+    case = CASES[code]
+    finding = _finding(code, _report(code, case.bad, case, tmp_path))
+    assert finding is not None
+    assert finding.line == case.line
+    assert finding.name == CATALOGUE[code].name
+    assert "\n" not in finding.message + finding.remedy
+    assert finding.message[-1] not in ".!", "the renderer adds the full stop"
+    assert finding.count >= 1
+
+
+@pytest.mark.parametrize("code", sorted(CASES))
+def test_nearly_broken_file_is_not(code: str, tmp_path: Path) -> None:
+    case = CASES[code]
+    if code == "P101":
+        case = Case(case.bad, case.good, None, qrels=QRELS)
+    assert _finding(code, _report(code, case.good, case, tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "content", "severity"),
+    [
+        ("F104", RUN.replace("\n", "\r\n", 1), "warning"),
+        ("R106", RUN.replace(" d02", "\fd02"), "warning"),
+        (
+            "R112",
+            RUN.replace("1 Q0", "#1 Q0").replace("\n2", "\n#2").replace("\n3", "\n#3"),
+            "error",
+        ),
+        ("R114", RUN.replace("d02", "d\u200b02"), "warning"),
+        ("R120", RUN.replace("d02 2", "d02 2.0"), "warning"),
+        ("R120", RUN.replace("d01 1", "d01 -1"), "error"),
+        ("R141", RUN.replace("d02", "d00").replace("8.0", "9.5"), "info"),
+        ("R142", "1 Q0 b 1 0 t\n1 Q0 a 2 0 t\n2 Q0 b 1 1 t\n2 Q0 a 2 1 t\n", "error"),
+        ("Q122", QRELS.replace("d01 2", "d01 11"), "warning"),
+        ("Q122", QRELS.replace("d01 2", "d01 5"), "info"),
+        ("Q122", QRELS.replace("d01 2", "d01 99999999999999999999"), "error"),
+        ("Q132", QRELS.replace("3 0 d09 1\n3 0 d08 0\n", "3 0 d09 -1\n"), "warning"),
+    ],
+)
+def test_severity_follows_what_is_seen(
+    code: str, content: str, severity: str, tmp_path: Path
+) -> None:
+    finding = _finding(code, _report(code, content, Case("", "", None), tmp_path))
+    assert finding is not None
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("code", "content", "words"),
+    [
+        ("R131", RUN.replace("d03", "d01"), "d01 again in query 1 (line 1, score 9.5; here 7.25)"),
+        ("R110", RUN.replace("9.5", "9,5"), "score '9,5' is not a number; trec_eval reads 9"),
+        ("R110", RUN.replace("9.5", "0x1F"), "trec_eval reads 31,"),
+        ("R111", RUN.replace("9.5", "1e400"), "score '1e400' is beyond float64"),
+        ("R101", RUN.replace(" base", ""), "the run tag looks missing"),
+        ("R101", RUN.replace(" Q0", ""), "the second column (Q0) looks missing"),
+        ("R101", RUN[:-9], "the file ends in mid-line"),
+        ("R102", RUN.replace("d02", "d02 b"), "space in the document id 'd02 b'? trec_eval would"),
+        ("R102", RUN.replace("base", "my run"), "space in the run tag 'my run'?"),
+        (
+            "R121",
+            "1 Q0 a 9.5 1 t\n1 Q0 b 8.5 2 t\n1 Q0 c 8.1 3 t\n",
+            "columns 4 and 5 look swapped",
+        ),
+        ("R123", RUN.replace("09 1", "09 0"), "ranks start at 0 in 1 of 3 queries"),
+        ("R124", RUN.replace("d03 3", "d03 7"), "rank 7 follows 2 in query 1"),
+        ("R125", RUN.replace("8.0", "9.9"), "rank 2 scores 9.9, rank 1 scores 9.5"),
+        ("R114", RUN.replace("d02", "d\u00a002"), "no-break space inside 'd\\u00a002'"),
+        ("R143", RUN.replace("8.0", "9.49999999"), "9.5 and 9.49999999 are equal in float32"),
+        ("Q121", QRELS.replace("d02 0", "d02 -1"), "1 grade -1;"),
+        ("Q131", QRELS.replace("d09 1", "d09 0"), "1 of 3 queries has no relevant document: 3"),
+        ("Q142", QRELS + "1 0 d01 0\n", "d01 is 0 here, 2 on line 1"),
+        ("Q111", QRELS.replace("d01 2", "d01 0.9"), "grade 0.9; trec_eval cuts it to 0"),
+    ],
+)
+def test_message_says_what_is_seen(code: str, content: str, words: str, tmp_path: Path) -> None:
+    finding = _finding(code, _report(code, content, Case("", "", None), tmp_path))
+    assert finding is not None
+    assert words in finding.message
+
+
+@pytest.mark.parametrize(
+    ("run", "qrels", "cause"),
+    [
+        (RUN, QRELS.replace("1 0", "01 0").replace("2 0", "02 0").replace("3 0", "03 0"), "zeros"),
+        (RUN.replace(" Q0", "a Q0"), "1A 0 d 1\n2A 0 d 0\n", "case"),
+        (RUN.replace(" Q0", "é Q0"), "1e\u0301 0 d 1\n", "normal form"),
+        ("d01 Q0 1 1 9.5 t\n", QRELS, "Columns 1 and 3 swapped"),
+    ],
+)
+def test_ids_that_never_meet_show_both_sides_and_the_cause(
+    run: str, qrels: str, cause: str, tmp_path: Path
+) -> None:
+    finding = _finding("P101", _report("P101", run, Case("", "", None, qrels=qrels), tmp_path))
+    assert finding is not None
+    assert "(run: " in finding.message
+    assert "qrels: " in finding.message
+    assert cause in finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "affix"),
+    [(" d0", " web-d0", "prefix 'web-'"), ("d01 ", "d01.txt ", "suffix '.txt'")],
+)
+def test_documents_with_an_affix_are_told(old: str, new: str, affix: str, tmp_path: Path) -> None:
+    run = RUN if old == " d0" else "1 Q0 d01 1 9.5 base\n"
+    case = Case("", "", None, qrels=QRELS)
+    finding = _finding("P106", _report("P106", run.replace(old, new), case, tmp_path))
+    assert finding is not None
+    assert finding.severity == "error"
+    assert affix in finding.message
+
+
+def test_clean_files_have_no_findings(tmp_path: Path) -> None:
+    case = Case("", "", None, qrels=QRELS, topics=TOPICS)
+    assert _report("R", RUN, case, tmp_path).findings == ()
+    assert _report("Q", QRELS, case, tmp_path).findings == ()
+
+
+def test_a_header_and_other_kinds_keep_row_rules_still(tmp_path: Path) -> None:
+    for code in ("R103", "R104", "R105", "F105", "Q103", "Q104"):
+        case = CASES[code]
+        codes = [finding.code for finding in _report(code, case.bad, case, tmp_path).findings]
+        assert codes == [code]

@@ -1,0 +1,207 @@
+"""What a benchmark is asked to do: one small object, from Python, YAML or the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from trectools_plus.benchmark.targets import DEFAULT_TARGETS, Target
+from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.modes import check_modes
+from trectools_plus.retrieval.settings import RetrievalSettings
+
+if TYPE_CHECKING:
+    from trectools_plus.measures.base import Measure
+
+DEFAULT_MODE_NAMES = {"lexical": "Lexical-Only", "vector": "Vector-Only", "hybrid": "Hybrid"}
+DEFAULT_MODES = ("lexical", "vector", "hybrid")
+DEFAULT_SEED = 42
+
+ONTOLOGY_MEASURE = "MaxOntSim@10"
+"""Reported beside the default measures where documents are ontology terms."""
+
+FileName = Annotated[
+    str, BeforeValidator(lambda name: os.fspath(name) if isinstance(name, os.PathLike) else name)
+]
+
+_RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
+
+
+class BenchmarkConfig(BaseModel):
+    """A benchmark's settings; every one is a key of ``benchmark.yaml``.
+
+    The data are one of: ``dataset``; ``corpus`` with ``topics`` and ``qrels``; ``runs`` with
+    ``qrels`` (and ``topics``, for the queries' texts).
+
+    Attributes:
+        dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
+        test_file: Test cases of one's own for ``hpo``.
+        corpus: Documents (JSONL).
+        topics: Queries (TSV, JSONL or TREC).
+        qrels: Judgments (TREC, or BEIR's TSV).
+        runs: Existing run files by name, to compare instead of fetching.
+        modes: Modes to fetch.
+        mode_names: Names of modes (or runs) in tables.
+        measures: Measures to report, in order; the first is the one by which queries fail.
+        depth: Results fetched per query, and the depth that run files may have.
+        missing: Whether a query without results counts ``zero`` or is ``drop``\\ ped.
+        exclude_self: Drop a document whose id is the query's own, before the cutoff.
+        baseline: Compare every other mode with this one, instead of every pair.
+        confidence: Level of the intervals, between 0 and 1.
+        resamples: Bootstrap resamples.
+        seed: Seed of the resamples.
+        targets: Targets by measure, beside or instead of the defaults; ``null`` removes one.
+        retrieval: Settings of the embedded modes.
+        output_dir: Folder for all files; ``results/<experiment id>`` when not given.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dataset: FileName | None = None
+    test_file: FileName | None = None
+    corpus: FileName | None = None
+    topics: FileName | None = None
+    qrels: FileName | None = None
+    runs: dict[str, FileName] | None = None
+    modes: tuple[str, ...] = DEFAULT_MODES
+    mode_names: dict[str, str] = Field(default_factory=dict)
+    measures: tuple[str, ...] = ()
+    depth: int = Field(default=100, ge=1)
+    missing: Literal["zero", "drop"] = "zero"
+    exclude_self: bool = False
+    baseline: str | None = None
+    confidence: float = Field(default=0.95, gt=0, lt=1)
+    resamples: int = Field(default=10_000, ge=100, le=10_000_000)
+    seed: int = Field(default=DEFAULT_SEED, ge=0)
+    targets: dict[str, Target | None] = Field(default_factory=dict)
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
+    output_dir: FileName | None = Field(default=None, exclude=True)
+
+    @field_validator("measures", mode="before")
+    @classmethod
+    def _no_measures_is_default(cls, names: Any) -> Any:
+        return () if names is None else names
+
+    @field_validator("measures")
+    @classmethod
+    def _known_measures(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if names:
+            _parsed(names)
+        return names
+
+    @field_validator("targets")
+    @classmethod
+    def _canonical_targets(cls, targets: dict[str, Target | None]) -> dict[str, Target | None]:
+        return {_parsed([name])[0].name: target for name, target in targets.items()}
+
+    @field_validator("runs")
+    @classmethod
+    def _usable_run_names(cls, runs: dict[str, str] | None) -> dict[str, str] | None:
+        if runs is None:
+            return None
+        if not runs:
+            raise ValueError("expected at least one NAME=FILE")
+        for name in runs:
+            if not _RUN_NAME.fullmatch(name):
+                raise ValueError(
+                    f"run name '{name}' cannot be a file name; use letters, digits, blanks, . + - _"
+                )
+        folded = [name.casefold() for name in runs]
+        if len(set(folded)) < len(folded):
+            raise ValueError("two runs have the same name but for upper and lower case")
+        return runs
+
+    @field_validator("modes")
+    @classmethod
+    def _known_modes(cls, modes: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            check_modes(modes)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        return modes
+
+    @model_validator(mode="after")
+    def _check_data(self) -> Self:
+        kinds = [name for name in ("dataset", "corpus", "runs") if getattr(self, name) is not None]
+        if not kinds:
+            raise ValueError(
+                "no data to work on: give dataset, or corpus with topics and qrels, "
+                "or runs with qrels"
+            )
+        if len(kinds) > 1:
+            raise ValueError(f"{' and '.join(kinds)} do not go together: give one of them")
+        self._check_companions(kinds[0])
+        if self.runs is not None and "modes" in self.model_fields_set:
+            raise ValueError("runs and modes do not go together: runs are compared as they are")
+        if self.runs is not None and self.exclude_self:
+            raise ValueError("exclude_self and runs do not go together: runs are scored as given")
+        if self.test_file is not None and self.dataset != "hpo":
+            raise ValueError("test_file goes with dataset hpo only")
+        for name in (self.baseline, *self.mode_names):
+            if name is not None and name not in self.mode_keys:
+                known = ", ".join(self.mode_keys)
+                field = "baseline" if name == self.baseline else "mode_names"
+                raise ValueError(f"{field}: '{name}' is none of the modes ({known})")
+        return self
+
+    def _check_companions(self, kind: str) -> None:
+        """Which of topics and qrels go with the kind of data chosen."""
+        required = {"dataset": (), "corpus": ("topics", "qrels"), "runs": ("qrels",)}[kind]
+        allowed = {"dataset": (), "corpus": ("topics", "qrels"), "runs": ("topics", "qrels")}[kind]
+        for name in ("topics", "qrels"):
+            given = getattr(self, name) is not None
+            if given and name not in allowed:
+                raise ValueError(f"{name} and {kind} do not go together: the {kind} brings its own")
+            if not given and name in required:
+                raise ValueError(f"{kind} needs {name} beside it")
+
+    @property
+    def mode_keys(self) -> tuple[str, ...]:
+        """The modes compared: names of given runs, or modes to fetch."""
+        return self.modes if self.runs is None else tuple(self.runs)
+
+    @property
+    def measure_names(self) -> tuple[str, ...]:
+        """The measures asked for, or the default ones for this dataset."""
+        from trectools_plus.measures.evaluator import DEFAULT_MEASURES
+
+        if self.measures:
+            return self.measures
+        return (*DEFAULT_MEASURES, ONTOLOGY_MEASURE) if self.dataset == "hpo" else DEFAULT_MEASURES
+
+    @property
+    def all_targets(self) -> dict[str, Target]:
+        """Default targets overridden by one's own, by canonical measure name."""
+        merged = {**DEFAULT_TARGETS, **self.targets}
+        return {name: target for name, target in merged.items() if target is not None}
+
+    def label(self, mode: str) -> str:
+        """A mode's name in tables."""
+        if mode in self.mode_names:
+            return self.mode_names[mode]
+        return mode if self.runs is not None else DEFAULT_MODE_NAMES.get(mode, mode)
+
+    def as_manifest(self) -> dict[str, Any]:
+        """All settings as JSON values with the defaults spelled out, without the output folder."""
+        unused = {"modes", "retrieval", "exclude_self"} if self.runs is not None else None
+        spelled = self.model_dump(mode="json", exclude=unused)
+        spelled["measures"] = list(self.measure_names)
+        spelled["targets"] = {
+            name: target and target.model_dump(mode="json")
+            for name, target in {**DEFAULT_TARGETS, **self.targets}.items()
+        }
+        return spelled
+
+
+def _parsed(names: Sequence[str]) -> list[Measure]:
+    """The measures; an unknown one is the ``ValueError`` that pydantic reports with the field."""
+    from trectools_plus.measures.names import parse_measures
+
+    try:
+        return parse_measures(names)
+    except UsageError as error:
+        raise ValueError(str(error)) from error

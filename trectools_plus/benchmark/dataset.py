@@ -1,0 +1,149 @@
+"""From a configuration to corpus, topics and qrels, checked and with fingerprints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.findings import record_findings
+from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile
+from trectools_plus.errors import InputError
+from trectools_plus.formats.hashing import sha256_file, sha256_text
+from trectools_plus.formats.tables import Corpus, Qrels, Topics
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """What is searched and judged.
+
+    Attributes:
+        id: Its name in reports.
+        corpus: The documents; ``None`` when given runs are compared.
+        topics: The queries; ``None`` when given runs are compared without them.
+        qrels: The judgments, free of what scoring refuses.
+        files: The files they were read from, by kind.
+        findings: What the validators say about the qrels.
+    """
+
+    id: str
+    corpus: Corpus | None
+    topics: Topics | None
+    qrels: Qrels
+    version: str | None = None
+    files: dict[str, SourceFile] = field(default_factory=dict)
+    findings: list[FindingRecord] = field(default_factory=list)
+
+    def describe(self, queries: int) -> DatasetInfo:
+        """Its entry in the manifest; ``queries`` is the number averaged over."""
+        contents = self._hash_contents()
+        return DatasetInfo(
+            id=self.id,
+            version=self.version,
+            queries=queries,
+            documents=None if self.corpus is None else len(self.corpus),
+            sha256=sha256_text("".join(f"{kind} {digest}\n" for kind, digest in contents.items())),
+            contents=contents,
+            files=self.files,
+            findings=self.findings,
+        )
+
+    def _hash_contents(self) -> dict[str, str]:
+        from trectools_plus.retrieval.document_set import hash_corpus, hash_topics
+
+        hashes = {}
+        if self.corpus is not None:
+            hashes["corpus"] = hash_corpus(self.corpus)
+        if self.topics is not None:
+            hashes["topics"] = hash_topics(self.topics)
+        return {**hashes, "qrels": hash_qrels(self.qrels)}
+
+
+def load_dataset(config: BenchmarkConfig) -> Dataset:
+    """Read what the configuration names.
+
+    Raises:
+        InputError: If something is missing or cannot be read.
+        FindingsError: If the qrels hold what scoring refuses.
+        UsageError: If the dataset is unknown.
+    """
+    if config.dataset is None:
+        return _from_files(config)
+    return _from_collection(config, config.dataset)
+
+
+def hash_qrels(qrels: Qrels) -> str:
+    """SHA-256 of the judgments (query, document, grade), whatever their order."""
+    columns = ["query_id", "doc_id", "relevance"]
+    rows = qrels.frame.select(columns).unique().sort(columns).iter_rows()
+    return sha256_text("".join(f"{query}\t{doc}\t{grade}\n" for query, doc, grade in rows))
+
+
+def _from_files(config: BenchmarkConfig) -> Dataset:
+    from trectools_plus.validation.loading import load_qrels_with_findings
+
+    if config.qrels is None:
+        raise InputError("no qrels given")
+    qrels, findings = load_qrels_with_findings(config.qrels)
+    given = {"corpus": config.corpus, "topics": config.topics, "qrels": config.qrels}
+    return Dataset(
+        id=Path(config.corpus or config.qrels).name,
+        corpus=_read_corpus(config.corpus),
+        topics=_read_topics(config.topics),
+        qrels=qrels,
+        files=_files(given),
+        findings=record_findings(findings),
+    )
+
+
+def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
+    """Path and hash of each file given; standard input has neither."""
+    return {
+        kind: SourceFile(path=path, sha256=sha256_file(path))
+        for kind, path in given.items()
+        if path is not None and path != "-"
+    }
+
+
+def _read_corpus(path: str | None) -> Corpus | None:
+    if path is None:
+        return None
+    from trectools_plus.formats.corpus import read_corpus
+
+    return read_corpus(path)
+
+
+def _read_topics(path: str | None) -> Topics | None:
+    if path is None:
+        return None
+    from trectools_plus.formats.topics import read_topics
+
+    return read_topics(path)
+
+
+def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
+    from trectools_plus.formats.collection import load_collection
+    from trectools_plus.validation import check_qrels, refuse_errors
+
+    version = None
+    if spec == "hpo":
+        from trectools_plus.benchmark.hpo import hpo_version, load_hpo_collection
+
+        collection = load_hpo_collection(config.test_file)
+        version = hpo_version(config.test_file)
+    else:
+        collection = load_collection(spec)
+    if collection.corpus is None:
+        raise InputError("the dataset has no documents to search", where=spec)
+    findings = check_qrels(collection.qrels)
+    refuse_errors(findings)
+    return Dataset(
+        id=spec,
+        corpus=collection.corpus,
+        topics=collection.topics,
+        qrels=collection.qrels,
+        version=version,
+        files=_files({"test_file": config.test_file}),
+        findings=record_findings(findings),
+    )

@@ -1,0 +1,113 @@
+"""The built-in collection ``hpo``: ontology terms as documents, test cases as queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from trectools_plus.benchmark.testset import TestSet
+from trectools_plus.benchmark.testset_reader import read_test_set
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.collection import Collection
+from trectools_plus.formats.tables import CORPUS_SCHEMA, QRELS_SCHEMA, Corpus, Qrels, Topics
+from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.terms import Term
+
+SHIPPED_TEST_SET = Path(__file__).parent / "data" / "hpo_english.json"
+_SHOWN = 3
+_TOPIC_FIELDS = ("category", "difficulty", "hpo_domain", "language", "description")
+
+
+def load_hpo_collection(test_file: str | Path | None = None) -> Collection:
+    """Load all live terms of the Human Phenotype Ontology, and test cases to search them with.
+
+    A document is a term: its id, its label as title, its synonyms and definition as text.
+
+    Args:
+        test_file: Test cases of one's own (JSON or YAML; see
+            :mod:`trectools_plus.benchmark.testset_reader`); ``None`` takes the shipped English
+            ones.
+
+    Raises:
+        MissingExtraError: If the extra ``hpo`` is not installed.
+        InputError: If the test file cannot be read.
+        FormatError: If the test file is wrong, or expects something that is no live term.
+    """
+    path = SHIPPED_TEST_SET if test_file is None else test_file
+    test_set = read_test_set(path)
+    ontology = load_ontology()
+    return Collection(
+        name="hpo",
+        corpus=corpus_of(ontology),
+        topics=_topics_of(test_set, str(path)),
+        qrels=_qrels_of(test_set, ontology, str(path)),
+    )
+
+
+def hpo_version(test_file: str | Path | None = None) -> str:
+    """The versions of the ontology and of the test cases, as a report's manifest names them.
+
+    Raises:
+        MissingExtraError: If the extra ``hpo`` is not installed.
+        InputError: If the test file cannot be read or is wrong.
+    """
+    metadata = read_test_set(SHIPPED_TEST_SET if test_file is None else test_file).metadata
+    cases = f"{metadata.dataset_id} {metadata.version}".strip()
+    return f"{load_ontology().version} with {cases}"
+
+
+def corpus_of(ontology: Ontology) -> Corpus:
+    """Every live term as a document, in the order of ids."""
+    rows = [(term.term_id, term.name, _text_of(term)) for term in ontology.terms.values()]
+    return Corpus(pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row"), path=ontology.path)
+
+
+def _text_of(term: Term) -> str:
+    parts = [*(synonym.text for synonym in term.synonyms), term.definition]
+    return " ".join(
+        part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part
+    )
+
+
+def _topics_of(test_set: TestSet, path: str) -> Topics:
+    queries = test_set.queries
+    further = {
+        name: [getattr(query, name) or "" for query in queries]
+        for name in _TOPIC_FIELDS
+        if any(getattr(query, name) for query in queries)
+    }
+    columns = {
+        "query_id": [query.query_id for query in queries],
+        "text": [query.text for query in queries],
+        **further,
+    }
+    return Topics(pl.DataFrame(columns), path=path)
+
+
+def _qrels_of(test_set: TestSet, ontology: Ontology, path: str) -> Qrels:
+    """The grades; an alternative id becomes its term's, which is the same term."""
+    problems: list[str] = []
+    grades: dict[tuple[str, str], int] = {}
+    for query in test_set.queries:
+        for term in query.relevant:
+            resolution = ontology.resolve(term.doc_id)
+            if resolution.status in ("live", "alternative") and resolution.term_id:
+                key = query.query_id, resolution.term_id
+                grades[key] = max(term.grade, grades.get(key, term.grade))
+            else:
+                instead = " or ".join(resolution.replaced_by)
+                advice = f": use {instead}" if instead else ""
+                problems.append(
+                    f"{term.doc_id} of query {query.query_id} is {resolution.status}{advice}"
+                )
+    if problems:
+        shown = "; ".join(problems[:_SHOWN]) + ("; …" if len(problems) > _SHOWN else "")
+        raise FormatError(
+            f"{len(problems)} expected ids are no live terms: {shown}",
+            path=path,
+            remedy=f"correct them; the ontology is {ontology.version or ontology.path}",
+        )
+    rows = [(query_id, "0", term_id, grade) for (query_id, term_id), grade in grades.items()]
+    return Qrels(pl.DataFrame(rows, schema=QRELS_SCHEMA, orient="row"), path=path)

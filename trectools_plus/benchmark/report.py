@@ -1,0 +1,258 @@
+"""The report of a benchmark: models whose JSON is ``BenchmarkReport.json``, schema version 1.0.
+
+Every float is ``None`` where it is undefined (a mean over no query), never NaN. Latencies are in
+milliseconds, everything else in the measure's own unit. Later versions add keys; a reader passes
+over keys it does not know.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from trectools_plus.benchmark.report_parts import (
+    ConfidenceInterval,
+    FindingRecord,
+    Latency,
+    MeasureDefinition,
+    MeasureResult,
+    ModeStatus,
+    ReportModel,
+    RunInfo,
+    SourceFile,
+    TargetResult,
+    TargetStatus,
+    TieInfo,
+)
+from trectools_plus.errors import InputError
+
+SCHEMA_VERSION: Literal["1.0"] = "1.0"
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "BenchmarkReport",
+    "Comparison",
+    "ConfidenceInterval",
+    "DatasetInfo",
+    "Diagnosis",
+    "Diagnostics",
+    "FailingQuery",
+    "FindingRecord",
+    "Latency",
+    "Manifest",
+    "MeasureDefinition",
+    "MeasureResult",
+    "ModeResult",
+    "ModeStatus",
+    "RunInfo",
+    "SourceFile",
+    "StratumResult",
+    "TargetResult",
+    "TargetStatus",
+    "TieInfo",
+    "read_report",
+    "report_json_schema",
+]
+
+
+class Diagnostics(ReportModel):
+    """What to know before believing a mode's figures."""
+
+    findings: list[FindingRecord]
+    """Findings about its run file."""
+    queries_without_relevant: list[str]
+    """Judged queries without a relevant document: left out of every mean."""
+    missing_queries: list[str]
+    """Queries with a relevant document for which the mode returned nothing."""
+    judged: dict[str, float | None]
+    """Mean share of judged documents in the first results, by measure name."""
+    shallow_queries: list[str]
+    """Queries with some results, yet fewer than the deepest cutoff or the collection has."""
+    status: ModeStatus
+    """``incomplete`` when a query has no results, or a given run file has shallow queries."""
+    notes: list[str] = Field(default_factory=list)
+    """Why it is incomplete, in plain words."""
+
+
+class ModeResult(ReportModel):
+    """Everything about one mode (or one given run)."""
+
+    label: str
+    """Its name in tables."""
+    run: RunInfo
+    """The run file that was scored."""
+    measures: dict[str, MeasureResult]
+    """By canonical measure name."""
+    latency_ms: Latency | None
+    """Null for given run files."""
+    diagnostics: Diagnostics
+    """What to know before believing the figures."""
+
+
+class Comparison(ReportModel):
+    """A paired difference of two modes on one measure, over the queries where both are defined."""
+
+    baseline: str
+    """The mode subtracted."""
+    contrast: str
+    """The mode it is subtracted from."""
+    measure: str
+    """Canonical measure name."""
+    n: int
+    """Queries compared."""
+    difference: float | None
+    """Mean of contrast minus baseline."""
+    ci: ConfidenceInterval
+    """Bootstrap interval of the difference, from the resamples of the means."""
+    significant: bool
+    """Whether the interval excludes 0; not corrected for the number of comparisons."""
+    effect_size: float | None
+    """Cohen's d_z: mean difference by the standard deviation (ddof = 1) of the differences."""
+    wins: int
+    """Queries where the contrast is better."""
+    ties: int
+    """Queries where both are equal (to 1e-12)."""
+    losses: int
+    """Queries where the baseline is better."""
+
+
+class StratumResult(ReportModel):
+    """One measure of one mode over the queries of one stratum."""
+
+    mean: float | None
+    n: int
+    ci: ConfidenceInterval
+
+
+class Diagnosis(ReportModel):
+    """A pattern in the figures and what it suggests."""
+
+    mode: str | None
+    """The mode concerned; null for the comparison as a whole."""
+    sign: str
+    """A stable name of the pattern, such as ``low-recall``."""
+    observed: str
+    """What was seen, with figures."""
+    suggests: str
+    """What it suggests to look at."""
+
+
+class FailingQuery(ReportModel):
+    """A query on which every mode scores 0."""
+
+    query_id: str
+    text: str | None
+    """The query's text; null when no topics were given."""
+    measure: str
+    """The measure that is 0."""
+    values: dict[str, float]
+    """The value by mode."""
+    first_relevant_rank: dict[str, int | None]
+    """Rank of the first relevant document by mode; null where it was not returned at all."""
+
+
+class DatasetInfo(ReportModel):
+    """What was searched and judged."""
+
+    id: str
+    """``hpo``, ``irds:…``, or the name of the folder or file."""
+    version: str | None
+    """The data's own version, where it states one."""
+    queries: int
+    """Queries with at least one relevant document: those that are averaged over."""
+    documents: int | None
+    """Documents in the corpus; null when none was given."""
+    sha256: str
+    """SHA-256 over ``contents``: two datasets with the same one hold the same data."""
+    contents: dict[str, str]
+    """SHA-256 of each part (file format left aside): corpus, topics, qrels."""
+    files: dict[str, SourceFile] = Field(default_factory=dict)
+    """The files they were read from, where they were files."""
+    findings: list[FindingRecord] = Field(default_factory=list)
+    """Findings about qrels and topics."""
+
+
+class Manifest(ReportModel):
+    """What is needed to get the same figures again."""
+
+    experiment_id: str
+    created_at: str
+    """UTC, ISO 8601."""
+    dataset: DatasetInfo
+    config: dict[str, Any]
+    """The configuration with every default spelled out, without the output folder."""
+    config_hash: str
+    """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
+    index_snapshots: dict[str, str]
+    """Key of the index that each fetched mode searched."""
+    packages: dict[str, str]
+    """Versions of the installed packages that had a hand in the figures."""
+    python: str
+    platform: str
+    seed: int
+    command: str | None
+    """The command line, secrets blanked; null when called from Python."""
+
+
+class BenchmarkReport(ReportModel):
+    """The result of a benchmark."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    manifest: Manifest
+    modes: dict[str, ModeResult]
+    """By mode, in the order asked for."""
+    comparisons: list[Comparison]
+    """Each pair of modes, or each mode against the baseline, on each measure."""
+    best_mode: dict[str, str | None]
+    """The mode with the best mean by measure; null on a tie or with fewer than two modes."""
+    best_mode_significant: dict[str, bool]
+    """Whether the best mode's difference from every other mode excludes 0."""
+    strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)
+    """By field, value, mode and measure."""
+    failing_queries: list[FailingQuery]
+    """Queries that score 0 in every mode on the first measure."""
+    diagnosis: list[Diagnosis] = Field(default_factory=list)
+    """Patterns in the figures, in plain words."""
+
+    @property
+    def measure_names(self) -> list[str]:
+        """The measures in the order asked for."""
+        return list(self.best_mode)
+
+    def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
+        """The comparison of exactly this pair and measure, or ``None``."""
+        wanted = (baseline, contrast, measure)
+        for entry in self.comparisons:
+            if (entry.baseline, entry.contrast, entry.measure) == wanted:
+                return entry
+        return None
+
+
+def report_json_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of ``BenchmarkReport.json``."""
+    schema = BenchmarkReport.model_json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def read_report(path: str | Path) -> BenchmarkReport:
+    """Read a report that :func:`trectools_plus.reporting.json_report.write_json` wrote.
+
+    Raises:
+        InputError: If the file cannot be read, is no report, or has another schema version.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("the report cannot be read", where=str(path)) from error
+    try:
+        return BenchmarkReport.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise InputError(
+            f"no benchmark report of schema version {SCHEMA_VERSION}: {field}: {first['msg']}",
+            where=str(path),
+            remedy="give a BenchmarkReport.json that `benchmark run` wrote",
+        ) from error

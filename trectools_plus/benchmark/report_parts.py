@@ -1,0 +1,163 @@
+"""The smaller parts of a report: intervals, definitions, targets, files, findings."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+TargetStatus = Literal["below_baseline", "baseline", "competitive", "strong"]
+ModeStatus = Literal["complete", "incomplete"]
+
+
+class ReportModel(BaseModel):
+    """Base of all parts of the report: a value, documented by its attributes' docstrings."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+
+class ConfidenceInterval(ReportModel):
+    """An interval for a mean or a mean difference."""
+
+    low: float | None
+    """Lower end."""
+    high: float | None
+    """Upper end."""
+    level: float
+    """Confidence level, between 0 and 1."""
+    method: str
+    """How it was made."""
+    resamples: int
+    """Bootstrap resamples drawn; the same ones for every measure and mode."""
+
+
+class MeasureDefinition(ReportModel):
+    """What a measure's figures mean."""
+
+    formula: str
+    """In words and symbols; rank counts from 1."""
+    gain: str
+    """What a document of grade g is worth."""
+    cutoff: int | None
+    """The deepest rank looked at; null is the whole ranking."""
+    denominator: str
+    """What the sum is divided by."""
+    relevance_level: int
+    """The lowest grade that counts as relevant."""
+    ties: str
+    """How equal scores are ordered."""
+    averaged_over: str
+    """The queries that enter the mean."""
+    provider: str
+    """Who computes it, with its version."""
+    trec_eval_call: str | None = None
+    """The trec_eval options that print the same figure; null if there are none."""
+    alias: str | None = None
+    """The name as the user wrote it, where that differs."""
+
+
+class TargetResult(ReportModel):
+    """A measure's target, and where the mean stands."""
+
+    baseline: float
+    """What a plain BM25 baseline typically reaches."""
+    baseline_high: float | None = None
+    """Upper end of the typical range; null where it is one value."""
+    competitive: float
+    """From here on a result is competitive ("good")."""
+    strong: float | None = None
+    """From here on it is strong; null where no such level is set."""
+    status: TargetStatus | None
+    """The highest level that the mean reaches; null when the mean is undefined."""
+
+
+class MeasureResult(ReportModel):
+    """One measure of one mode, over all queries."""
+
+    mean: float | None
+    """Arithmetic mean over the queries where the measure is defined."""
+    median: float | None
+    """Median over the same queries."""
+    std: float | None
+    """Sample standard deviation (ddof = 1); null for fewer than two queries."""
+    n: int
+    """Number of queries averaged over."""
+    ci: ConfidenceInterval
+    """Bootstrap interval of the mean."""
+    definition: MeasureDefinition
+    """What the figure means."""
+    target: TargetResult | None
+    """Its target; null where none is set."""
+
+
+class Latency(ReportModel):
+    """Time per query in milliseconds, as the retriever took it."""
+
+    mean: float
+    """Arithmetic mean."""
+    p50: float
+    """Median."""
+    p95: float
+    """95th percentile, linearly interpolated."""
+    p99: float
+    """99th percentile, linearly interpolated."""
+
+
+class TieInfo(ReportModel):
+    """Neighbouring results of one query with equal scores: document ids decide their order.
+
+    Counted in the run as it came; the file in the report's folder holds its order without ties.
+    """
+
+    pairs: int
+    """Pairs equal as 32-bit floats: what trec_eval 9 and pytrec_eval tie."""
+    pairs_64: int
+    """Pairs equal as 64-bit floats: what trec_eval 10 ties."""
+    queries: int
+    """Queries with a tie (32 bits)."""
+    straddling: dict[str, int]
+    """By cutoff, the queries where a tie (32 bits) spans it."""
+
+
+class SourceFile(ReportModel):
+    """A file that was given."""
+
+    path: str
+    """As the user wrote it."""
+    sha256: str
+    """SHA-256 of its bytes."""
+
+
+class RunInfo(ReportModel):
+    """The run file that was scored."""
+
+    path: str
+    """Relative to the report's folder, with forward slashes."""
+    sha256: str
+    """SHA-256 of its bytes."""
+    source: SourceFile | None = None
+    """The run file it was taken from; null when this benchmark fetched it."""
+    queries: int
+    """Queries with at least one result."""
+    results: int
+    """Rows."""
+    depth: int
+    """Most results of any query."""
+    ties: TieInfo
+    """Ties of the whole run."""
+
+
+class FindingRecord(ReportModel):
+    """One finding of a validator."""
+
+    code: str
+    name: str
+    severity: Literal["error", "warning", "info"]
+    line: int | None
+    column: int | None
+    count: int
+    query_id: str | None
+    doc_id: str | None
+    message: str
+    remedy: str | None
+    fix: str

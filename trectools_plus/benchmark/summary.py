@@ -1,0 +1,138 @@
+"""From per-query values to the figures of a report: one measure, one mode, the best mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.benchmark.compare import (
+    compare_pairs,
+    interval_of,
+    is_lower_better,
+    none_if_nan,
+)
+from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.report import (
+    Comparison,
+    Latency,
+    MeasureDefinition,
+    MeasureResult,
+)
+from trectools_plus.benchmark.targets import judge_mean
+from trectools_plus.measures.evaluation import Evaluation
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def summarise(
+    evaluation: Evaluation, config: BenchmarkConfig
+) -> dict[str, dict[str, MeasureResult]]:
+    """Mean, median, spread and interval of every run and measure.
+
+    One set of resamples serves all of them, so their intervals move together.
+
+    Args:
+        evaluation: Runs over the same queries.
+        config: Level, resamples, seed and targets.
+
+    Returns:
+        By run, then by canonical measure name.
+    """
+    from trectools_plus.statistics.bootstrap import bootstrap_means
+
+    cases = [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
+    values = np.column_stack([evaluation.values(*case) for case in cases])
+    intervals = bootstrap_means(
+        values, resamples=config.resamples, seed=config.seed, confidence=config.confidence
+    )
+    targets = config.all_targets
+    results: dict[str, dict[str, MeasureResult]] = {}
+    for column, (run, name) in enumerate(cases):
+        mean = none_if_nan(evaluation.mean(run, name))
+        target = targets.get(name)
+        results.setdefault(run, {})[name] = MeasureResult(
+            mean=mean,
+            **_spread(values[:, column]),
+            n=evaluation.n(run, name),
+            ci=interval_of(intervals, column),
+            definition=_define(evaluation, name),
+            target=None if target is None else judge_mean(mean, target),
+        )
+    return results
+
+
+def summarise_latency(latency_ms: FloatArray | None) -> Latency | None:
+    """Mean and percentiles of milliseconds per query; ``None`` where nothing was timed."""
+    if latency_ms is None or not len(latency_ms):
+        return None
+    p50, p95, p99 = (float(value) for value in np.percentile(latency_ms, [50, 95, 99]))
+    return Latency(mean=float(latency_ms.mean()), p50=p50, p95=p95, p99=p99)
+
+
+def find_best(evaluation: Evaluation) -> dict[str, str | None]:
+    """The run with the best mean by measure; ``None`` on a tie or with fewer than two runs."""
+    best: dict[str, str | None] = {}
+    for name in evaluation.measure_names:
+        means = {run: evaluation.mean(run, name) for run in evaluation.run_names}
+        defined = {run: mean for run, mean in means.items() if not np.isnan(mean)}
+        top = (min if is_lower_better(name) else max)(defined.values(), default=None)
+        leaders = [run for run, mean in defined.items() if mean == top]
+        best[name] = leaders[0] if len(leaders) == 1 and len(means) > 1 else None
+    return best
+
+
+def prove_best(
+    evaluation: Evaluation,
+    best: Mapping[str, str | None],
+    comparisons: list[Comparison],
+    config: BenchmarkConfig,
+) -> dict[str, bool]:
+    """Whether the best run's difference from every other run excludes 0, by measure.
+
+    Args:
+        evaluation: The runs.
+        best: From :func:`find_best`.
+        comparisons: Those made already; the ones that are missing are made here.
+        config: Level, resamples and seed.
+    """
+    known = {(entry.baseline, entry.contrast) for entry in comparisons}
+    needed = {
+        (other, run)
+        for run in set(best.values())
+        if run is not None
+        for other in evaluation.run_names
+        if other != run and (other, run) not in known and (run, other) not in known
+    }
+    further = compare_pairs(
+        evaluation,
+        sorted(needed),
+        confidence=config.confidence,
+        resamples=config.resamples,
+        seed=config.seed,
+    )
+    entries = [*comparisons, *further]
+    return {
+        name: run is not None
+        and all(
+            entry.significant
+            for entry in entries
+            if entry.measure == name and run in (entry.baseline, entry.contrast)
+        )
+        for name, run in best.items()
+    }
+
+
+def _spread(values: FloatArray) -> dict[str, float | None]:
+    """Median and sample standard deviation (ddof = 1) of the defined values."""
+    defined = values[~np.isnan(values)]
+    return {
+        "median": float(np.median(defined)) if len(defined) else None,
+        "std": float(defined.std(ddof=1)) if len(defined) > 1 else None,
+    }
+
+
+def _define(evaluation: Evaluation, name: str) -> MeasureDefinition:
+    fields = evaluation.definition(name).as_dict()
+    return MeasureDefinition.model_validate(fields)

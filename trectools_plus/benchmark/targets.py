@@ -1,0 +1,74 @@
+"""Targets: what a measure typically reaches, and where a mean stands against it.
+
+The defaults describe ad hoc collections with BM25 as the baseline. They are a rule of thumb, not
+a property of your collection: set your own under ``targets:`` in ``benchmark.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from trectools_plus.benchmark.report import TargetResult, TargetStatus
+
+
+class Target(BaseModel):
+    """Levels of one measure, in its own unit; higher is better.
+
+    Attributes:
+        baseline: Lower end of what a plain BM25 baseline typically reaches.
+        baseline_high: Upper end of that range; ``None`` where it is one value.
+        competitive: From here on a result is competitive ("good").
+        strong: From here on it is strong; ``None`` where no such level is set.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    baseline: float = Field(allow_inf_nan=False)
+    baseline_high: float | None = Field(default=None, allow_inf_nan=False)
+    competitive: float = Field(allow_inf_nan=False)
+    strong: float | None = Field(default=None, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        levels = [self.baseline, self.baseline_high, self.competitive, self.strong]
+        given = [level for level in levels if level is not None]
+        if given != sorted(given):
+            raise ValueError("expected baseline <= baseline_high <= competitive <= strong")
+        return self
+
+
+DEFAULT_TARGETS: Mapping[str, Target] = MappingProxyType(
+    {
+        "nDCG@10": Target(baseline=0.30, baseline_high=0.32, competitive=0.35, strong=0.40),
+        # competitive: the baseline's upper end + 0.03
+        "AP@100": Target(baseline=0.25, baseline_high=0.27, competitive=0.30),
+        "RR@10": Target(baseline=0.45, competitive=0.55),
+        "R@50": Target(baseline=0.55, baseline_high=0.60, competitive=0.62),
+        "R@100": Target(baseline=0.60, baseline_high=0.65, competitive=0.70),
+        "HitRate@10": Target(baseline=0.70, baseline_high=0.75, competitive=0.80),
+    }
+)
+
+
+def judge_mean(mean: float | None, target: Target) -> TargetResult:
+    """The target together with the highest of its levels that the mean reaches.
+
+    Args:
+        mean: The mean, unrounded; ``None`` when undefined.
+        target: The levels.
+    """
+    return TargetResult(
+        **target.model_dump(), status=None if mean is None else _status(mean, target)
+    )
+
+
+def _status(mean: float, target: Target) -> TargetStatus:
+    if target.strong is not None and mean >= target.strong:
+        return "strong"
+    if mean >= target.competitive:
+        return "competitive"
+    return "baseline" if mean >= target.baseline else "below_baseline"

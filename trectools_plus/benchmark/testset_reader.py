@@ -1,0 +1,158 @@
+"""Reads test sets from JSON or YAML, in this package's form and in Phentrieve's.
+
+::
+
+    {metadata: {dataset_id, …}, queries: [{query_id, text, relevant: [{doc_id, grade}], …}]}
+    {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…], …}]}
+    [{text, hpo_ids: [HP:…], description: …}]
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from trectools_plus.benchmark.testset import Category, Difficulty, TestSet
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.source import Source, read_source
+
+_EXPECTED_KEYS = ("expected_hpo_ids", "hpo_ids")
+_KEPT_KEYS = ("text", "description", "language", "hpo_domain")
+_KEPT_VALUES = {"category": get_args(Category), "difficulty": get_args(Difficulty)}
+"""Fields that other sets fill with words of their own, which are left out."""
+_FORM = "a list of test cases, or a mapping with 'queries' or 'test_cases'"
+
+
+def read_test_set(path: str | Path) -> TestSet:
+    """Read a test set, compressed or not.
+
+    Raises:
+        InputError: If the file cannot be read.
+        FormatError: If it is neither JSON nor YAML, or a field is missing or wrong.
+    """
+    source = read_source(path)
+    content = _own_form(_parse(source), source.path)
+    try:
+        return TestSet.model_validate(content)
+    except ValidationError as error:
+        raise _translated(error, source.path) from None
+
+
+def _parse(source: Source) -> Any:
+    try:
+        text = source.data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = source.data.count(b"\n", 0, error.start) + 1
+        raise FormatError(
+            f"byte 0x{source.data[error.start]:02X} is not UTF-8",
+            path=source.path,
+            line=line,
+            remedy="save the file as UTF-8",
+        ) from None
+    is_yaml = re.search(r"\.ya?ml(\.\w+)?$", source.path, re.IGNORECASE)
+    try:
+        if text.lstrip()[:1] in ("{", "[") and not is_yaml:
+            return json.loads(text)
+        return _parse_yaml(text, source.path)
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            f"not JSON: {error.msg}", path=source.path, line=error.lineno, column=error.colno
+        ) from None
+    except (RecursionError, ValueError) as error:
+        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise FormatError(f"neither JSON nor YAML: {what}", path=source.path) from None
+
+
+def _parse_yaml(text: str, path: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise FormatError(
+            f"not YAML: {getattr(error, 'problem', None) or str(error).splitlines()[0]}",
+            path=path,
+            line=mark.line + 1 if mark else None,
+            column=mark.column + 1 if mark else None,
+        ) from None
+
+
+def _own_form(content: Any, path: str) -> Any:
+    """The content in this package's form: lists and Phentrieve's cases converted."""
+    if isinstance(content, list):
+        is_own = content and isinstance(content[0], dict) and "relevant" in content[0]
+        content = {"queries" if is_own else "test_cases": content}
+    if not isinstance(content, dict) or not content.keys() & {"queries", "test_cases"}:
+        is_mapping = isinstance(content, dict) and content
+        seen = ", ".join(map(str, content))[:60] if is_mapping else _kind(content)
+        raise FormatError(f"expected {_FORM} but got {seen}", path=path)
+    metadata = content.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise FormatError(f"metadata: expected a mapping but got {_kind(metadata)}", path=path)
+    metadata = {"dataset_id": Path(path).name.partition(".")[0], **metadata}
+    if "queries" in content:
+        return {**content, "metadata": metadata}
+    cases = content["test_cases"]
+    if not isinstance(cases, list):
+        raise FormatError(f"test_cases: expected a list but got {_kind(cases)}", path=path)
+    return {
+        "metadata": {key: str(value) for key, value in metadata.items() if value is not None},
+        "queries": [_own_case(number, case, path) for number, case in enumerate(cases, 1)],
+    }
+
+
+def _kind(value: Any) -> str:
+    """What a wrong value is, for people."""
+    names = {dict: "a mapping", list: "a list", str: "text", type(None): "nothing"}
+    return names.get(type(value), repr(value)[:40])
+
+
+def _own_case(number: int, case: Any, path: str) -> dict[str, Any]:
+    """A test case of Phentrieve's: every expected term is relevant, none more than another."""
+    where = f"test_cases[{number - 1}]"
+    if not isinstance(case, dict):
+        raise FormatError(f"{where}: expected a mapping with text and expected_hpo_ids", path=path)
+    expected = next((case[key] for key in _EXPECTED_KEYS if key in case), None)
+    if not isinstance(expected, list):
+        raise FormatError(
+            f"{where}: expected a list of term ids as {' or '.join(_EXPECTED_KEYS)}", path=path
+        )
+    given = next((case[key] for key in ("query_id", "id", "case_id") if case.get(key)), None)
+    distinct = list(dict.fromkeys(map(str, expected)))
+    return {
+        **{key: case[key] for key in _KEPT_KEYS if case.get(key) is not None},
+        **{key: case[key] for key, known in _KEPT_VALUES.items() if case.get(key) in known},
+        "query_id": f"case-{number:03d}" if given is None else str(given),
+        "relevant": [{"doc_id": term_id, "grade": 1} for term_id in distinct],
+    }
+
+
+def _translated(error: ValidationError, path: str) -> FormatError:
+    """The first complaint with its place inside the file, and how many more there are."""
+    problems = error.errors(include_url=False)
+    # "Too short" of a list whose items were refused would be a complaint of our own making.
+    deepest = [p for p in problems if not any(_lies_within(q["loc"], p["loc"]) for q in problems)]
+    first = deepest[0]
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
+    place = "".join(steps).removeprefix(".") or "the file"
+    message = first["msg"]
+    if first["type"] == "value_error":
+        message = str(first["ctx"]["error"])
+    else:
+        message = message[:1].lower() + message[1:]
+    seen = f", got {first['input']!r}"[:60] if not isinstance(first["input"], dict | list) else ""
+    more = f" (and {len(deepest) - 1} more)" if len(deepest) > 1 else ""
+    return FormatError(
+        f"{place}: {message}{seen}{more}",
+        path=path,
+        remedy="each query needs query_id, text and relevant: [{doc_id, grade}]",
+    )
+
+
+def _lies_within(place: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:
+    return len(place) > len(outer) and place[: len(outer)] == outer

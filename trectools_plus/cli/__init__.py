@@ -1,0 +1,1 @@
+"""The command line: every command parses its options, calls one function and prints."""

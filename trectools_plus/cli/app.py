@@ -1,0 +1,90 @@
+"""The console commands ``trectools-plus``, ``runs`` and ``benchmark``: which name calls what."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from trectools_plus.cli import bench, retrieve, score, validate
+from trectools_plus.cli.errors import run_command
+
+
+def _group(help_text: str) -> typer.Typer:
+    return typer.Typer(
+        help=help_text,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+
+
+runs_app = _group("Validate, fetch, fuse and describe TREC run files.")
+runs_app.command("validate")(validate.runs_validate)
+runs_app.command("fetch")(retrieve.runs_fetch)
+runs_app.command("fuse")(retrieve.runs_fuse)
+runs_app.command("info")(retrieve.runs_info)
+
+qrels_app = _group("Check relevance judgments.")
+qrels_app.command("validate")(validate.qrels_validate)
+
+benchmark_app = _group("Compare retrieval modes or run files on the same queries.")
+benchmark_app.command("run")(bench.benchmark_run)
+
+app = _group(
+    """Validate, fetch, score and compare TREC runs.
+
+    \b
+    Start here:
+      trectools-plus runs validate my.run --qrels qrels.txt      is my run file sound?
+      trectools-plus eval qrels.txt my.run                       how good is it?
+      trectools-plus benchmark run --dataset DIR --modes lexical,vector,hybrid
+                                                                 which mode is best here?
+      trectools-plus explain nDCG@10                             what does that figure mean?
+
+    Exit codes: 0 done, 1 a check found something, 2 wrong usage or unreadable input,
+    3 two things that cannot be compared.
+    """
+)
+app.add_typer(runs_app, name="runs")
+app.add_typer(qrels_app, name="qrels")
+app.add_typer(benchmark_app, name="benchmark")
+app.command("eval")(score.evaluate_runs)
+app.command("explain")(score.explain_measure)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"trectools-plus {version('trectools-plus')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+# A callback of its own keeps `benchmark` and `qrels` groups although they hold one command.
+@benchmark_app.callback()
+@qrels_app.callback()
+def _keep_group() -> None:
+    """Only a group."""
+
+
+def _entry(group: typer.Typer, name: str) -> Any:
+    return lambda: run_command(lambda: group(prog_name=name))
+
+
+main = _entry(app, "trectools-plus")
+runs_main = _entry(runs_app, "runs")
+benchmark_main = _entry(benchmark_app, "benchmark")

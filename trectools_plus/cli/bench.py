@@ -1,0 +1,219 @@
+"""``benchmark run``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from trectools_plus.errors import UsageError
+
+if TYPE_CHECKING:
+    from trectools_plus.benchmark.runner import BenchmarkResult
+
+_ENDING = re.compile(r"(\.(run|txt|trec|res|tsv))?(\.(gz|bz2|xz|zst))?$")
+
+
+def benchmark_run(
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="hpo (built in), irds:<ir_datasets id>, or a folder in BEIR or TREC layout."
+        ),
+    ] = None,
+    test_file: Annotated[
+        str | None,
+        typer.Option(help="Test cases of your own for --dataset hpo."),
+    ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option(help="Documents: JSONL with doc_id (or _id), text."),
+    ] = None,
+    topics: Annotated[
+        str | None,
+        typer.Option(help="Queries: TSV, JSONL or TREC."),
+    ] = None,
+    qrels: Annotated[
+        str | None,
+        typer.Option(help="Judgments: TREC qrels or BEIR's TSV."),
+    ] = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE...",
+            help="Existing run files to compare instead of fetching; goes with --qrels.",
+        ),
+    ] = None,
+    modes: Annotated[
+        str | None,
+        typer.Option(help="Modes to fetch, with commas: lexical,vector,hybrid (the default)."),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="A benchmark.yaml with any of these settings; options here win."),
+    ] = None,
+    output_dir: Annotated[
+        Path | None,
+        typer.Option(help="Folder for reports and runs [default: results/<experiment id>]."),
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(help="Results fetched per query [default: 100].")
+    ] = None,
+    exclude_self: Annotated[
+        bool | None,
+        typer.Option(
+            "--exclude-self", help="Drop a document whose id is the query's, before the cutoff."
+        ),
+    ] = None,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measures",
+            "-m",
+            help="Measures with commas, such as nDCG@10,AP@100 [default: nDCG@10, AP@100, "
+            "RR@10, R@50, R@100, HitRate@10].",
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="zero|drop",
+            help="A query without results counts as zero, or is dropped [default: zero].",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODE", help="Compare every other mode with this one [default: every pair]."
+        ),
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(help="Level of the intervals [default: 0.95]."),
+    ] = None,
+    resamples: Annotated[
+        int | None,
+        typer.Option(help="Bootstrap resamples [default: 10000]."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of the resamples [default: 42]."),
+    ] = None,
+    output_format: Annotated[
+        Literal["text", "json"],
+        typer.Option("--format", help="text to read, json (the report) for programs."),
+    ] = "text",
+    further_runs: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
+    ] = None,
+) -> None:
+    """Compare retrieval modes (or existing runs) on the same queries and write a report.
+
+    Every mode searches the same documents for the same queries; its run is validated and scored,
+    every mean gets a bootstrap interval, every difference is taken query by query. Written are
+    BenchmarkReport.json, BenchmarkComparison.md, per_query.parquet, qrels.txt and
+    runs/<mode>.run.
+
+    \b
+    Examples:
+      benchmark run --dataset hpo --modes lexical,vector,hybrid
+      benchmark run --corpus corpus.jsonl --topics topics.tsv --qrels qrels.txt
+      benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
+      benchmark run --config benchmark.yaml --output-dir results/today
+    """
+    from trectools_plus.benchmark.config_file import load_config
+    from trectools_plus.benchmark.manifest import format_command
+    from trectools_plus.benchmark.runner import run_benchmark
+    from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.reporting.files import write_reports
+
+    options: dict[str, Any] = {
+        "dataset": dataset,
+        "test_file": test_file,
+        "corpus": corpus,
+        "topics": topics,
+        "qrels": qrels,
+        "runs": parse_runs(runs or [], further_runs or []),
+        "modes": split_list(modes) if modes is not None else None,
+        "output_dir": None if output_dir is None else str(output_dir),
+        "depth": depth,
+        "exclude_self": exclude_self,
+        "measures": [name for text in measures for name in split_list(text)] if measures else None,
+        "missing": missing,
+        "baseline": baseline,
+        "confidence": confidence,
+        "resamples": resamples,
+        "seed": seed,
+    }
+    settings = load_config(config, options)
+    with progress_bar() as progress:
+        result = run_benchmark(settings, progress, command=format_command(sys.argv))
+    files = write_reports(result)
+    if output_format == "json":
+        from trectools_plus.reporting.json_report import render_json
+
+        typer.echo(render_json(result.report), nl=False)
+    else:
+        _print_result(result, files)
+
+
+def split_list(text: str) -> list[str]:
+    """Split at commas that are outside parentheses and quotes: ``AP(rel=2)@100,RBP(p=0.8,rel=1)``.
+
+    Blanks around names and empty names are dropped.
+    """
+    parts, depth, start, quote = [], 0, 0, ""
+    for place, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character in "()":
+            depth += 1 if character == "(" else -1
+        elif character == "," and depth <= 0:
+            parts.append(text[start:place])
+            start = place + 1
+    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+
+
+def parse_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
+    """``NAME=FILE`` values as a dictionary; a bare ``FILE`` is named after itself.
+
+    Args:
+        options: Values of ``--runs``.
+        further: Arguments without an option: more files behind ``--runs``.
+
+    Raises:
+        UsageError: If a name or file is empty, a name is given twice, or arguments follow no
+            ``--runs``.
+    """
+    if further and not options:
+        raise UsageError(f"unexpected argument '{further[0]}'", remedy="see --help")
+    runs: dict[str, str] = {}
+    for assignment in [*options, *further]:
+        name, equals, path = assignment.partition("=")
+        if not equals:
+            name, path = _ENDING.sub("", Path(assignment).name), assignment
+        if not name.strip() or not path:
+            raise UsageError(
+                f"expected NAME=FILE but got '{assignment}'",
+                where="--runs",
+                remedy="write --runs bm25=bm25.run",
+            )
+        if name in runs:
+            raise UsageError(
+                f"two runs are named '{name}'", where="--runs", remedy="write --runs NAME=FILE"
+            )
+        runs[name] = path
+    return runs or None
+
+
+def _print_result(result: BenchmarkResult, files: dict[str, Path]) -> None:
+    from trectools_plus.reporting.console import print_report
+
+    print_report(result.report, sys.stdout)
+    typer.echo(f"\nreport   {files['json']}\n         {files['markdown']}")
+    typer.echo(f"runs     {result.output_dir / 'runs'}")

@@ -1,0 +1,65 @@
+"""Progress bars on stderr: for people at a terminal, and only for what takes a while."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trectools_plus.retrieval.base import Progress
+
+_LONG = 2.0  # seconds; shorter work shows no bar
+_GLANCE = 0.3  # seconds after which the length of the work can be guessed
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Yield a ``progress(description, done, total)`` that draws on a terminal's stderr.
+
+    Where stderr is no terminal it does nothing. A bar appears once its work can be expected to
+    take more than two seconds, and disappears at the end.
+    """
+    with ExitStack() as stack:
+        yield _Bars(stack) if sys.stderr.isatty() else _nothing
+
+
+def _nothing(description: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+class _Bars:
+    """One bar for each description, drawn by rich."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._screen: Any = None
+        self._tasks: dict[str, Any] = {}
+        self._description = ""
+        self._began = self._latest = monotonic()
+
+    def __call__(self, description: str, done: int, total: int) -> None:
+        if description != self._description:
+            self._description, self._began = description, self._latest
+        self._latest = monotonic()
+        if description in self._tasks:
+            self._screen.update(self._tasks[description], completed=done, total=total)
+        elif self._is_long(done, total):
+            self._tasks[description] = self._open().add_task(
+                description, completed=done, total=total
+            )
+
+    def _is_long(self, done: int, total: int) -> bool:
+        elapsed = self._latest - self._began
+        return done == 0 or (done < total and elapsed > _GLANCE and elapsed * total / done > _LONG)
+
+    def _open(self) -> Any:
+        if self._screen is None:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            progress = Progress(console=Console(stderr=True), transient=True)
+            self._screen = self._stack.enter_context(progress)
+        return self._screen

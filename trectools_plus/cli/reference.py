@@ -1,0 +1,109 @@
+"""Reference pages of the documentation, made from the live commands, measures, rules and models."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import typer
+from typer.main import get_command
+
+MADE_BY = "<!-- Made by scripts/docs from the code; edit the code, not this page. -->\n\n"
+
+
+def generated_pages() -> dict[str, str]:
+    """Every generated page, as ``{path below docs/: text}``."""
+    from trectools_plus.benchmark.report import report_json_schema
+    from trectools_plus.validation.docs import render_rules_markdown
+
+    schema = json.dumps(report_json_schema(), indent=2, ensure_ascii=False) + "\n"
+    return {
+        "commands.md": MADE_BY + render_commands_markdown(),
+        "measures.md": MADE_BY + render_measures_markdown(),
+        "rules.md": MADE_BY + render_rules_markdown(),
+        "schema/BenchmarkReport.schema.json": schema,
+    }
+
+
+def iter_commands() -> Iterator[tuple[str, str]]:
+    """Yield each command's full name and its help text, as ``-h`` prints it."""
+    from trectools_plus.cli.app import app
+
+    yield from _walk(get_command(app), "trectools-plus", None)
+
+
+def _walk(command: object, name: str, parent: object) -> Iterator[tuple[str, str]]:
+    context = typer.Context(
+        command,  # type: ignore[arg-type]
+        info_name=name.rsplit(" ", 1)[-1] if parent else name,
+        parent=parent,  # type: ignore[arg-type]
+        terminal_width=100,
+        max_content_width=100,
+    )
+    yield name, context.get_help()
+    for child_name, child in getattr(command, "commands", {}).items():
+        yield from _walk(child, f"{name} {child_name}", context)
+
+
+def render_commands_markdown() -> str:
+    """The help text of every command, a section each."""
+    parts = [
+        "# Commands\n\n"
+        "`runs …` and `benchmark …` are also console commands of their own. Results go to stdout,\n"
+        "progress and notes to stderr. Exit codes: 0 done, 1 a check found something, 2 wrong\n"
+        "usage or unreadable input, 3 two things that cannot be compared.\n"
+    ]
+    parts += [f"## {name}\n\n```text\n{text.rstrip()}\n```\n" for name, text in iter_commands()]
+    return "\n".join(parts)
+
+
+def render_measures_markdown() -> str:
+    """The definition of every measure this package knows by itself."""
+    from trectools_plus.measures.names import ALIASES, measure_labels
+
+    aliases = ", ".join(
+        f"`{alias}` = `{spelled.label}`" for alias, spelled in sorted(ALIASES.items())
+    )
+    parts = [
+        "# Measures\n\n"
+        "Names are those of `ir_measures`: `Label(parameter=value)@cutoff`. Any other measure\n"
+        "that `ir_measures` can compute is asked for by its name too, and trec_eval's spellings\n"
+        "(`ndcg_cut.10`, `map`, `P_5`) are understood. `trectools-plus explain NAME` prints an\n"
+        "entry of this page for the parameters you use.\n\n"
+        f"Other spellings: {aliases}.\n"
+    ]
+    parts += [_measure_section(label) for label in measure_labels()]
+    return "\n".join(parts)
+
+
+def example_of(label: str) -> str:
+    """A name that is valid for this label: with a cutoff where it needs one."""
+    from trectools_plus.errors import UsageError
+    from trectools_plus.measures.names import parse_measure
+
+    for name in (f"{label}@10", f"{label}@0.1", label):
+        try:
+            return parse_measure(name).name
+        except UsageError:
+            continue
+    return label
+
+
+def _measure_section(label: str) -> str:
+    from trectools_plus.measures.names import explain
+
+    definition = explain(example_of(label))
+    rows = {
+        "formula": definition.formula,
+        "gain": definition.gain,
+        "denominator": definition.denominator,
+        "relevant from grade": definition.relevance_level,
+        "ties": definition.ties,
+        "averaged over": definition.averaged_over,
+        "provider": re.sub(r" \d[\w.]*", "", definition.provider, count=1),
+        "trec_eval": f"`{definition.trec_eval_call}`" if definition.trec_eval_call else "none",
+    }
+    lines = [f"| {key} | {str(value).replace('|', chr(92) + '|')} |" for key, value in rows.items()]
+    head = f"## {label}\n\nExample: `{definition.name}`\n\n| | |\n|---|---|\n"
+    return head + "\n".join(lines) + "\n"

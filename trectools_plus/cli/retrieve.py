@@ -1,0 +1,325 @@
+"""``runs fetch``, ``runs fuse`` and ``runs info``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from trectools_plus.errors import UsageError
+
+if TYPE_CHECKING:
+    from trectools_plus.formats.tables import Corpus, Topics
+    from trectools_plus.retrieval.fusion import Fusion
+    from trectools_plus.retrieval.run_files import FetchedFile
+    from trectools_plus.retrieval.run_info import RunInfo
+    from trectools_plus.retrieval.settings import RetrievalSettings
+
+OutputFormat = Literal["text", "json"]
+BACKENDS = ("embedded",)
+
+_FORMAT = Annotated[OutputFormat, typer.Option("--format", help="text to read, json for programs.")]
+
+
+def runs_fetch(
+    output_dir: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for the run files; made if missing.")
+    ],
+    dataset: Annotated[
+        str | None,
+        typer.Option(metavar="D", help="hpo, irds:<id>, or a folder in BEIR or TREC layout."),
+    ] = None,
+    corpus: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Documents (JSONL), instead of --dataset.")
+    ] = None,
+    topics: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Queries (TSV, JSONL, TREC), instead of --dataset."),
+    ] = None,
+    modes: Annotated[
+        str, typer.Option(metavar="NAMES", help="Comma-separated: lexical, vector, hybrid.")
+    ] = "lexical,vector,hybrid",
+    depth: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Results for each query, at most.")
+    ] = 100,
+    exclude_self: Annotated[
+        bool,
+        typer.Option(
+            "--exclude-self", help="Drop a document whose id is the query's, before the cutoff."
+        ),
+    ] = False,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of the modes; repeatable. k1=0.9, b=0.4, stemmer=english,"
+            " stopwords=english (or none, or words with commas), fusion=rrf (or weighted),"
+            " rrf_k=60, weights=0.5,0.5 (lexical, vector), normalisation=min-max (or z-score),"
+            " candidates=100, batch_size=1.",
+        ),
+    ] = None,
+    test_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Own test cases for the dataset hpo.")
+    ] = None,
+    backend: Annotated[
+        str, typer.Option(metavar="NAME", help="What searches: embedded.")
+    ] = "embedded",
+    output_format: _FORMAT = "text",
+) -> None:
+    """Search a collection for every query and write one run file for each mode.
+
+    Beside each <mode>.run stands <mode>.run.manifest.json: hashes, settings, versions, latency,
+    and queries for which nothing was found. Indexes are built once and kept in the user's cache
+    folder (TRECTOOLS_PLUS_CACHE names another).
+
+    \b
+    Examples:
+      runs fetch --dataset hpo --modes lexical,vector,hybrid --output-dir runs
+      runs fetch --corpus corpus.jsonl --topics topics.tsv --modes lexical --output-dir runs
+      runs fetch --dataset irds:cranfield --set k1=1.2 --set stopwords=none --output-dir runs
+    """
+    from trectools_plus.benchmark.manifest import format_command
+    from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.retrieval.modes import check_modes
+    from trectools_plus.retrieval.run_files import fetch_to_dir
+
+    _check_backend(backend)
+    names = [name.strip() for name in modes.split(",") if name.strip()]
+    check_modes(names)
+    settings = _parse_settings(setting or [])
+    documents, queries = _load_sources(dataset, corpus, topics, test_file)
+    with progress_bar() as progress:
+        files = fetch_to_dir(
+            documents,
+            queries,
+            names,
+            output_dir,
+            depth=depth,
+            settings=settings,
+            exclude_self=exclude_self,
+            progress=progress,
+            dataset=dataset,
+            command=format_command(sys.argv),
+        )
+    if output_format == "json":
+        _print_json({"runs": [file.manifest.model_dump(mode="json") for file in files.values()]})
+    else:
+        _print_fetched(list(files.values()), output_dir)
+    _note_missing(list(files.values()))
+
+
+def runs_fuse(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Two or more run files.")],
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The run file to write.")],
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="rrf, weighted, combsum, combmnz or combmax.")
+    ] = "rrf",
+    depth: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Results for each query, at most.")
+    ] = 100,
+    k: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Constant of rrf: 1 / (k + rank).")
+    ] = 60,
+    weights: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBERS", help="For weighted: one for each run, with commas."),
+    ] = None,
+    normalisation: Annotated[
+        Literal["min-max", "z-score"], typer.Option(help="Common scale of scores; not for rrf.")
+    ] = "min-max",
+) -> None:
+    """Merge run files into one, query by query.
+
+    Every run is validated first, and one with errors is refused. Ranks follow the scores, as
+    evaluators read a run; the rank columns of the files are ignored.
+
+    \b
+    Examples:
+      runs fuse lexical.run vector.run --method rrf --output hybrid.run
+      runs fuse a.run b.run --method weighted --weights 0.7,0.3 --output fused.run
+    """
+    from trectools_plus.formats.run import write_run
+    from trectools_plus.retrieval.fusion import Fusion
+    from trectools_plus.retrieval.run_fusion import fuse_runs
+    from trectools_plus.validation import load_run
+
+    if len(runs) < 2:
+        raise UsageError("one run cannot be fused", where=runs[0], remedy="name two or more")
+    fusion = Fusion(
+        method=method, k=k, weights=_parse_weights(weights), normalisation=normalisation
+    )
+    fusion.check_count(len(runs))
+    loaded = [load_run(path) for path in runs]
+    fused = fuse_runs(loaded, fusion, depth, name=method)
+    write_run(fused, output, tag=method)
+    typer.echo(
+        f"{output}: {len(fused.query_ids):,} queries, {fused.frame.height:,} results"
+        f" from {len(runs)} runs by {_describe(fusion)}"
+    )
+    for run, path in zip(loaded, runs, strict=True):
+        absent = len(fused.query_ids) - len(run.query_ids)
+        if absent:
+            typer.echo(f"note: {absent} of these queries are not in {path}", err=True)
+
+
+def runs_info(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run file; - for standard input.")],
+    output_format: _FORMAT = "text",
+) -> None:
+    """Show what is in a run file: queries, rows, depth, tag, scores, ties, order.
+
+    A run with errors is refused; `runs validate` lists them.
+
+    \b
+    Examples:
+      runs info lexical.run
+      runs info lexical.run --format json
+    """
+    from trectools_plus.retrieval.run_info import describe_run
+    from trectools_plus.validation import load_run
+
+    info = describe_run(load_run(run))
+    if output_format == "json":
+        _print_json(info.model_dump(mode="json"))
+    else:
+        typer.echo("\n".join(f"{label:<14}{value}" for label, value in _info_lines(info)))
+
+
+def _check_backend(backend: str) -> None:
+    if backend not in BACKENDS:
+        raise UsageError(f"unknown backend '{backend}'", remedy=f"available: {', '.join(BACKENDS)}")
+
+
+def _load_sources(
+    dataset: str | None, corpus: str | None, topics: str | None, test_file: str | None
+) -> tuple[Corpus, Topics]:
+    if dataset is not None and (corpus or topics):
+        raise UsageError("--dataset and --corpus or --topics exclude each other")
+    if test_file is not None and dataset != "hpo":
+        raise UsageError("--test-file goes with --dataset hpo only")
+    if dataset is None:
+        return _read_files(corpus, topics)
+    if dataset == "hpo":
+        from trectools_plus.benchmark.hpo import load_hpo_collection
+
+        collection = load_hpo_collection(test_file)
+    else:
+        from trectools_plus.formats.collection import load_collection
+
+        collection = load_collection(dataset)
+    if collection.corpus is None:
+        raise UsageError("the dataset has no documents to search", where=dataset)
+    return collection.corpus, collection.topics
+
+
+def _read_files(corpus: str | None, topics: str | None) -> tuple[Corpus, Topics]:
+    if corpus is None or topics is None:
+        raise UsageError(
+            "no collection to search", remedy="give --dataset, or --corpus and --topics"
+        )
+    from trectools_plus.formats.corpus import read_corpus
+    from trectools_plus.formats.topics import read_topics
+
+    return read_corpus(corpus), read_topics(topics)
+
+
+def _parse_settings(assignments: Sequence[str]) -> RetrievalSettings:
+    from trectools_plus.retrieval.settings import make_settings
+
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, text = (part.strip() for part in assignment.partition("="))
+        if not equals or name in values:
+            problem = "is set twice" if equals else "has no '='"
+            raise UsageError(
+                f"--set {assignment}: {name} {problem}", remedy="write --set NAME=VALUE, once each"
+            )
+        values[name] = _setting_value(name, text)
+    if values.get("fusion", "rrf") == "rrf" and values.keys() & {"weights", "normalisation"}:
+        raise UsageError(
+            "weights and normalisation have no effect on fusion=rrf",
+            remedy="add --set fusion=weighted",
+        )
+    return make_settings(values)
+
+
+def _setting_value(name: str, text: str) -> str | list[str] | None:
+    if name in ("stemmer", "stopwords") and text == "none":
+        return None
+    if name == "weights" or (name == "stopwords" and "," in text):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text
+
+
+def _parse_weights(text: str | None) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise UsageError(
+            f"expected numbers with commas but got '{text}'", where="--weights"
+        ) from error
+
+
+def _describe(fusion: Fusion) -> str:
+    """A method with what it depends on, as in ``rrf (k = 60)``."""
+    if fusion.method == "rrf":
+        return f"rrf (k = {fusion.k})"
+    weights = ", ".join(f"{weight:g}" for weight in fusion.weights or ())
+    return f"{fusion.method} ({fusion.normalisation}{', weights ' + weights if weights else ''})"
+
+
+def _print_fetched(files: list[FetchedFile], output_dir: Path) -> None:
+    typer.echo(
+        f"{'run':<14}{'results':>9}{'queries':>14}{'p50 ms':>10}{'p95 ms':>10}{'p99 ms':>10}"
+    )
+    for file in files:
+        run, latency = file.manifest.run, file.manifest.latency_ms
+        answered = f"{run.queries:,} of {file.manifest.topics.count:,}"
+        typer.echo(
+            f"{run.path:<14}{run.results:>9,}{answered:>14}"
+            f"{latency.p50:>10.2f}{latency.p95:>10.2f}{latency.p99:>10.2f}"
+        )
+    typer.echo(f"written to {output_dir}, each with its manifest")
+
+
+def _note_missing(files: list[FetchedFile]) -> None:
+    for file in files:
+        missing = file.manifest.run.missing_queries
+        if missing:
+            more = ", …" if len(missing) > 5 else ""
+            typer.echo(
+                f"note: {file.manifest.mode} found nothing for {len(missing)} of"
+                f" {file.manifest.topics.count} queries: {', '.join(missing[:5])}{more}",
+                err=True,
+            )
+
+
+def _info_lines(info: RunInfo) -> list[tuple[str, str]]:
+    depth = info.depth
+    follow = "follow the scores" if info.ranks_follow_scores else "do not follow the scores"
+    rows = "in rank order" if info.rows_follow_ranks else "not in rank order"
+    return [
+        ("run", info.path or "-"),
+        ("tag", info.tag),
+        ("queries", f"{info.queries:,}"),
+        ("rows", f"{info.rows:,}"),
+        ("depth", f"{depth.min:,} to {depth.max:,}, median {depth.median:,g}"),
+        ("scores", f"{info.lowest_score:.6g} to {info.highest_score:.6g}"),
+        (
+            "ties",
+            f"{info.ties_64:,} neighbouring pairs in 64 bits, {info.ties_32:,} in 32 bits",
+        ),
+        ("order", f"ranks from {info.first_rank}, they {follow}; rows {rows}"),
+    ]
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    import json
+
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))

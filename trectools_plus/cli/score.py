@@ -1,0 +1,154 @@
+"""``trectools-plus eval`` and ``trectools-plus explain``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from trectools_plus.errors import UsageError
+
+if TYPE_CHECKING:
+    from trectools_plus.formats.tables import Run
+    from trectools_plus.measures import Evaluation
+
+MAX_NAMED = 10
+"""How many query ids a note lists."""
+
+
+def evaluate_runs(
+    qrels: Annotated[
+        str, typer.Argument(metavar="QRELS", help="Relevance judgments: TREC or BEIR; - is stdin.")
+    ],
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="One or more run files; - is stdin.")
+    ],
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            "-m",
+            metavar="NAME",
+            help="Measure such as nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; repeatable. "
+            "Without it: nDCG@10, AP@100, RR@10, R@50, R@100, HitRate@10.",
+        ),
+    ] = None,
+    per_query: Annotated[
+        bool, typer.Option("--per-query", help="Show every query's value too.")
+    ] = False,
+    missing: Annotated[
+        Literal["zero", "drop"],
+        typer.Option(
+            help="A judged query without results counts 0 (trec_eval -c), or is left out."
+        ),
+    ] = "zero",
+    output_format: Annotated[
+        Literal["table", "json", "csv", "parquet"],
+        typer.Option("--format", help="table to read; the others for programs."),
+    ] = "table",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write there, not to stdout."),
+    ] = None,
+) -> None:
+    """Score run files against relevance judgments.
+
+    Both are checked first; what would give a wrong figure is refused and named. Every mean is
+    over the queries that have a relevant document, and the table says how many those are.
+
+    \b
+    Examples:
+      trectools-plus eval qrels.txt bm25.run
+      trectools-plus eval qrels.txt bm25.run hybrid.run -m nDCG@10 -m MRR@10
+      trectools-plus eval qrels.txt bm25.run --per-query --format csv > scores.csv
+      trectools-plus eval qrels.txt bm25.run --per-query --format parquet -o scores.parquet
+    """
+    from trectools_plus.cli import score_output
+    from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
+    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.validation import load_qrels, load_run
+
+    if output_format == "parquet" and output is None and sys.stdout.isatty():
+        raise UsageError("parquet is binary", where="--format", remedy="add --output FILE")
+    if [qrels, *runs].count("-") > 1:
+        raise UsageError("standard input can be read only once", remedy="name a file instead of -")
+    measures = parse_measures(measure or DEFAULT_MEASURES)
+    judged = load_qrels(qrels)
+    named = _named([load_run(path, qrels=judged) for path in runs])
+    evaluation = score_runs(judged, named, measures, missing)
+    if output_format == "json":
+        document = score_output.as_document(qrels, named, evaluation, per_query=per_query)
+        score_output.write_json(document, output)
+    elif output_format == "table":
+        score_output.write_text(score_output.as_table(evaluation, per_query=per_query), output)
+    else:
+        table = score_output.as_frame(evaluation, per_query=per_query)
+        score_output.write_frame(table, output_format, output)
+    _print_notes(evaluation)
+
+
+def explain_measure(
+    measure: Annotated[
+        str,
+        typer.Argument(metavar="MEASURE", help="A measure's name, alias or trec_eval spelling."),
+    ],
+    output_format: Annotated[
+        Literal["text", "json"],
+        typer.Option("--format", help="text to read, json for programs."),
+    ] = "text",
+) -> None:
+    """Say exactly what a measure computes, and which trec_eval call prints the same figure.
+
+    \b
+    Examples:
+      trectools-plus explain nDCG@10
+      trectools-plus explain "AP(rel=2)@100"
+      trectools-plus explain MRR@10 --format json
+    """
+    from trectools_plus.cli import score_output
+    from trectools_plus.measures.names import explain
+
+    definition = explain(measure)
+    if output_format == "json":
+        score_output.write_json(definition.as_dict(), None)
+    else:
+        score_output.write_text(score_output.definition_lines(definition), None)
+
+
+def _named(runs: Sequence[Run]) -> dict[str, Run]:
+    """Runs by their tags; by their paths where tags are the same."""
+    tags = [run.name for run in runs]
+    named: dict[str, Run] = {}
+    for run in runs:
+        name = run.name if tags.count(run.name) == 1 else run.path or run.name
+        if name in named:
+            raise UsageError(f"{name} is given twice", remedy="name each run file once")
+        named[name] = run
+    return named
+
+
+def _print_notes(evaluation: Evaluation) -> None:
+    """What the reader should know about the queries, on stderr."""
+    without = evaluation.queries_without_relevant
+    if without:
+        word = "query" if len(without) == 1 else f"{len(without)} queries:"
+        _note(
+            f"no relevant document in the qrels, left out of every mean: {word} {_listed(without)}"
+        )
+    for name, counts in evaluation.counts.items():
+        if counts.n_extra:
+            _note(
+                f"{name}: not in the qrels, not scored: {counts.n_extra} of {counts.n_run} queries"
+            )
+
+
+def _listed(query_ids: Sequence[str]) -> str:
+    more = ", …" if len(query_ids) > MAX_NAMED else ""
+    return ", ".join(query_ids[:MAX_NAMED]) + more
+
+
+def _note(message: str) -> None:
+    typer.echo(f"note: {message}", err=True)

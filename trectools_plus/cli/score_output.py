@@ -1,0 +1,219 @@
+"""An evaluation as text, JSON, CSV or Parquet."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from trectools_plus.formats.atomic import atomic_write
+
+if TYPE_CHECKING:
+    from trectools_plus.formats.tables import Run
+    from trectools_plus.measures import Definition, Evaluation
+
+WIDTH = 100
+_LONGEST_NAME = 32
+_UNDEFINED = "–"
+_TREC_MEAN = "(its mean also counts queries without a relevant document, as 0)"
+
+
+def as_document(
+    qrels_path: str, runs: Mapping[str, Run], evaluation: Evaluation, *, per_query: bool
+) -> dict[str, Any]:
+    """The JSON document of ``eval``: means with their ``n``, counts, definitions, hashes.
+
+    An undefined mean is ``null``; ``undefined`` counts the queries left out of a mean for that.
+    """
+    counts = next(iter(evaluation.counts.values()))
+    return {
+        "qrels": {
+            "path": qrels_path,
+            "sha256": _sha256(qrels_path),
+            "queries": counts.n_qrels,
+            "queries_without_relevant": evaluation.queries_without_relevant,
+        },
+        "missing": evaluation.missing,
+        "runs": [
+            {
+                "name": name,
+                "path": run.path,
+                "sha256": _sha256(run.path),
+                "counts": evaluation.counts[name].as_dict(),
+                "measures": {
+                    measure: _measured(evaluation, name, measure, per_query=per_query)
+                    for measure in evaluation.measure_names
+                },
+            }
+            for name, run in runs.items()
+        ],
+        "definitions": {
+            measure: evaluation.definition(measure).as_dict()
+            for measure in evaluation.measure_names
+        },
+    }
+
+
+def as_frame(evaluation: Evaluation, *, per_query: bool) -> pl.DataFrame:
+    """Long table: one row per run, measure and, if asked for, query."""
+    if per_query:
+        return evaluation.per_query
+    rows = [
+        {
+            "run": name,
+            "measure": measure,
+            "mean": _or_none(evaluation.mean(name, measure)),
+            "n": evaluation.n(name, measure),
+            **evaluation.counts[name].as_dict(),
+        }
+        for name in evaluation.run_names
+        for measure in evaluation.measure_names
+    ]
+    return pl.DataFrame(rows, schema_overrides={"mean": pl.Float64})
+
+
+def as_table(evaluation: Evaluation, *, per_query: bool) -> Iterator[str]:
+    """Means with a column per run, and the queries behind them; as many blocks as fit the width."""
+    if per_query:
+        for name in evaluation.run_names:
+            yield from _query_lines(evaluation, name)
+            yield ""
+    labels = [_label(evaluation.definition(name)) for name in evaluation.measure_names]
+    rows = [
+        [label, *(_mean_cell(evaluation, run, measure) for run in evaluation.run_names)]
+        for label, measure in zip(labels, evaluation.measure_names, strict=True)
+    ]
+    counts = [evaluation.counts[name] for name in evaluation.run_names]
+    counted = (
+        "without results, counted 0" if evaluation.missing == "zero" else "left out: no result"
+    )
+    rows += [
+        [],
+        ["queries averaged over", *(f"{c.n_scored:,} of {c.n_qrels:,}" for c in counts)],
+        [counted, *(f"{c.n_missing:,}" for c in counts)],
+    ]
+    yield from _blocks(["measure", *evaluation.run_names], rows)
+
+
+def definition_lines(definition: Definition) -> Iterator[str]:
+    """A definition as a list of its parts, wrapped to the width."""
+    yield _label(definition)
+    yield ""
+    whole = "none: the whole ranking"
+    parts = {
+        "formula": definition.formula,
+        "gain": definition.gain,
+        "cutoff": whole if definition.cutoff is None else f"rank {definition.cutoff}",
+        "denominator": definition.denominator,
+        "relevant": f"grade {definition.relevance_level} or more",
+        "ties": definition.ties,
+        "averaged over": definition.averaged_over,
+        "provider": definition.provider,
+        "trec_eval": definition.trec_eval_call or "no call prints this figure",
+        "": definition.trec_eval_call and _TREC_MEAN,
+    }
+    for key, text in parts.items():
+        lines = textwrap.wrap(text or "", WIDTH - 17, break_on_hyphens=False)
+        for index, line in enumerate(lines):
+            yield f"  {key if index == 0 else '':<15}{line}"
+
+
+def write_text(lines: Iterator[str], output: Path | None) -> None:
+    """Write lines to a file, or to stdout."""
+    with atomic_write(output or "-", "w") as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+
+
+def write_json(document: Mapping[str, Any], output: Path | None) -> None:
+    """Write one JSON document to a file, or to stdout."""
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    write_text(iter([text]), output)
+
+
+def write_frame(table: pl.DataFrame, kind: Literal["csv", "parquet"], output: Path | None) -> None:
+    """Write a table to a file, or to stdout."""
+    with atomic_write(output or "-", "wb") as stream:
+        if kind == "csv":
+            table.write_csv(stream)
+        else:
+            table.write_parquet(stream)
+
+
+def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool) -> dict[str, Any]:
+    n = evaluation.n(run, measure)
+    values: dict[str, Any] = {
+        "mean": _or_none(evaluation.mean(run, measure)),
+        "n": n,
+        "undefined": evaluation.counts[run].n_scored - n,
+    }
+    if per_query:
+        column = evaluation.values(run, measure).tolist()
+        pairs = zip(evaluation.query_ids[run], column, strict=True)
+        values["per_query"] = {query: _or_none(value) for query, value in pairs}
+    return values
+
+
+def _query_lines(evaluation: Evaluation, run: str) -> Iterator[str]:
+    columns = [evaluation.values(run, name).tolist() for name in evaluation.measure_names]
+    rows = [
+        [query, *(_figure(value) for value in values)]
+        for query, values in zip(evaluation.query_ids[run], zip(*columns, strict=True), strict=True)
+    ]
+    yield run
+    yield from _blocks(["query", *evaluation.measure_names], rows)
+
+
+def _blocks(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table with as many columns side by side as fit, the others below; [] is a rule."""
+    cells = [[_short(cell) for cell in row] for row in [header, *rows]]
+    widths = [max(len(row[i]) for row in cells if row) for i in range(len(header))]
+    widths[1:] = [max(width, 8) for width in widths[1:]]
+    start = 1
+    while start < len(header):
+        end, used = start + 1, widths[0] + 2 + widths[start]
+        while end < len(header) and used + 2 + widths[end] <= WIDTH:
+            used += 2 + widths[end]
+            end += 1
+        if start > 1:
+            yield ""
+        for index, row in enumerate(cells):
+            if not row or index == 1:
+                yield "-" * used
+            if row:
+                right = (f"{row[i]:>{widths[i]}}" for i in range(start, end))
+                yield "  ".join([f"{row[0]:<{widths[0]}}", *right])
+        start = end
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= _LONGEST_NAME else f"…{cell[1 - _LONGEST_NAME :]}"
+
+
+def _label(definition: Definition) -> str:
+    return f"{definition.name} ({definition.alias})" if definition.alias else definition.name
+
+
+def _mean_cell(evaluation: Evaluation, run: str, measure: str) -> str:
+    figure = _figure(evaluation.mean(run, measure))
+    n = evaluation.n(run, measure)
+    return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n})"
+
+
+def _figure(value: float) -> str:
+    return _UNDEFINED if math.isnan(value) else f"{value:.4f}"
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _sha256(path: str | None) -> str | None:
+    """A file's hash; none for standard input, which cannot be read again."""
+    from trectools_plus.formats.hashing import sha256_file
+
+    return None if path in (None, "-") else sha256_file(path)

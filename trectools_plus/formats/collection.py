@@ -1,0 +1,113 @@
+"""Test collections: documents, queries and judgments that belong together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.catalogue import CatalogueDataset
+from trectools_plus.formats.compression import SUFFIXES
+from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.qrels import read_qrels
+from trectools_plus.formats.tables import Corpus, Qrels, Topics
+from trectools_plus.formats.topics import read_topics
+
+CATALOGUE_PREFIX = "irds:"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collection:
+    """A test collection.
+
+    Attributes:
+        name: How it is called in reports: ``irds:<id>``, or the folder's name.
+        corpus: The documents; ``None`` where only runs that exist are scored.
+        topics: The queries.
+        qrels: The judgments.
+    """
+
+    name: str
+    corpus: Corpus | None
+    topics: Topics
+    qrels: Qrels
+
+
+def load_collection(spec: str | Path) -> Collection:
+    """Load a collection by what the user calls it.
+
+    Args:
+        spec: ``irds:<id>`` for one of the ``ir_datasets`` catalogue, or a folder: in BEIR layout
+            (``corpus.jsonl``, ``queries.jsonl``, ``qrels/<split>.tsv``, of which ``test`` is
+            preferred) or in TREC layout (``corpus.jsonl``, ``topics.tsv``, ``qrels.txt``). Each
+            file may be compressed and named so (``.gz``, ``.bz2``, ``.xz``, ``.zst``).
+
+    Raises:
+        UsageError: If it is neither, or the catalogue has no such id.
+        InputError: If a part is missing or cannot be fetched or read.
+        FormatError: If a file is malformed.
+    """
+    text = str(spec)
+    if text.startswith(CATALOGUE_PREFIX):
+        dataset = CatalogueDataset(text.removeprefix(CATALOGUE_PREFIX))
+        topics, qrels = dataset.read_topics(), dataset.read_qrels()
+        return Collection(dataset.name, dataset.read_corpus(), topics, qrels)
+    folder = Path(spec)
+    if not folder.is_dir():
+        raise UsageError(
+            f"no dataset '{text}'", remedy="give irds:<ir_datasets id>, or a folder that exists"
+        )
+    files = _layout_of(folder)
+    qrels, topics = read_qrels(files["qrels"]), read_topics(files["topics"])
+    return Collection(folder.resolve().name, read_corpus(files["corpus"]), topics, qrels)
+
+
+def _layout_of(folder: Path) -> dict[str, Path]:
+    """Find a folder's three files, by its layout."""
+    corpus = _find(folder, "corpus.jsonl")
+    beir, trec = _find(folder, "queries.jsonl"), _find(folder, "topics.tsv")
+    if beir and trec:
+        raise InputError(
+            "both queries.jsonl and topics.tsv are there",
+            where=str(folder),
+            remedy="keep one: BEIR layout has queries.jsonl, TREC layout topics.tsv",
+        )
+    found = {
+        "corpus.jsonl": corpus,
+        "queries.jsonl or topics.tsv": beir or trec,
+        **({"qrels.txt": _find(folder, "qrels.txt")} if trec else {}),
+        **({"qrels/test.tsv": _find_split(folder / "qrels")} if beir else {}),
+    }
+    missing = [name for name, path in found.items() if path is None]
+    if missing:
+        raise InputError(
+            f"expected a folder in BEIR or TREC layout but {', '.join(missing)} is missing",
+            where=str(folder),
+            remedy="BEIR: corpus.jsonl, queries.jsonl, qrels/test.tsv;"
+            " TREC: corpus.jsonl, topics.tsv, qrels.txt",
+        )
+    paths = [path for path in found.values() if path is not None]
+    return dict(zip(("corpus", "topics", "qrels"), paths, strict=True))
+
+
+def _find(folder: Path, name: str) -> Path | None:
+    """Find a file, plain or compressed; two of them are one too many to choose from."""
+    there = [path for suffix in ("", *SUFFIXES) if (path := folder / (name + suffix)).is_file()]
+    if len(there) > 1:
+        names = " and ".join(path.name for path in there)
+        raise InputError(f"both {names} are there", where=str(folder), remedy="keep one")
+    return there[0] if there else None
+
+
+def _find_split(folder: Path) -> Path | None:
+    """Find the judgments of a BEIR folder: those of ``test``, or of the only split there is."""
+    if (test := _find(folder, "test.tsv")) or not folder.is_dir():
+        return test
+    names = {path.name.partition(".tsv")[0] for path in folder.glob("*.tsv*") if path.is_file()}
+    if len(names) > 1:
+        raise InputError(
+            f"no test.tsv, and several other splits: {', '.join(sorted(names))}",
+            where=str(folder),
+            remedy="name one of them test.tsv",
+        )
+    return _find(folder, f"{names.pop()}.tsv") if names else None

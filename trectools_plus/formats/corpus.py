@@ -1,0 +1,76 @@
+"""Corpora: the documents of a collection, as JSON Lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.ids import id_problem
+from trectools_plus.formats.jsonl import find_key, get_id, get_text, iter_objects
+from trectools_plus.formats.source import iter_lines
+from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
+
+ID_KEYS = ("_id", "doc_id", "docid", "docno", "id")
+TEXT_KEYS = ("text", "contents", "body")
+
+
+class Document(NamedTuple):
+    """One document; ``title`` is empty where there is none."""
+
+    doc_id: str
+    title: str
+    text: str
+
+
+def read_corpus(path: str | Path) -> Corpus:
+    """Read a whole corpus into memory; see :func:`iter_corpus` for the format and the errors."""
+    return collect_corpus(iter_corpus(path), str(path))
+
+
+def collect_corpus(documents: Iterable[Document], path: str) -> Corpus:
+    """Make a corpus of documents."""
+    columns = list(zip(*documents, strict=True))
+    series = [
+        pl.Series(name, values, dtype=dtype, strict=True)
+        for (name, dtype), values in zip(CORPUS_SCHEMA.items(), columns, strict=True)
+    ]
+    return Corpus(pl.DataFrame(series), path)
+
+
+def iter_corpus(path: str | Path) -> Iterator[Document]:
+    """Yield the documents of a JSON Lines file one at a time, compressed or not.
+
+    A line is an object with an id (``_id``, ``doc_id``, ``docid``, ``docno`` or ``id``), a text
+    (``text``, ``contents`` or ``body``) and perhaps a ``title``; id and text have the same names
+    on every line. Other fields are left out. Only the ids are held, to find repeated ones.
+
+    Args:
+        path: The file, or ``-`` for standard input.
+
+    Raises:
+        InputError: If the file cannot be read.
+        FormatError: If a line is no JSON object, lacks id or text, an id occurs twice or could
+            not stand in a run, the text is no UTF-8, or there is no document.
+    """
+    shown = str(path)
+    id_key = text_key = ""
+    lines: dict[str, int] = {}
+    for line, record in iter_objects(iter_lines(path), shown):
+        id_key = id_key or find_key(record, ID_KEYS, "document id", shown, line)
+        text_key = text_key or find_key(record, TEXT_KEYS, "text", shown, line)
+        doc_id = get_id(record, id_key, shown, line)
+        if problem := id_problem(doc_id, "document"):
+            remedy = "such an id cannot stand in a run; change it"
+            raise FormatError(problem, path=shown, line=line, remedy=remedy)
+        first = lines.setdefault(doc_id, line)
+        if first != line:
+            what = f"document {doc_id} is already on line {first}"
+            raise FormatError(what, path=shown, line=line, remedy="keep one of them")
+        title = get_text(record, "title", shown, line) if record.get("title") is not None else ""
+        yield Document(doc_id, title, get_text(record, text_key, shown, line))
+    if not lines:
+        raise FormatError("no documents", path=shown, remedy="was the job stopped before writing?")

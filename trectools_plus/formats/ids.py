@@ -1,0 +1,25 @@
+"""What an id must be so that it can stand in a run or qrels file and be read back by everyone."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+# All that some reader splits at or stops at: Unicode white space and control characters. The
+# pattern means the same to Polars and to Python.
+UNWRITABLE = r"[\s\x00-\x1f\x7f-\x9f]"
+# A comment, or a byte order mark, to whoever reads the file.
+UNWRITABLE_STARTS = ("#", "\ufeff")
+
+_UNWRITABLE = re.compile(UNWRITABLE)
+
+
+def id_problem(text: str, kind: Literal["query", "document"]) -> str | None:
+    """Say what is wrong with an id, as in "white space in query id 'q 1'"; ``None`` if nothing."""
+    if not text:
+        return f"empty {kind} id"
+    if _UNWRITABLE.search(text):
+        return f"white space or control character in {kind} id {text!r}"
+    if kind == "query" and text.startswith(UNWRITABLE_STARTS):
+        return f"{kind} id {text!r} would start a comment in a run or qrels file"
+    return None

@@ -1,0 +1,142 @@
+"""JSON Lines: one object a line, read strictly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.lines import decode_lines
+
+
+class _RefusedError(ValueError):
+    """Something ``json`` would let through."""
+
+
+def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Parse each line that is not blank as a JSON object.
+
+    Yields:
+        The line's number, from 1, and the object.
+
+    Raises:
+        FormatError: With line and column, if a line is no JSON object or no UTF-8, holds a key
+            twice, or NaN or an infinity.
+    """
+    for line, text in decode_lines(lines, path):
+        try:
+            value = _DECODER.decode(text)
+            if "\\u" in text:
+                _refuse_surrogates(value)
+        except json.JSONDecodeError as error:
+            raise FormatError(
+                f"no JSON: {error.msg.lower()}",
+                path=path,
+                line=line,
+                column=error.colno,
+                remedy="write one JSON object a line",
+            ) from error
+        except (ValueError, RecursionError) as error:
+            what = str(error) if isinstance(error, _RefusedError) else "unreasonable JSON"
+            raise FormatError(what, path=path, line=line) from error
+        if not isinstance(value, dict):
+            raise FormatError(
+                f"expected a JSON object but got {_NAMES[type(value)]}",
+                path=path,
+                line=line,
+                remedy="write one JSON object a line",
+            )
+        yield line, value
+
+
+def find_key(record: dict[str, Any], keys: tuple[str, ...], what: str, path: str, line: int) -> str:
+    """Find the first of ``keys`` that a record has.
+
+    Raises:
+        FormatError: If it has none.
+    """
+    for key in keys:
+        if key in record:
+            return key
+    seen = ", ".join(record) or "none"
+    raise FormatError(
+        f"expected a field for the {what} ({', '.join(keys)}) but got {seen}",
+        path=path,
+        line=line,
+        remedy="rename the field",
+    )
+
+
+def get_text(record: dict[str, Any], key: str, path: str, line: int) -> str:
+    """Get a field that must be text.
+
+    Raises:
+        FormatError: If it is missing or something else.
+    """
+    value = _get(record, key, path, line)
+    if not isinstance(value, str):
+        raise _wrong_type(key, "text", value, path, line)
+    return value
+
+
+def get_id(record: dict[str, Any], key: str, path: str, line: int) -> str:
+    """Get a field that must be an id: text, or an integer, which is taken as it is written.
+
+    Raises:
+        FormatError: If it is missing or something else.
+    """
+    value = _get(record, key, path, line)
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise _wrong_type(key, "an id (text or an integer)", value, path, line)
+    return str(value)
+
+
+def _get(record: dict[str, Any], key: str, path: str, line: int) -> Any:
+    if key not in record:
+        raise FormatError(
+            f"field '{key}' is missing",
+            path=path,
+            line=line,
+            remedy="give every line the same fields as the first",
+        )
+    return record[key]
+
+
+def _wrong_type(key: str, wanted: str, value: Any, path: str, line: int) -> FormatError:
+    return FormatError(
+        f"expected {wanted} in field '{key}' but got {_NAMES[type(value)]}", path=path, line=line
+    )
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise _RefusedError(f"field '{twice}' occurs twice")
+    return record
+
+
+def _refuse_surrogates(value: Any) -> None:
+    r"""Refuse half a character, which only an escape such as ``\ud800`` can write."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise _RefusedError("half a surrogate pair is no character") from error
+
+
+def _constant(name: str) -> NoReturn:
+    raise _RefusedError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
+_NAMES = {
+    dict: "an object",
+    list: "an array",
+    str: "text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}

@@ -1,0 +1,253 @@
+"""The lexer behind :mod:`trectools_plus.formats.columns`: whole chunks of lines at a time.
+
+A chunk of well-shaped lines is recognised by the order of its blanks and line ends alone and
+passes through untouched. Any other is taken apart with NumPy, still without a loop over rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.formats.facts import (
+    LONG_LINE_BYTES,
+    BadByte,
+    FileFacts,
+    Occurrences,
+    guess_encoding,
+)
+from trectools_plus.formats.line_shapes import (
+    CR,
+    HASH,
+    SPACE,
+    TAB,
+    Bytes,
+    Counts,
+    Flags,
+    Lines,
+    LineShapes,
+    count_if_clean,
+)
+
+BOM = b"\xef\xbb\xbf"
+CHUNK_BYTES = 1 << 19
+_CHUNKS_WORTH_THREADS = 16
+
+
+@dataclass(slots=True)
+class Marks:
+    """Occurrences while they are being collected."""
+
+    count: int = 0
+    lines: list[Lines] = field(default_factory=list)
+
+    def add(self, per_line: npt.NDArray[np.integer | np.bool_], first_line: int) -> None:
+        """Add a chunk's occurrences: how many on each of its lines."""
+        count = int(per_line.sum())
+        if count:
+            self.count += count
+            self.lines.append((np.flatnonzero(per_line) + first_line).astype(np.uint32))
+
+    def done(self) -> Occurrences:
+        """The collected occurrences."""
+        return Occurrences(self.count, _join(self.lines)) if self.count else Occurrences()
+
+
+@dataclass(slots=True)
+class OddLines:
+    """Lines that are no rows, with their text, while they are being collected."""
+
+    lines: list[Lines] = field(default_factory=list)
+    n_fields: list[Counts] = field(default_factory=list)
+    texts: list[bytes] = field(default_factory=list)
+
+    def add(self, which: Flags, n_fields: Counts, texts: list[bytes], first_line: int) -> None:
+        """Add a chunk's odd lines."""
+        at = np.flatnonzero(which)
+        self.lines.append((at + first_line).astype(np.uint32))
+        self.n_fields.append(n_fields[at])
+        self.texts.extend(texts)
+
+
+class Lexer:
+    """One pass over a file's bytes; what it found is in its attributes afterwards.
+
+    Attributes:
+        body: The rows alone: fields joined by ``separator``, each row ended by LF, valid UTF-8.
+        separator: Space or tab, whichever the file has first.
+        n_rows: How many rows ``body`` has.
+        row_lines: The file's own number of each row's line; ``None`` when they are 1, 2, 3, …
+        misshapen, comments: Lines that are no rows.
+        facts: All else.
+    """
+
+    def __init__(self, data: bytes, n_fields: int) -> None:
+        self.n_fields = n_fields
+        self.n_rows = 0
+        self.misshapen = OddLines()
+        self.comments = OddLines()
+        self._data = data
+        self._start = len(BOM) if data.startswith(BOM) else 0
+        self.separator = _first_separator(data)
+        self._pieces: list[bytes | memoryview] | None = None
+        self._row_lines: list[Lines] = []
+        self._n_lines = 0
+        self._n_crlf = 0
+        self._bare_cr, self._nul, self._blank = Marks(), Marks(), Marks()
+        self._loose, self._form_feeds, self._long = Marks(), Marks(), Marks()
+        self._longest = self._spaced = self._tabbed = 0
+        self._bad_utf8: BadByte | None = None
+        self._run()
+
+    def _run(self) -> None:
+        chunks = list(_line_chunks(self._data, self._start))
+        for (begin, end), n_rows in zip(chunks, self._check_all(chunks), strict=True):
+            if n_rows is not None:
+                self._add_rows(n_rows)
+                if self._pieces is not None:
+                    self._pieces.append(memoryview(self._data)[begin:end])
+                continue
+            if self._pieces is None:
+                self._pieces = [memoryview(self._data)[self._start : begin]]
+            self._pieces.append(self._tidy(self._data[begin:end], begin))
+        self.body = self._join_body()
+        n_ends = self._n_lines - (not self._final_newline)
+        self.row_lines = None if self.n_rows == self._n_lines else _join(self._row_lines)
+        self.facts = FileFacts(
+            has_bom=self._start > 0,
+            n_lines=self._n_lines,
+            n_lf=n_ends - self._n_crlf,
+            n_crlf=self._n_crlf,
+            final_newline=self._final_newline,
+            bare_cr=self._bare_cr.done(),
+            nul=self._nul.done(),
+            bad_utf8=self._bad_utf8,
+            encoding_guess=guess_encoding(self._data, self._bad_utf8 is not None),
+            blank_lines=self._blank.done(),
+            loose_rows=self._loose.done(),
+            spaced_rows=self._spaced,
+            tabbed_rows=self._tabbed,
+            form_feed_lines=self._form_feeds.done(),
+            long_lines=self._long.done(),
+            longest_line=self._longest,
+        )
+
+    def _check_all(self, chunks: list[tuple[int, int]]) -> Iterable[int | None]:
+        """Look over the chunks, several at a time: NumPy lets other threads run meanwhile."""
+
+        def check(chunk: tuple[int, int]) -> int | None:
+            return count_if_clean(self._data[slice(*chunk)], self.n_fields, self.separator)
+
+        if len(chunks) < _CHUNKS_WORTH_THREADS:
+            return [check(chunk) for chunk in chunks]
+        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+            return list(pool.map(check, chunks))
+
+    @property
+    def _final_newline(self) -> bool:
+        return len(self._data) == self._start or self._data.endswith(b"\n")
+
+    def _join_body(self) -> bytes:
+        if self._pieces is not None:
+            return b"".join(self._pieces)
+        return self._data[self._start :] if self._start else self._data
+
+    def _add_rows(self, n_rows: int) -> None:
+        """Count a chunk that holds nothing but tidy rows."""
+        first_line = self._n_lines + 1
+        self._row_lines.append(np.arange(first_line, first_line + n_rows, dtype=np.uint32))
+        self.n_rows += n_rows
+        self._n_lines += n_rows
+        if self.separator == b"\t":
+            self._tabbed += n_rows
+        else:
+            self._spaced += n_rows
+
+    def _tidy(self, chunk: bytes, begin: int) -> bytes:
+        """Make a chunk's rows tidy and take note of everything in it that was not."""
+        chunk = self._as_utf8(chunk, begin)
+        if b"\r\n" in chunk:
+            without_cr = chunk.replace(b"\r\n", b"\n")
+            n_rows = count_if_clean(without_cr, self.n_fields, self.separator)
+            if n_rows is not None:
+                self._n_crlf += len(chunk) - len(without_cr)
+                self._add_rows(n_rows)
+                return without_cr
+        return self._lex(chunk)
+
+    def _as_utf8(self, chunk: bytes, begin: int) -> bytes:
+        try:
+            chunk.decode()
+        except UnicodeDecodeError as error:
+            if self._bad_utf8 is None:
+                line_start = chunk.rfind(b"\n", 0, error.start) + 1
+                self._bad_utf8 = BadByte(
+                    offset=begin + error.start,
+                    line=self._n_lines + chunk.count(b"\n", 0, error.start) + 1,
+                    column=len(chunk[line_start : error.start].decode()) + 1,
+                    value=chunk[error.start],
+                )
+            return chunk.decode("utf-8", "replace").encode()
+        return chunk
+
+    def _lex(self, chunk: bytes) -> bytes:
+        """Take a chunk apart line by line (in arrays), and return its rows, tidy."""
+        text: Bytes = np.frombuffer(chunk, np.uint8)
+        lines = LineShapes.of(text)
+        first_line = self._n_lines + 1
+        self._note_lines(text, lines, first_line)
+
+        comment = text[lines.bounds[:-1]] == HASH
+        blank = (lines.n_fields == 0) & ~comment
+        row = (lines.n_fields == self.n_fields) & ~comment
+        wrong = ~(row | blank | comment)
+        self._blank.add(blank, first_line)
+        self._form_feeds.add(lines.has((text == 11) | (text == 12)) & ~comment, first_line)
+        self._loose.add(row & (lines.total(lines.blanks) != self.n_fields - 1), first_line)
+        self._spaced += int((row & lines.has(lines.inner & (text == SPACE))).sum())
+        self._tabbed += int((row & lines.has(lines.inner & (text == TAB))).sum())
+        for odd, which in ((self.misshapen, wrong), (self.comments, comment)):
+            if which.any():
+                odd.add(which, lines.n_fields, lines.texts(text, which), first_line)
+
+        at = np.flatnonzero(row)
+        self._row_lines.append((at + first_line).astype(np.uint32))
+        self.n_rows += len(at)
+        self._n_lines += len(row)
+        tidy = np.where(lines.blanks, np.uint8(self.separator[0]), text)
+        body = tidy[lines.bytes_of(row) & (lines.data | lines.ends | lines.inner)].tobytes()
+        return body if not len(body) or body.endswith(b"\n") else body + b"\n"
+
+    def _note_lines(self, text: Bytes, lines: LineShapes, first_line: int) -> None:
+        """Take note of line ends, NULs and length."""
+        self._n_crlf += lines.n_crlf
+        self._bare_cr.add(lines.total((text == CR) & lines.data), first_line)
+        self._nul.add(lines.total(text == 0), first_line)
+        self._long.add(lines.lengths > LONG_LINE_BYTES, first_line)
+        longest = int(lines.lengths.max())
+        if longest > LONG_LINE_BYTES:
+            self._longest = max(self._longest, longest)
+
+
+def _line_chunks(data: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """Cut data into pieces of whole lines, about ``CHUNK_BYTES`` long or one line if longer."""
+    while start < len(data):
+        end = data.rfind(b"\n", start, start + CHUNK_BYTES) + 1
+        if not end:
+            end = data.find(b"\n", start + CHUNK_BYTES) + 1 or len(data)
+        yield start, end
+        start = end
+
+
+def _first_separator(data: bytes) -> bytes:
+    tab, space = data.find(b"\t"), data.find(b" ")
+    return b"\t" if tab >= 0 and (space < 0 or tab < space) else b" "
+
+
+def _join(arrays: list[Lines]) -> Lines:
+    return np.concatenate(arrays) if arrays else np.zeros(0, np.uint32)

@@ -1,0 +1,120 @@
+"""Relevance judgments: TREC's ``query_id iteration doc_id grade``, and BEIR's TSV with a header."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from trectools_plus.formats.columns import Columns, scan_columns
+from trectools_plus.formats.numerals import INTEGER, parse_integers
+from trectools_plus.formats.problems import Problem, refuse_problems
+from trectools_plus.formats.rows import refuse_unwritable, write_rows
+from trectools_plus.formats.source import Source, read_source
+from trectools_plus.formats.tables import Qrels
+
+N_FIELDS = 4
+LAYOUT = "query_id iteration doc_id grade"
+BEIR_LAYOUT = "query-id corpus-id score"
+
+_SCHEMA: dict[str, type[pl.DataType]] = {
+    "query_id": pl.String,
+    "iteration": pl.String,
+    "doc_id": pl.String,
+    "relevance": pl.Int64,
+}
+_BEIR_SCHEMA = {name: dtype for name, dtype in _SCHEMA.items() if name != "iteration"}
+
+# Spellings of BEIR's three header fields, compared in lower case without "-" and "_".
+_BEIR_HEADER = (
+    frozenset({"queryid", "qid", "query", "topicid", "topic"}),
+    frozenset({"corpusid", "docid", "did", "pid", "docno", "documentid", "passageid", "doc"}),
+    frozenset({"score", "relevance", "rel", "grade", "label", "judgment", "judgement"}),
+)
+
+
+def read_qrels(path: str | Path) -> Qrels:
+    """Read relevance judgments strictly: the first line that is none ends the reading.
+
+    Four columns, or three under a header line such as ``query-id corpus-id score`` as BEIR has
+    them (iteration is ``"0"`` then). Comments, blank lines, blanks, line ends and compression are
+    treated as in :func:`trectools_plus.formats.run.read_run`. Whether the judgments make sense
+    (conflicts, ranges) is the validator's business.
+
+    Args:
+        path: The file, or ``-`` for standard input.
+
+    Returns:
+        The judgments in file order.
+
+    Raises:
+        InputError: If the file cannot be read.
+        FormatError: If a line has another number of columns, a grade is no integer of 64 bits,
+            the text is not clean UTF-8, or there is no data.
+    """
+    source = read_source(path)
+    return parse_qrels(scan_columns(source, N_FIELDS if not has_beir_header(source) else 3))
+
+
+def parse_qrels(columns: Columns) -> Qrels:
+    """Make qrels of a file lexed into 4 columns, or into 3 with a BEIR header as first row.
+
+    Raises:
+        FormatError: As :func:`read_qrels`.
+    """
+    if columns.n_fields == N_FIELDS:
+        frame = columns.typed(_SCHEMA)
+        if frame is None:
+            frame = _parse_texts(columns, columns.rows, _SCHEMA, LAYOUT)
+        else:
+            refuse_problems(columns, LAYOUT)
+    else:
+        frame = _parse_texts(columns, columns.rows.slice(1), _BEIR_SCHEMA, BEIR_LAYOUT)
+    return Qrels(frame, columns.source.path)
+
+
+def has_beir_header(source: Source) -> bool:
+    """Whether the first line that is not blank names BEIR's three columns."""
+    start = source.data[:4096].decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
+    fields = start.split("\n", 1)[0].lower().replace("-", "").replace("_", "").split()
+    return len(fields) == 3 and all(
+        field in names for field, names in zip(fields, _BEIR_HEADER, strict=True)
+    )
+
+
+def write_qrels(qrels: Qrels, path: str | Path) -> None:
+    """Write judgments as every trec_eval reads them: four columns, single blanks, LF.
+
+    Rows are written as they stand in the frame. A suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``
+    compresses. The file is there whole or not at all.
+
+    Args:
+        qrels: What to write.
+        path: Where to, ``-`` for standard output.
+
+    Raises:
+        InputError: If there are no rows, an id or iteration is empty or holds white space or
+            control characters, a query id starts with ``#``, or the file cannot be written.
+    """
+    refuse_unwritable(qrels.frame, ("query_id", "iteration", "doc_id"), "qrels")
+    write_rows(qrels.frame, path)
+
+
+def _parse_texts(
+    columns: Columns, rows: pl.DataFrame, schema: dict[str, type[pl.DataType]], layout: str
+) -> pl.DataFrame:
+    """Parse by way of the texts, and place the first error."""
+    texts = rows.rename(dict(zip(rows.columns[1:], schema, strict=True)))
+    relevance = parse_integers(texts["relevance"])
+    wrong = Problem.at_first(columns, rows, columns.n_fields, relevance.is_null(), _bad_grade)
+    refuse_problems(columns, layout, [wrong], n_rows=len(rows))
+    return texts.drop("line").with_columns(relevance)
+
+
+def _bad_grade(text: str) -> tuple[str, str]:
+    if pl.Series([text]).str.contains(INTEGER)[0]:
+        return f"grade {text} is beyond 64-bit integers", "use small grades such as 0 to 3"
+    what = f"expected an integer grade but got {text!r}"
+    if pl.Series([text]).str.contains(r"^[+-]?[0-9]+\.0*$")[0]:
+        return what, f"write {text.partition('.')[0]}"
+    return what, "use whole grades such as 0 to 3"

@@ -1,0 +1,121 @@
+"""TREC runs: ``query_id Q0 doc_id rank score tag``, one result a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.columns import Columns, scan_columns
+from trectools_plus.formats.numerals import DECIMAL, parse_decimals, parse_ranks
+from trectools_plus.formats.problems import Problem, refuse_problems
+from trectools_plus.formats.rows import refuse_unwritable, write_rows
+from trectools_plus.formats.source import read_source
+from trectools_plus.formats.tables import RUN_SCHEMA, Run
+
+N_FIELDS = 6
+LAYOUT = "query_id Q0 doc_id rank score tag"
+
+_SCHEMA: dict[str, type[pl.DataType]] = {
+    "query_id": pl.String,
+    "q0": pl.String,
+    "doc_id": pl.String,
+    "rank": pl.Int64,
+    "score": pl.Float64,
+    "tag": pl.String,
+}
+
+
+def read_run(path: str | Path) -> Run:
+    """Read a run file strictly: the first line that is no result ends the reading.
+
+    Comments (``#`` in the first column), blank lines, CRLF, a byte order mark, any mix of blanks
+    and gzip, bz2, xz or zstd compression are read over. Whether the run makes sense (duplicates,
+    ranks against scores, coverage) is the validator's business.
+
+    Args:
+        path: The file, or ``-`` for standard input.
+
+    Returns:
+        The run in file order, named by the tag of its first line.
+
+    Raises:
+        InputError: If the file cannot be read.
+        FormatError: If a line has another number of columns, a rank is no integer, a score is no
+            finite decimal, the text is not clean UTF-8, or there is no data.
+    """
+    return parse_run(scan_columns(read_source(path), N_FIELDS))
+
+
+def parse_run(columns: Columns) -> Run:
+    """Make a run of a lexed file: :func:`read_run` after the reading.
+
+    Raises:
+        FormatError: As :func:`read_run`.
+    """
+    frame = columns.typed(_SCHEMA, list(RUN_SCHEMA))
+    if frame is None or not frame["score"].is_finite().all():
+        frame = _parse_texts(columns)
+    else:
+        refuse_problems(columns, LAYOUT)
+    return Run(frame, columns.first_row()[-1], columns.source.path)
+
+
+def write_run(run: Run, path: str | Path, *, tag: str | None = None) -> None:
+    """Write a run file that every trec_eval reads: six columns, single blanks, LF.
+
+    Rows and ranks are written as they stand in the frame. Scores get the shortest text that
+    reads back as the same 64-bit float. A suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``
+    compresses. The file is there whole or not at all.
+
+    Args:
+        run: What to write.
+        path: Where to, ``-`` for standard output.
+        tag: The last column; the run's name if not given.
+
+    Raises:
+        InputError: If there are no rows, a score is not finite, an id or the tag is empty or
+            holds white space or control characters, a query id starts with ``#`` (a comment to
+            every reader), or the file cannot be written.
+    """
+    name = run.name if tag is None else tag
+    refuse_unwritable(run.frame, ("query_id", "doc_id"), "run")
+    refuse_unwritable(pl.DataFrame({"tag": [name]}), ("tag",), "run")
+    infinite = run.frame.filter(~pl.col("score").is_finite())
+    if not infinite.is_empty():
+        query_id, doc_id, _, score = infinite.row(0)
+        raise InputError(
+            f"score {score} of document {doc_id!r} in query {query_id!r} is not finite",
+            where="run",
+            remedy="score again or drop the row",
+        )
+    # Polars writes the shortest digits that read back exactly, as Python's repr() does.
+    rows = run.frame.select(
+        "query_id", pl.lit("Q0").alias("q0"), "doc_id", "rank", "score", pl.lit(name).alias("tag")
+    )
+    write_rows(rows, path)
+
+
+def _parse_texts(columns: Columns) -> pl.DataFrame:
+    """Parse by way of the texts: for what only a lenient look accepts, and to place the error."""
+    texts = columns.rows.rename(dict(zip(columns.rows.columns[1:], _SCHEMA, strict=True)))
+    rank, score = parse_ranks(texts["rank"]), parse_decimals(texts["score"])
+    problems = [
+        Problem.at_first(columns, columns.rows, 4, rank.is_null(), _bad_rank),
+        Problem.at_first(columns, columns.rows, 5, ~score.is_finite().fill_null(False), _bad_score),
+    ]
+    refuse_problems(columns, LAYOUT, problems)
+    return texts.select("query_id", "doc_id", rank, score)
+
+
+def _bad_rank(text: str) -> tuple[str, str]:
+    return f"expected an integer rank but got {text!r}", "number the results of each query from 1"
+
+
+def _bad_score(text: str) -> tuple[str, str]:
+    if pl.Series([text]).str.contains(DECIMAL)[0]:
+        return f"score {text} is beyond 64-bit floats", "rescale the scores"
+    if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        return f"score {text!r} is not finite and has no order", "score again or drop the row"
+    return f"expected a decimal score but got {text!r}", "write scores as 12.5 or 1.25e1"

@@ -1,0 +1,175 @@
+"""Topics in TREC's two markups: the old SGML with unclosed tags, and XML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from trectools_plus.errors import FormatError
+
+
+@dataclass(slots=True)
+class Topic:
+    """One topic as it stands in a file.
+
+    Attributes:
+        line: The line it starts on, from 1.
+        query_id: Its id.
+        text: What is asked.
+        further: Its other fields by name.
+    """
+
+    line: int
+    query_id: str
+    text: str
+    further: dict[str, str] = field(default_factory=dict)
+
+
+_TOP = re.compile(r"<top>(.*?)(?=</?top>|\Z)", re.DOTALL | re.IGNORECASE)
+_LABELS = {
+    "num": "Number",
+    "dom": "Domain",
+    "title": "Topic",
+    "desc": "Description",
+    "smry": "Summary",
+    "narr": "Narrative",
+    "con": "Concept(s)",
+    "fac": "Factor(s)",
+    "def": "Definition(s)",
+}
+_FIELD = re.compile(
+    r"<(num|title|desc|narr|dom|smry|con|fac|def)>(.*?)"
+    r"(?=</?(?:num|title|desc|narr|dom|smry|con|fac|def)>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_LONG_NAMES = {"desc": "description", "narr": "narrative"}
+
+
+def iter_sgml(text: str, path: str) -> Iterator[Topic]:
+    """Parse ``<top>`` blocks: ``<num> Number: 301``, ``<title> …``, tags closed or not.
+
+    ``<title>`` becomes the text; other fields (``description``, ``narrative``, …) are kept.
+
+    Raises:
+        FormatError: If a block lacks ``<num>`` or ``<title>``, or has a field twice.
+    """
+    for block in _TOP.finditer(text):
+        line = text.count("\n", 0, block.start()) + 1
+        fields: dict[str, str] = {}
+        for found in _FIELD.finditer(block[1]):
+            tag = found[1].lower()
+            if tag in fields:
+                raise FormatError(
+                    f"<{tag}> occurs twice in one topic",
+                    path=path,
+                    line=line,
+                    remedy="end each topic with </top>",
+                )
+            fields[tag] = _without_label(_one_line(found[2]), _LABELS[tag])
+        for tag in ("num", "title"):
+            if not fields.get(tag):
+                raise _missing(f"<{tag}>", path, line)
+        query_id, title = fields.pop("num"), fields.pop("title")
+        further = {_LONG_NAMES.get(tag, tag): value for tag, value in fields.items()}
+        yield Topic(line, query_id, title, further)
+
+
+@dataclass(slots=True)
+class _Element:
+    """A ``<topic>`` while it is being parsed: its own text under the empty name."""
+
+    line: int
+    attributes: dict[str, str]
+    texts: dict[str, list[str]] = field(default_factory=lambda: {"": []})
+
+
+_ID_NAMES = ("number", "num", "id", "qid", "query_id", "topic_id")
+_TEXT_NAMES = ("query", "title", "")
+
+
+def iter_xml(data: bytes, path: str) -> Iterator[Topic]:
+    """Parse ``<topic number="1">`` elements with ``<query>`` or ``<title>``, or text of their own.
+
+    The number may be an attribute or a child (``number``, ``num``, ``id``, …). Other children
+    that hold text are kept as fields.
+
+    Raises:
+        FormatError: With line and column, if the XML is not well-formed (a DTD counts as such);
+            with line, if a topic lacks number or text.
+    """
+    for element in _parse_xml(data, path):
+        texts = {name: _one_line("".join(parts)) for name, parts in element.texts.items()}
+        values = {**texts, **element.attributes}
+        id_name = next((name for name in _ID_NAMES if values.get(name)), None)
+        text_name = next((name for name in _TEXT_NAMES if texts.get(name)), None)
+        if id_name is None:
+            raise _missing("number", path, element.line)
+        if text_name is None:
+            raise _missing("<query> or <title>", path, element.line)
+        further = {
+            name: value for name, value in texts.items() if name not in (id_name, text_name, "")
+        }
+        yield Topic(element.line, values[id_name].strip(), texts[text_name], further)
+
+
+def _parse_xml(data: bytes, path: str) -> list[_Element]:
+    topics: list[_Element] = []
+    open_tags: list[str] = []
+    parser = expat.ParserCreate("utf-8")
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        open_tags.append(tag.lower())
+        if open_tags[-1] == "topic":
+            lowered = {name.lower(): value for name, value in attributes.items()}
+            topics.append(_Element(parser.CurrentLineNumber, lowered))
+
+    def characters(text: str) -> None:
+        if "topic" in open_tags:
+            # Whatever is nested deeper belongs to the topic's direct child.
+            child = open_tags[open_tags.index("topic") + 1 :][:1]
+            topics[-1].texts.setdefault("".join(child), []).append(text)
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda _: open_tags.pop()
+    parser.CharacterDataHandler = characters
+    # A root of our own: some files are a bare sequence of topics. It cannot hold a declaration
+    # or a DTD, so no entity is ever defined; the declaration's place keeps its line ends.
+    declaration = re.match(rb"\s*<\?xml[^>]*\?>", data)
+    if declaration:
+        data = b"\n" * declaration[0].count(b"\n") + data[declaration.end() :]
+    try:
+        parser.Parse(b"<root>", False)
+        parser.Parse(data, False)
+        parser.Parse(b"</root>", True)
+    except expat.ExpatError as error:
+        raise FormatError(
+            f"no XML: {expat.ErrorString(error.code)}",
+            path=path,
+            line=error.lineno,
+            column=error.offset + 1,
+            remedy="close every tag, and write &amp; for & and &lt; for <",
+        ) from error
+    return topics
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _without_label(text: str, label: str) -> str:
+    if text.lower().startswith(label.lower()):
+        rest = text[len(label) :].lstrip()
+        if rest.startswith(":"):
+            return rest[1:].lstrip()
+    return text
+
+
+def _missing(what: str, path: str, line: int) -> FormatError:
+    return FormatError(
+        f"{what} is missing in this topic",
+        path=path,
+        line=line,
+        remedy="give every topic a number and a text",
+    )

@@ -1,0 +1,99 @@
+"""Score runs against qrels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
+
+import numpy as np
+
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.admission import refuse_unscorable
+from trectools_plus.measures.base import FloatArray, Measure
+from trectools_plus.measures.evaluation import Counts, Evaluation, Missing
+from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.measures.names import parse_measures
+from trectools_plus.measures.scoring import score_ranking
+
+DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10")
+"""What is computed when no measure is named."""
+
+
+def evaluate(
+    qrels: Qrels,
+    runs: Run | Iterable[Run] | Mapping[str, Run],
+    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    missing: Missing = "zero",
+) -> Evaluation:
+    """Check runs and qrels, then score every run with every measure.
+
+    Every measure of a run is averaged over the same queries: those of the qrels with a document
+    of grade 1 or more. (A measure with ``rel=2`` is 0 for a query whose best grade is 1.)
+
+    Args:
+        qrels: The judgments.
+        runs: One run, several (their names must differ), or several under names of your own.
+        measures: Names, or measures; see :func:`parse_measures`.
+        missing: ``zero``: a query without results counts as 0, as ``trec_eval -c``; ``drop``: it
+            is left out, as trec_eval does without ``-c``.
+
+    Returns:
+        Values per query, means, and the counts of queries behind them.
+
+    Raises:
+        CheckFailedError: If a rule that scoring depends on is broken.
+        UsageError: If a measure does not exist or two runs have one name.
+    """
+    if missing not in get_args(Missing):
+        raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
+    asked = parse_measures(measures)
+    named = _named(runs)
+    refuse_unscorable(qrels, list(named.values()))
+    return score_runs(qrels, named, asked, missing)
+
+
+def score_runs(
+    qrels: Qrels, runs: Mapping[str, Run], measures: Sequence[Measure], missing: Missing
+) -> Evaluation:
+    """Score tables that have been checked already; see :func:`evaluate`."""
+    queries = JudgedQueries.from_qrels(qrels)
+    in_qrels = {*queries.query_ids, *queries.without_relevant}
+    query_ids: dict[str, list[str]] = {}
+    counts: dict[str, Counts] = {}
+    tables: dict[str, FloatArray] = {}
+    for name, run in runs.items():
+        in_run = set(run.query_ids)
+        has_results = np.array([query in in_run for query in queries.query_ids], dtype=bool)
+        scored = np.full(len(has_results), True) if missing == "zero" else has_results
+        tables[name] = score_ranking(measures, queries, queries.rank(run))[scored]
+        query_ids[name] = [queries.query_ids[index] for index in np.flatnonzero(scored)]
+        counts[name] = Counts(
+            n_qrels=len(in_qrels),
+            n_run=len(in_run),
+            n_scored=len(query_ids[name]),
+            n_missing=int(np.count_nonzero(~has_results)),
+            n_extra=len(in_run - in_qrels),
+        )
+    without = queries.without_relevant
+    return Evaluation(list(measures), missing, query_ids, counts, without, tables)
+
+
+def _named(runs: Run | Iterable[Run] | Mapping[str, Run]) -> dict[str, Run]:
+    if isinstance(runs, Run):
+        return {runs.name: runs}
+    if isinstance(runs, Mapping):
+        return dict(runs)
+    named: dict[str, Run] = {}
+    for run in runs:
+        if run.name in named:
+            raise UsageError(
+                f"two runs are named {run.name!r}",
+                where=", ".join(one.path or "a table" for one in (named[run.name], run)),
+                remedy="give them names of your own: evaluate(qrels, {'a': run_a, 'b': run_b})",
+            )
+        named[run.name] = run
+    if not named:
+        raise UsageError("no run was given", remedy="give at least one")
+    return named

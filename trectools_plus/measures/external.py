@@ -1,0 +1,165 @@
+"""Measures that only ``ir_measures`` knows, scored by it on the canonical ranking.
+
+Its providers break ties in opposite ways, so they are handed strictly falling scores instead of
+the run's own: all see one and the same order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.errors import UsageError
+from trectools_plus.measures.base import Definition, FloatArray, Measure, provided_by
+from trectools_plus.measures.judged import JudgedQueries
+
+
+class IrMeasure(Measure):
+    """A measure of ``ir_measures`` with its parameters bound.
+
+    Args:
+        label: A name in its registry.
+        parameters: Its parameters.
+        at: What stands behind ``@``; ``None`` for nothing.
+
+    Raises:
+        UsageError: If a parameter is unknown or out of range, or no installed provider computes it.
+    """
+
+    def __init__(self, label: str, parameters: Mapping[str, Any], at: Any = None) -> None:
+        import ir_measures
+
+        base = ir_measures.measures.registry[label]
+        bound = {**base.params, **parameters}
+        if at is not None:
+            bound[base.AT_PARAM] = at
+        self.bound = base(**bound)
+        _check_parameters(self.bound, label)
+        self.provider = _provider_of(self.bound)
+        self.cutoff = self.bound.params.get("cutoff")
+        self.relevance_level = self._level()
+        # Accuracy is undefined where nothing relevant was retrieved; the rest has a default.
+        undefined = self.bound.NAME == "Accuracy"
+        self.value_without_results = math.nan if undefined else float(self.bound.DEFAULT)
+
+    def _level(self) -> int:
+        level = self.bound["rel"] if "rel" in self.bound.SUPPORTED_PARAMS else 1
+        return level if isinstance(level, int) else 1
+
+    @property
+    def name(self) -> str:
+        """As ``ir_measures`` spells it."""
+        return repr(self.bound)
+
+    @property
+    def _definition(self) -> Definition:
+        return Definition(
+            name=self.name,
+            formula=self.bound.SHORT_DESC.rstrip("."),
+            gain="as the formula says; a negative grade is not relevant",
+            cutoff=self.cutoff,
+            denominator="as the formula says",
+            relevance_level=self.relevance_level,
+            provider=f"{provided_by('ir-measures')} ({self.provider.NAME})",
+        )
+
+
+def score_by_ir_measures(
+    measures: Sequence[IrMeasure], queries: JudgedQueries, ranked: pl.DataFrame
+) -> list[FloatArray]:
+    """Score every query that has results.
+
+    Args:
+        measures: The measures.
+        queries: The queries and judgments.
+        ranked: ``query, doc_id, rank``: the canonical ranking, whole.
+
+    Returns:
+        One array per measure, one value per query; ``nan`` where ``ir_measures`` gave none.
+
+    Raises:
+        UsageError: If a provider fails on this input.
+    """
+    import ir_measures
+
+    graded = queries.frame.join(ranked.select("query").unique(), on="query", how="semi")
+    qrels = [
+        ir_measures.Qrel(str(query), doc_id, relevance)
+        for query, doc_id, relevance in graded.iter_rows()
+    ]
+    # Falling, and above 0: Compat takes 0 for the score of a document that was not retrieved.
+    falling = (pl.len() + 1 - pl.col("rank")).over("query").cast(pl.Float64)
+    run = [
+        ir_measures.ScoredDoc(str(query), doc_id, score)
+        for query, doc_id, score in ranked.select("query", "doc_id", falling).iter_rows()
+    ]
+    columns = []
+    for measure in measures:
+        values = np.full(len(queries.query_ids), np.nan)
+        try:
+            for metric in measure.provider.iter_calc([measure.bound], qrels, run) if run else ():
+                values[int(metric.query_id)] = metric.value
+        except Exception as error:
+            raise UsageError(
+                f"{type(error).__name__}: {error}",
+                where=f"{measure.name}, computed by ir_measures ({measure.provider.NAME})",
+                remedy="ask for other measures",
+            ) from error
+        columns.append(values)
+    return columns
+
+
+def known_labels() -> list[str]:
+    """Every name in the registry of ``ir_measures``."""
+    import ir_measures
+
+    return list(ir_measures.measures.registry)
+
+
+def _check_parameters(bound: Any, label: str) -> None:
+    supported = bound.SUPPORTED_PARAMS
+    unknown = sorted(bound.params.keys() - supported.keys())
+    if unknown:
+        raise UsageError(
+            f"{label} has no parameter {', '.join(unknown)}",
+            remedy=f"it takes: {', '.join(supported) or 'none'}",
+        )
+    for name, info in supported.items():
+        given = {name: bound.params[name]} if name in bound.params else {}
+        positive = name != "cutoff" or not given or _is_positive(given[name])
+        if info.required and not given:
+            raise UsageError(f"{label} needs a value for {name}", remedy=f"{name}: {info.desc}")
+        if given and not (info.validate(given[name]) and positive):
+            raise UsageError(
+                f"{label} cannot take {name}={given[name]!r}", remedy=f"{name}: {info.desc}"
+            )
+
+
+def _is_positive(cutoff: Any) -> bool:
+    return isinstance(cutoff, int) and not isinstance(cutoff, bool) and cutoff >= 1
+
+
+def _provider_of(bound: Any) -> Any:
+    import ir_measures
+
+    able = [one for one in ir_measures.DefaultPipeline.providers if one.supports(bound)]
+    for provider in able:
+        if provider.is_available():
+            return provider
+    if not able:
+        providers = ir_measures.DefaultPipeline.providers
+        specs = [spec for one in providers for spec in one.SUPPORTED_MEASURES]
+        supported = sorted({repr(spec) for spec in specs if spec.NAME == bound.NAME})
+        raise UsageError(
+            f"no provider of ir_measures computes {bound!r} with these parameters",
+            remedy=f"providers know {', '.join(supported)}" if supported else None,
+        )
+    instructions = (one.install_instructions() for one in able)
+    raise UsageError(
+        f"{bound!r} is computed by {' or '.join(one.NAME for one in able)}, which is not installed",
+        remedy=" or ".join(text for text in instructions if text),
+    )

@@ -1,0 +1,93 @@
+"""One run, many measures: each measure goes to whoever computes it, on the one ranking.
+
+Nothing here checks the input; ``evaluate`` does that first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.measures.base import BaseMeasure, FloatArray, Measure
+from trectools_plus.measures.delegation import score_by_trec_eval
+from trectools_plus.measures.external import IrMeasure, score_by_ir_measures
+from trectools_plus.measures.judged import JudgedQueries, JudgedRun
+from trectools_plus.measures.own import ColumnMeasure
+from trectools_plus.measures.trec_eval import TrecEvalMeasure
+from trectools_plus.measures.user import score_by_users
+
+
+def score_ranking(
+    measures: Sequence[Measure], queries: JudgedQueries, ranked: pl.DataFrame
+) -> FloatArray:
+    """Score a ranking.
+
+    Args:
+        measures: The measures, none twice.
+        queries: The queries and judgments.
+        ranked: ``query, doc_id, rank`` as :meth:`JudgedQueries.rank` makes it.
+
+    Returns:
+        Array of shape (queries, measures); ``nan`` where a measure is undefined. A query without
+        results has each measure's ``value_without_results``.
+
+    Raises:
+        UsageError: If a measure cannot take this input.
+    """
+    run = JudgedRun.from_ranking(queries, shallowest(measures, ranked))
+    by_grades = [one for one in measures if isinstance(one, TrecEvalMeasure | ColumnMeasure)]
+    by_users = [one for one in measures if isinstance(one, BaseMeasure)]
+    by_ir_measures = [one for one in measures if isinstance(one, IrMeasure)]
+    columns: dict[Measure, FloatArray] = {}
+    if by_grades:
+        columns.update(zip(by_grades, score_grades(by_grades, queries, run).T, strict=True))
+    if by_users:
+        columns.update(zip(by_users, score_by_users(by_users, queries, ranked), strict=True))
+    if by_ir_measures:
+        scored = score_by_ir_measures(by_ir_measures, queries, ranked)
+        columns.update(zip(by_ir_measures, scored, strict=True))
+    table = np.empty((len(queries.query_ids), len(measures)))
+    for position, measure in enumerate(measures):
+        table[:, position] = np.where(
+            run.retrieved > 0, columns[measure], measure.value_without_results
+        )
+    return table
+
+
+def score_grades(
+    measures: Sequence[TrecEvalMeasure | ColumnMeasure], queries: JudgedQueries, run: JudgedRun
+) -> FloatArray:
+    """Score where each judged document stands, for measures that see nothing else.
+
+    Args:
+        measures: The measures, none twice.
+        queries: The queries, for their ids in messages.
+        run: The grades along the ranking.
+
+    Returns:
+        Array of shape (queries, measures).
+    """
+    delegated = [measure for measure in measures if isinstance(measure, TrecEvalMeasure)]
+    columns: dict[Measure, FloatArray] = dict(
+        zip(delegated, score_by_trec_eval(delegated, queries, run), strict=True)
+    )
+    columns |= {one: one.score(run) for one in measures if isinstance(one, ColumnMeasure)}
+    table = np.empty((len(run.retrieved), len(measures)))
+    for position, measure in enumerate(measures):
+        table[:, position] = columns[measure]
+    return table
+
+
+def shallowest(measures: Sequence[Measure], ranked: pl.DataFrame) -> pl.DataFrame:
+    """The ranking, cut at the deepest rank that any of these measures can see."""
+    depths = [
+        measure.depth if isinstance(measure, TrecEvalMeasure) else measure.cutoff
+        for measure in measures
+        if isinstance(measure, TrecEvalMeasure | ColumnMeasure)
+    ]
+    tail = any(isinstance(one, TrecEvalMeasure) and one.family.sees_tail for one in measures)
+    if tail or None in depths:
+        return ranked
+    return ranked.filter(pl.col("rank") <= max((depth or 0 for depth in depths), default=1))

@@ -1,0 +1,186 @@
+"""Reads ``[Term]`` stanzas of OBO files.
+
+Format: https://owlcollab.github.io/oboformat/doc/GO.format.obo-1_4.html. Tags that say nothing
+about names or the ``is_a`` hierarchy are passed over, and so are stanzas of other kinds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.source import read_source
+from trectools_plus.ontology.terms import Synonym, Term
+
+Line = tuple[int, str, str]
+"""Line number, tag, value."""
+
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_SYNONYM_REST = re.compile(r"(?:(EXACT|NARROW|BROAD|RELATED)\b)?\s*([^\s\[\]{}!]*)")
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPED = {"n": "\n", "t": "\t", "W": " "}
+_COMMENT = re.compile(r"(?<!\\)\s+!.*$")
+
+
+@dataclass(frozen=True, slots=True)
+class OboFile:
+    """An OBO file as read, nothing checked between its terms yet.
+
+    Attributes:
+        path: The file as the user named it.
+        data_version: The header's ``data-version``; empty when it has none.
+        terms: The terms in file order, obsolete ones included.
+    """
+
+    path: str
+    data_version: str
+    terms: tuple[Term, ...]
+
+
+def read_obo(path: str | Path) -> OboFile:
+    """Read an OBO file, compressed or not.
+
+    Raises:
+        InputError: If the file cannot be read.
+        FormatError: If a line is not OBO, a term has no id, or there is no term at all.
+    """
+    text, path = _read_text(path)
+    header: list[Line] = []
+    terms: list[Term] = []
+    for kind, start, lines in _stanzas(text, path):
+        if not kind:
+            header = lines
+        elif kind == "Term":
+            terms.append(_term(start, lines, path))
+    if not terms:
+        raise FormatError(
+            "expected an OBO file but there is no [Term] in it",
+            path=path,
+            remedy="give an ontology in OBO format, such as hp.obo",
+        )
+    return OboFile(path, _data_version(header), tuple(terms))
+
+
+def read_data_version(path: str | Path) -> str:
+    """The ``data-version`` of an OBO file's header, without parsing its terms."""
+    text, path = _read_text(path)
+    _, _, header = next(_stanzas(text.partition("\n[")[0], path))
+    return _data_version(header)
+
+
+def _read_text(path: str | Path) -> tuple[str, str]:
+    source = read_source(path)
+    try:
+        text = source.data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = source.data.count(b"\n", 0, error.start) + 1
+        raise FormatError(
+            f"byte 0x{source.data[error.start]:02X} is not UTF-8",
+            path=source.path,
+            line=line,
+            remedy="save the file as UTF-8",
+        ) from None
+    return text.replace("\r\n", "\n"), source.path
+
+
+def _stanzas(text: str, path: str) -> Iterator[tuple[str, int, list[Line]]]:
+    """Yield each stanza's kind, first line and tags; the header first, with an empty kind."""
+    kind, start, lines = "", 1, list[Line]()
+    for number, line in enumerate(text.split("\n"), 1):
+        tag, colon, value = line.partition(":")
+        if colon and tag.isascii() and tag[:1].isalpha():
+            lines.append((number, tag, value.strip()))
+        elif line.startswith("[") and line.rstrip().endswith("]"):
+            yield kind, start, lines
+            kind, start, lines = line.strip()[1:-1], number, []
+        elif line.strip() and not line.startswith("!"):
+            raise FormatError(
+                f"expected 'tag: value' or '[Term]' but got {line.strip()[:40]!r}",
+                path=path,
+                line=number,
+                remedy="check that the file is an ontology in OBO format",
+            )
+    yield kind, start, lines
+
+
+def _term(start: int, lines: list[Line], path: str) -> Term:
+    single: dict[str, str] = {}
+    many: dict[str, list[str]] = {"is_a": [], "alt_id": [], "replaced_by": []}
+    synonyms: list[Synonym] = []
+    for number, tag, value in lines:
+        if tag in many:
+            many[tag].append(_identifier(value, tag, path, number))
+        elif tag == "synonym":
+            synonyms.append(_synonym(value, path, number))
+        elif tag == "def":
+            single[tag] = _quoted(value, tag, path, number)[0]
+        elif tag == "id":
+            _refuse_second_id(single, path, number)
+            single[tag] = _identifier(value, tag, path, number)
+        elif tag in ("name", "comment", "is_obsolete"):
+            single[tag] = _unescape(_COMMENT.sub("", value) if tag != "comment" else value)
+    if "id" not in single:
+        raise FormatError("a [Term] has no id", path=path, line=start, remedy="add its id: line")
+    return Term(
+        term_id=single["id"],
+        name=single.get("name", ""),
+        definition=single.get("def", ""),
+        synonyms=tuple(synonyms),
+        parents=tuple(many["is_a"]),
+        alternative_ids=tuple(many["alt_id"]),
+        comment=single.get("comment", ""),
+        is_obsolete=single.get("is_obsolete") == "true",
+        replaced_by=tuple(many["replaced_by"]),
+        line=start,
+    )
+
+
+def _identifier(value: str, tag: str, path: str, line: int) -> str:
+    """The id a value starts with; a name after ``!`` and qualifiers in braces are for people."""
+    words = value.split(None, 1)
+    if not words or words[0].startswith(("!", "{")):
+        raise FormatError(f"{tag} names no term", path=path, line=line, remedy="add the id")
+    return words[0]
+
+
+def _refuse_second_id(single: dict[str, str], path: str, line: int) -> None:
+    if "id" in single:
+        raise FormatError(
+            f"a second id in the stanza of {single['id']}",
+            path=path,
+            line=line,
+            remedy="start each term with a line [Term]",
+        )
+
+
+def _quoted(value: str, tag: str, path: str, line: int) -> tuple[str, str]:
+    """The text between the quotes, and what follows them."""
+    match = _QUOTED.match(value)
+    if match is None:
+        raise FormatError(
+            f"expected {tag}: followed by a text in double quotes but got {value[:40]!r}",
+            path=path,
+            line=line,
+            remedy='write "…" and a \\" for every quote inside',
+        )
+    return _unescape(match[1]), value[match.end() :].strip()
+
+
+def _synonym(value: str, path: str, line: int) -> Synonym:
+    text, rest = _quoted(value, "synonym", path, line)
+    match = _SYNONYM_REST.match(rest)
+    scope, kind = (match[1], match[2]) if match else (None, "")
+    return Synonym(text, scope or "RELATED", kind)
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
+
+
+def _data_version(header: list[Line]) -> str:
+    return next((value for _, tag, value in header if tag == "data-version"), "")

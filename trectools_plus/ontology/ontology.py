@@ -1,0 +1,190 @@
+"""An ontology: terms by id, the hierarchy above them, and how similar two of them are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self
+
+from trectools_plus.errors import UsageError
+from trectools_plus.ontology.check import alternative_ids, index_terms, live_parents
+from trectools_plus.ontology.formulas import formula_named
+from trectools_plus.ontology.hierarchy import Hierarchy, IntArray, build_hierarchy
+from trectools_plus.ontology.ids import Resolution, TermIds
+from trectools_plus.ontology.matching import best_matches
+from trectools_plus.ontology.obo import OboFile, read_obo
+from trectools_plus.ontology.pairs import compare_pairs
+from trectools_plus.ontology.terms import Term
+
+
+class Ontology:
+    """The ``is_a`` hierarchy of an OBO file.
+
+    Ids may be given in any form the file knows: an alternative id stands for its term, an
+    obsolete id for the one term that replaces it.
+
+    Args:
+        file: The file as read.
+
+    Attributes:
+        path: The file as the user named it.
+        version: The file's ``data-version``; empty when it has none.
+        ids: What ids stand for, and the number of each live term.
+        parents: The parents of every live term.
+
+    Raises:
+        FormatError: If an id is defined twice, a parent is unknown or obsolete, or terms are their
+            own ancestors.
+    """
+
+    def __init__(self, file: OboFile) -> None:
+        self.path = file.path
+        self.version = file.data_version
+        self._all_terms = index_terms(file)
+        alternatives = alternative_ids(self._all_terms, file.path)
+        self.ids = TermIds(self._all_terms, alternatives)
+        self.parents = MappingProxyType(live_parents(self._all_terms, alternatives, file.path))
+
+    @classmethod
+    def from_obo(cls, path: str | Path) -> Self:
+        """Read an OBO file, compressed or not.
+
+        Raises:
+            InputError: If the file cannot be read.
+            FormatError: If it is not OBO, or its terms do not make a hierarchy.
+        """
+        return cls(read_obo(path))
+
+    def __len__(self) -> int:
+        return len(self.ids.live)
+
+    def __contains__(self, term_id: object) -> bool:
+        return term_id in self.ids
+
+    def __repr__(self) -> str:
+        return f"<Ontology {self.path} {self.version}: {len(self):,} live terms>"
+
+    @cached_property
+    def terms(self) -> Mapping[str, Term]:
+        """Every live term by its id, in the order of ids."""
+        return MappingProxyType({term_id: self._all_terms[term_id] for term_id in self.ids.live})
+
+    @cached_property
+    def children(self) -> Mapping[str, tuple[str, ...]]:
+        """The children of every live term, in the order of ids."""
+        below: dict[str, list[str]] = {term_id: [] for term_id in self.ids.live}
+        for term_id in self.ids.live:
+            for parent in self.parents[term_id]:
+                below[parent].append(term_id)
+        return MappingProxyType({term_id: tuple(ids) for term_id, ids in below.items()})
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """The hierarchy as arrays; term ``i`` is the i-th of ``terms``."""
+        numbers = self.ids.numbers
+        return build_hierarchy([numbers(self.parents[term_id]) for term_id in self.ids.live])
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The live terms without a parent, in the order of ids."""
+        return tuple(term_id for term_id in self.ids.live if not self.parents[term_id])
+
+    @property
+    def max_depth(self) -> int:
+        """The largest depth of a term: D in the formulas."""
+        return self.hierarchy.max_depth
+
+    def resolve(self, term_id: str) -> Resolution:
+        """Say what an id stands for; never fails."""
+        return self.ids.resolve(term_id)
+
+    def term(self, term_id: str) -> Term:
+        """The live term an id stands for.
+
+        Raises:
+            UsageError: If there is none, or several.
+        """
+        return self._all_terms[self.ids.live[self._number_of(term_id)]]
+
+    def ancestors(self, term_id: str) -> frozenset[str]:
+        """The term itself and every term above it.
+
+        Raises:
+            UsageError: If the id stands for no live term.
+        """
+        return frozenset(self.ids.names(self.hierarchy.ancestors_of(self._number_of(term_id))))
+
+    def depth(self, term_id: str) -> int:
+        """Edges on the shortest way up to a root; a root's depth is 0.
+
+        Raises:
+            UsageError: If the id stands for no live term.
+        """
+        return int(self.hierarchy.depths[self._number_of(term_id)])
+
+    def lowest_common_ancestor(self, a: str, b: str) -> str | None:
+        """The deepest common ancestor; ``None`` when the terms share none.
+
+        Of several equally deep, the one with the shortest way from both terms, then the first id.
+
+        Raises:
+            UsageError: If an id stands for no live term.
+        """
+        number = int(compare_pairs(self.hierarchy, *self._pair(a, b)).lca[0])
+        return self.ids.live[number] if number >= 0 else None
+
+    def similarity(self, a: str, b: str, formula: str = "hybrid") -> float:
+        """How similar two terms are, in [0, 1].
+
+        Args:
+            a: A term's id.
+            b: A term's id.
+            formula: A name in :data:`trectools_plus.ontology.formulas.FORMULAS`.
+
+        Raises:
+            UsageError: If an id stands for no live term, or there is no such formula.
+        """
+        compute = formula_named(formula)
+        facts = compare_pairs(self.hierarchy, *self._pair(a, b))
+        return float(compute(facts, self.max_depth)[0])
+
+    def max_similarity(
+        self, expected: Iterable[str], predicted: Iterable[str], formula: str = "hybrid"
+    ) -> float:
+        """The highest similarity of any expected with any predicted term, in [0, 1].
+
+        1.0 on an exact hit, by the same id or by two ids of one term, whatever the formula; 0 when
+        either side is empty. An id that stands for no live term is similar to nothing but itself.
+        For many queries at once see :func:`trectools_plus.ontology.matching.best_matches`.
+
+        Raises:
+            UsageError: If there is no such formula.
+        """
+        sides = [list(expected)], [list(predicted)]
+        return float(best_matches(self.ids, self.hierarchy, *sides, formula_named(formula))[0])
+
+    def _pair(self, a: str, b: str) -> tuple[IntArray, IntArray]:
+        self._number_of(a)
+        self._number_of(b)
+        return self.ids.numbers([a]), self.ids.numbers([b])
+
+    def _number_of(self, term_id: str) -> int:
+        number = int(self.ids.numbers([term_id])[0])
+        if number < 0:
+            raise _no_live_term(self, term_id)
+        return number
+
+
+def _no_live_term(ontology: Ontology, term_id: str) -> UsageError:
+    resolution = ontology.resolve(term_id)
+    where = f"{ontology.path} {ontology.version}".strip()
+    if resolution.status == "obsolete":
+        instead = " or ".join(resolution.replaced_by) or "a term in its place"
+        return UsageError(f"{term_id} is obsolete", where=where, remedy=f"use {instead}")
+    return UsageError(
+        f"{term_id} is not a term",
+        where=where,
+        remedy="check the id, or give the ontology it comes from",
+    )

@@ -1,0 +1,157 @@
+"""The table at the head of every rendering: measures by modes, the best marked.
+
+Markdown and the console show the same :class:`Row` objects, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trectools_plus.benchmark.compare import is_lower_better
+from trectools_plus.benchmark.report import BenchmarkReport
+
+_LETTERS = "ᵃᵇᶜᵈᵉᶠ"
+"""One mark per mode; with more modes than letters the table marks the best only."""
+
+AHEAD_OF_ALL = "*"
+NOT_AHEAD_OF_ALL = "n.s."
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One figure.
+
+    Attributes:
+        mean: The mean; ``None`` when undefined.
+        low: Lower end of its interval.
+        high: Upper end.
+        best: Whether it is the best mean of its row, or one of several equal ones but not of all.
+        marks: Letters of the modes that it is significantly better than.
+    """
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    best: bool
+    marks: str
+
+    @property
+    def mean_text(self) -> str:
+        """The mean with four decimals."""
+        return show(self.mean)
+
+    @property
+    def interval_text(self) -> str:
+        """The interval with three decimals, in square brackets; empty when undefined."""
+        if self.low is None or self.high is None:
+            return ""
+        return f"[{self.low:.3f}, {self.high:.3f}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measure across the modes.
+
+    Attributes:
+        measure: Its name.
+        cells: One per mode, in the report's order.
+        best: The best mode's label with its mark; ``tie``, or a dash for a single mode.
+    """
+
+    measure: str
+    cells: tuple[Cell, ...]
+    best: str
+
+
+def comparison_rows(report: BenchmarkReport) -> list[Row]:
+    """The rows of the table, one per measure."""
+    return [_row(report, measure) for measure in report.measure_names]
+
+
+def mode_marks(report: BenchmarkReport) -> dict[str, str]:
+    """The letter that stands for each mode; empty when there are too many or too few modes."""
+    if not 2 <= len(report.modes) <= len(_LETTERS):
+        return {}
+    return dict(zip(report.modes, _LETTERS, strict=False))
+
+
+def legend(report: BenchmarkReport) -> list[str]:
+    """What the table's marks mean, one sentence an item."""
+    first = next(iter(report.modes.values()))
+    ci = next(iter(first.measures.values())).ci
+    drawn = f"{ci.method}; {ci.resamples:,} resamples of the queries"
+    lines = [
+        f"Mean with its {ci.level * 100:g}% interval ({drawn}, the same ones for every measure "
+        "and mode)."
+    ]
+    if len(report.modes) < 2:
+        return lines
+    lines[0] += " Bold: best mean."
+    marks = mode_marks(report)
+    used = {mark for row in comparison_rows(report) for cell in row.cells for mark in cell.marks}
+    if used:
+        named = ", ".join(
+            f"{mark} {report.modes[mode].label}" for mode, mark in marks.items() if mark in used
+        )
+        lines.append(
+            f"Significantly above: {named} (interval of the paired difference excludes 0)."
+        )
+    meanings = {
+        AHEAD_OF_ALL: "significantly ahead of every other mode",
+        NOT_AHEAD_OF_ALL: "not significantly ahead of every other mode",
+    }
+    shown = {row.best.rpartition(" ")[2] for row in comparison_rows(report)}
+    explained = [f"{mark} {words}" for mark, words in meanings.items() if mark in shown]
+    if explained:
+        lines.append(f"{'; '.join(explained)}.")
+    return lines
+
+
+def describe_dataset(report: BenchmarkReport) -> str:
+    """One line: what was searched, and for how many queries."""
+    dataset = report.manifest.dataset
+    parts = [dataset.id, f"{dataset.queries:,} queries"]
+    if dataset.documents is not None:
+        parts.append(f"{dataset.documents:,} documents")
+    return " · ".join(parts)
+
+
+def show(value: float | None, sign: str = "") -> str:
+    """A figure with four decimals, or a dash when undefined; ``sign="+"`` shows plus signs."""
+    return "–" if value is None else f"{value:{sign}.4f}"
+
+
+def _row(report: BenchmarkReport, measure: str) -> Row:
+    cells = tuple(_cell(report, mode, measure) for mode in report.modes)
+    best = report.best_mode[measure]
+    if best is None:
+        return Row(measure, cells, "tie" if len(report.modes) > 1 else "–")
+    mark = AHEAD_OF_ALL if report.best_mode_significant[measure] else NOT_AHEAD_OF_ALL
+    return Row(measure, cells, f"{report.modes[best].label} {mark}")
+
+
+def _cell(report: BenchmarkReport, mode: str, measure: str) -> Cell:
+    figures = report.modes[mode].measures[measure]
+    means = [other.measures[measure].mean for other in report.modes.values()]
+    defined = [mean for mean in means if mean is not None]
+    best = (min if is_lower_better(measure) else max)(defined, default=None)
+    marks = mode_marks(report)
+    return Cell(
+        mean=figures.mean,
+        low=figures.ci.low,
+        high=figures.ci.high,
+        best=len(set(means)) > 1 and figures.mean is not None and figures.mean == best,
+        marks="".join(
+            mark for other, mark in marks.items() if _is_beaten(report, mode, other, measure)
+        ),
+    )
+
+
+def _is_beaten(report: BenchmarkReport, mode: str, other: str, measure: str) -> bool:
+    """Whether ``mode`` is significantly better than ``other``."""
+    for baseline, contrast, sign in ((other, mode, 1), (mode, other, -1)):
+        entry = report.find_comparison(baseline, contrast, measure)
+        if entry is not None and entry.significant and entry.difference is not None:
+            better = -sign if is_lower_better(measure) else sign
+            return entry.difference * better > 0
+    return False

@@ -1,0 +1,229 @@
+"""``BenchmarkComparison.md``: the report as people read it on a code host or in a wiki."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trectools_plus.benchmark.compare import is_lower_better
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    Comparison,
+    ModeResult,
+    TargetResult,
+)
+from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.reporting.comparison_table import (
+    Cell,
+    comparison_rows,
+    describe_dataset,
+    legend,
+    show,
+)
+from trectools_plus.reporting.markdown_evidence import (
+    definitions_section,
+    diagnostics_section,
+    latency_section,
+    reproduction_section,
+)
+from trectools_plus.reporting.markdown_text import MOST_QUERIES, escape, plain, shorten, table
+
+_MOST_COLUMNS = 5
+"""With more modes than this, modes become rows."""
+_MOST_PAIRS = 60
+_STATUS_WORDS = {
+    "below_baseline": "below baseline",
+    "baseline": "baseline",
+    "competitive": "competitive",
+    "strong": "strong",
+    None: "undefined",
+}
+
+
+def write_markdown(report: BenchmarkReport, path: str | Path) -> None:
+    """Write the report as Markdown, whole or not at all.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    with atomic_write(path) as stream:
+        stream.write(render_markdown(report))
+
+
+def render_markdown(report: BenchmarkReport) -> str:
+    """The report as GitHub-flavoured Markdown, opening with the comparison table."""
+    sections = [
+        _comparison_table(report),
+        _introduction(report),
+        _targets(report),
+        _differences(report),
+        _diagnosis(report),
+        _failing_queries(report),
+        diagnostics_section(report),
+        latency_section(report),
+        definitions_section(report),
+        reproduction_section(report),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _comparison_table(report: BenchmarkReport) -> str:
+    rows = comparison_rows(report)
+    labels = [result.label for result in report.modes.values()]
+    grid = [
+        ["Metric", *labels, "Best Mode"],
+        *(
+            [row.measure, *(_show_cell(cell) for cell in row.cells), plain(row.best)]
+            for row in rows
+        ),
+    ]
+    if len(labels) > _MOST_COLUMNS:
+        grid = [list(column) for column in zip(*grid, strict=True)]
+        grid[0][0] = "Mode"
+    return table(grid[0], grid[1:])
+
+
+def _show_cell(cell: Cell) -> str:
+    text = " ".join(part for part in (cell.mean_text, cell.interval_text) if part)
+    text = f"**{text}**" if cell.best else text
+    return f"{text} {cell.marks}" if cell.marks else text
+
+
+def _introduction(report: BenchmarkReport) -> str:
+    notes = [
+        f"> **{result.label} is incomplete:** {'; '.join(result.diagnostics.notes)}."
+        for result in report.modes.values()
+        if result.diagnostics.status == "incomplete"
+    ]
+    paragraphs = [
+        f"**{describe_dataset(report)}**",
+        "  \n".join(plain(line) for line in legend(report)),
+        *notes,
+    ]
+    return "\n\n".join(escape(part) for part in paragraphs)
+
+
+def _targets(report: BenchmarkReport) -> str:
+    first = next(iter(report.modes.values()))
+    rows = []
+    for measure in report.measure_names:
+        target = first.measures[measure].target
+        if target is None:
+            continue
+        rows.append(
+            [
+                measure,
+                _show_range(target),
+                f"≥ {target.competitive:g}",
+                "–" if target.strong is None else f"≥ {target.strong:g}",
+                *(_show_status(result, measure) for result in report.modes.values()),
+            ]
+        )
+    if not rows:
+        return ""
+    labels = [result.label for result in report.modes.values()]
+    return (
+        "## Targets\n\n"
+        + table(["Metric", "Typical baseline", "Competitive", "Strong", *labels], rows)
+        + "\n\nThe default targets are what BM25 typically reaches on ad hoc collections: a rule "
+        "of thumb, not a property of these queries. Set your own under `targets:` in "
+        "`benchmark.yaml`."
+    )
+
+
+def _show_range(target: TargetResult) -> str:
+    high = "" if target.baseline_high is None else f"–{target.baseline_high:g}"
+    return f"{target.baseline:g}{high}"
+
+
+def _show_status(result: ModeResult, measure: str) -> str:
+    target = result.measures[measure].target
+    return "–" if target is None else _STATUS_WORDS[target.status]
+
+
+def _differences(report: BenchmarkReport) -> str:
+    entries = _chosen_comparisons(report)
+    if not entries:
+        return ""
+    rows = [
+        [
+            entry.measure,
+            f"{report.modes[entry.contrast].label} − {report.modes[entry.baseline].label}",
+            show(entry.difference, "+"),
+            _show_interval(entry),
+            "yes" if entry.significant else "no",
+            "–" if entry.effect_size is None else f"{entry.effect_size:+.2f}",
+            f"{entry.wins} / {entry.ties} / {entry.losses}",
+        ]
+        for entry in entries
+    ]
+    header = ["Metric", "Difference", "Mean", "Interval", "Excludes 0", "d_z", "Won/tied/lost"]
+    left_out = len(report.comparisons) - len(entries)
+    return (
+        "## Paired differences\n\n"
+        + table(header, rows)
+        + "\n\nEach row compares two modes query by query; won, tied and lost are queries, as seen "
+        "from the first mode. d_z is the mean difference by the "
+        "standard deviation of the differences. The intervals are not corrected for the number "
+        "of comparisons: with many rows, some exclude 0 by chance."
+        + (f" {left_out} more are in `BenchmarkReport.json`." if left_out else "")
+    )
+
+
+def _chosen_comparisons(report: BenchmarkReport) -> list[Comparison]:
+    """All comparisons in the order of measures; of very many only those with the best mode."""
+    order = {name: place for place, name in enumerate(report.measure_names)}
+    entries = sorted(report.comparisons, key=lambda entry: order[entry.measure])
+    if len(entries) <= _MOST_PAIRS:
+        return entries
+    return [
+        entry
+        for entry in entries
+        if report.best_mode[entry.measure] in (entry.baseline, entry.contrast)
+    ][:_MOST_PAIRS]
+
+
+def _show_interval(entry: Comparison) -> str:
+    if entry.ci.low is None or entry.ci.high is None:
+        return "–"
+    return f"[{entry.ci.low:+.4f}, {entry.ci.high:+.4f}]"
+
+
+def _diagnosis(report: BenchmarkReport) -> str:
+    if not report.diagnosis:
+        return "## Diagnosis\n\nNothing stands out: no measure with a target is below its baseline."
+    lines = []
+    for item in report.diagnosis:
+        label = "" if item.mode is None else f"**{report.modes[item.mode].label}:** "
+        lines.append(escape(f"- {label}{item.observed}. It suggests: {item.suggests}."))
+    return "## Diagnosis\n\n" + "\n".join(lines)
+
+
+def _failing_queries(report: BenchmarkReport) -> str:
+    title = "## Queries that fail in every mode"
+    measure = report.measure_names[0]
+    failing = report.failing_queries
+    if is_lower_better(measure):
+        return ""
+    if not failing:
+        return f"{title}\n\nNone: some mode scores above 0 on {measure} for every query."
+    labels = [f"First relevant, {result.label}" for result in report.modes.values()]
+    rows = [
+        [
+            query.query_id,
+            shorten(query.text or "–"),
+            *(_show_rank(query.first_relevant_rank[mode]) for mode in report.modes),
+        ]
+        for query in failing[:MOST_QUERIES]
+    ]
+    total = report.manifest.dataset.queries
+    more = len(failing) - len(rows)
+    return (
+        f"{title}\n\n{len(failing)} of {total} queries score 0 on {measure} everywhere. The rank "
+        "of the first relevant document tells whether it was found too far down or not at all.\n\n"
+        + table(["Query", "Text", *labels], rows)
+        + (f"\n\n{more} more are in `BenchmarkReport.json`." if more else "")
+    )
+
+
+def _show_rank(rank: int | None) -> str:
+    return "not found" if rank is None else f"rank {rank}"

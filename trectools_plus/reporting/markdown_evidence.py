@@ -1,0 +1,137 @@
+"""The second half of ``BenchmarkComparison.md``: what stands behind the figures."""
+
+from __future__ import annotations
+
+import json
+
+from trectools_plus.benchmark.report import BenchmarkReport, FindingRecord
+from trectools_plus.reporting.markdown_text import MOST_QUERIES, escape, table
+from trectools_plus.validation.wording import plural
+
+
+def diagnostics_section(report: BenchmarkReport) -> str:
+    """Sizes, gaps, ties and findings of every mode."""
+    rows = []
+    for result in report.modes.values():
+        found = result.diagnostics
+        judged = next(iter(found.judged.items()), None)
+        rows.append(
+            [
+                result.label,
+                found.status,
+                str(result.run.queries),
+                str(result.run.results),
+                str(len(found.missing_queries)),
+                str(len(found.shallow_queries)),
+                str(result.run.ties.pairs),
+                "–" if judged is None or judged[1] is None else f"{judged[1]:.1%} ({judged[0]})",
+            ]
+        )
+    header = ["Mode", "Status", "Queries", "Results", "Missing", "Shallow", "Ties", "Judged"]
+    parts = [
+        "## Diagnostics",
+        table(header, rows),
+        "Missing: queries with a relevant document and no result, counted 0 with `missing: zero`. "
+        "Shallow: queries with fewer results than the deepest cutoff asked, or than there are "
+        "documents. Ties: neighbouring results whose scores are equal as 32-bit floats; document "
+        "ids order them, and the files in `runs/` spell that order out in falling scores.",
+        _findings(report),
+    ]
+    without = next(iter(report.modes.values())).diagnostics.queries_without_relevant
+    if without:
+        listed = ", ".join(without[:MOST_QUERIES]) + (" …" if len(without) > MOST_QUERIES else "")
+        parts.append(
+            f"Judged, but without a relevant document, and so left out of every mean: "
+            f"{plural(len(without), 'query', 'queries')} ({escape(listed)})."
+        )
+    return "\n\n".join(part for part in parts if part)
+
+
+def _findings(report: BenchmarkReport) -> str:
+    sources: list[tuple[str, list[FindingRecord]]] = [
+        ("Qrels and topics", report.manifest.dataset.findings),
+        *((result.label, result.diagnostics.findings) for result in report.modes.values()),
+    ]
+    lines = [
+        escape(f"- **{label}:** {item.severity} {item.code}: {item.message}")
+        for label, findings in sources
+        for item in findings
+        if item.severity != "info"
+    ]
+    infos = sum(item.severity == "info" for _, findings in sources for item in findings)
+    if infos:
+        lines.append(f"- {infos} findings of severity info are in `BenchmarkReport.json`.")
+    return "Findings of the validators:\n\n" + "\n".join(lines) if lines else ""
+
+
+def latency_section(report: BenchmarkReport) -> str:
+    """Milliseconds per query; empty when nothing was timed."""
+    rows = [
+        [result.label, *(f"{value:.2f}" for value in (ms.mean, ms.p50, ms.p95, ms.p99))]
+        for result in report.modes.values()
+        if (ms := result.latency_ms) is not None
+    ]
+    if not rows:
+        return ""
+    header = ["Mode", "Mean", "p50", "p95", "p99"]
+    return (
+        "## Latency\n\nMilliseconds per query on this machine, index loading left out.\n\n"
+        + table(header, rows)
+    )
+
+
+def definitions_section(report: BenchmarkReport) -> str:
+    """What each measure means."""
+    first = next(iter(report.modes.values()))
+    lines = []
+    for name, figures in first.measures.items():
+        what = figures.definition
+        alias = f" (asked for as {what.alias})" if what.alias else ""
+        parts = [
+            what.formula,
+            f"gain: {what.gain}",
+            f"divided by: {what.denominator}",
+            f"relevant from grade {what.relevance_level}",
+            f"by {what.provider}",
+        ]
+        call = f"; the same figure: `{what.trec_eval_call}`" if what.trec_eval_call else ""
+        lines.append(f"- **{name}**{alias}: {escape('; '.join(parts))}{call}.")
+    some = next(iter(first.measures.values())).definition
+    missing = report.manifest.config.get("missing", "zero")
+    return (
+        "## Definitions\n\n"
+        + "\n".join(lines)
+        + escape(
+            f"\n\nTies: {some.ties}. Averaged over: {some.averaged_over}; here missing={missing}."
+        )
+    )
+
+
+def reproduction_section(report: BenchmarkReport) -> str:
+    """Command, versions, hashes, configuration."""
+    manifest = report.manifest
+    command = manifest.command or "trectools-plus benchmark run --config benchmark.yaml"
+    own = manifest.packages.get("trectools-plus")
+    versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
+    hashes = [
+        *(
+            [f"data: {kind} (contents)", digest]
+            for kind, digest in manifest.dataset.contents.items()
+        ),
+        *([f"file: {file.path}", file.sha256] for file in manifest.dataset.files.values()),
+        *([result.run.path, result.run.sha256] for result in report.modes.values()),
+        ["configuration", manifest.config_hash],
+    ]
+    config = json.dumps(manifest.config, indent=2, ensure_ascii=False)
+    return "\n\n".join(
+        [
+            "## How to reproduce",
+            f"```sh\npip install trectools-plus{f'=={own}' if own else ''}\n{command}\n```",
+            f"Experiment {manifest.experiment_id}, {manifest.created_at}, seed {manifest.seed}; "
+            f"{manifest.python} on {manifest.platform}; {versions}.",
+            table(["What", "SHA-256"], [[escape(what), f"`{digest}`"] for what, digest in hashes]),
+            "<details><summary>The configuration, every default spelled out "
+            "(valid as benchmark.yaml)</summary>\n\n"
+            f"```json\n{config}\n```\n\n</details>",
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Retrieval: lexical, vector and hybrid search, index cache, fusion, and fetching runs."""

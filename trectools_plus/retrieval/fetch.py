@@ -1,0 +1,234 @@
+"""Asking retrievers every query of the topics, with the time each answer took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
+from trectools_plus.retrieval.base import Progress, Ranking, Retriever, no_progress
+from trectools_plus.retrieval.hybrid import HybridRetriever
+from trectools_plus.retrieval.modes import build_retrievers, check_modes
+from trectools_plus.retrieval.settings import RetrievalSettings
+
+# Blanks end a column, control characters break rows, and '#' opens a comment line.
+_UNWRITABLE = r"[\s\p{Cc}]|^$"
+_UNWRITABLE_FIRST = r"^#"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FetchedRun:
+    """What one mode answered.
+
+    Attributes:
+        run: Ranks from 1, scores exact in 32 bits, in canonical order; named as the mode.
+        latency_ms: Milliseconds for each query, in the order of the topics. Batches larger than 1
+            share their time evenly. A hybrid's time is that of its components, one after the
+            other, and of merging their rankings.
+        missing_queries: Ids of the queries for which nothing was found.
+        index_keys: The key of each index that was searched, by its mode.
+    """
+
+    run: Run
+    latency_ms: npt.NDArray[np.float64]
+    missing_queries: list[str]
+    index_keys: dict[str, str]
+
+
+def fetch(
+    corpus: Corpus,
+    topics: Topics,
+    modes: Sequence[str],
+    *,
+    depth: int = 100,
+    settings: RetrievalSettings | None = None,
+    exclude_self: bool = False,
+    progress: Progress = no_progress,
+) -> dict[str, FetchedRun]:
+    """Search the corpus for every topic in every mode.
+
+    Args:
+        corpus: The documents.
+        topics: The queries; all modes get the same ones.
+        modes: Names of ``retrieval.modes.MODES``.
+        depth: Results for each query, at most.
+        settings: The defaults if ``None``.
+        exclude_self: Drop a document whose id is the query's, before the cutoff at ``depth``.
+        progress: Told of index building and of the queries asked.
+
+    Returns:
+        A run for each mode, in the order of ``modes``.
+
+    Raises:
+        UsageError: If a mode is unknown or ``depth`` below 1.
+        InputError: If ids are repeated or cannot be written to a run; or an index cannot be
+            written.
+    """
+    settings = settings or RetrievalSettings()
+    check_modes(modes)
+    check_request(topics, depth)
+    check_ids(corpus.frame["doc_id"], "document", corpus.path)
+    retrievers = build_retrievers(corpus, modes, settings, progress)
+    # The first touch of mapped files belongs to opening an index, not to answering a query.
+    for retriever in retrievers.values():
+        retriever.search(["warm up"], 1)
+    return ask(
+        retrievers,
+        topics,
+        depth=depth,
+        exclude_self=exclude_self,
+        batch_size=settings.batch_size,
+        progress=progress,
+    )
+
+
+def ask(
+    retrievers: Mapping[str, Retriever],
+    topics: Topics,
+    *,
+    depth: int = 100,
+    exclude_self: bool = False,
+    batch_size: int = 1,
+    progress: Progress = no_progress,
+) -> dict[str, FetchedRun]:
+    """Ask ready retrievers every topic; ``fetch`` without the making of indexes.
+
+    A component that several modes need is asked once for each query.
+    """
+    check_request(topics, depth)
+    query_ids, texts = topics.query_ids, topics.frame["text"].to_list()
+    rankings: dict[str, list[Ranking]] = {mode: [] for mode in retrievers}
+    latencies: dict[str, list[float]] = {mode: [] for mode in retrievers}
+    for start in range(0, len(texts), batch_size):
+        part = slice(start, start + batch_size)
+        batch = _Batch(query_ids[part], texts[part], depth, exclude_self, retrievers)
+        for mode, retriever in retrievers.items():
+            found, seconds = batch.answer(retriever)
+            rankings[mode] += found
+            latencies[mode] += [1000 * seconds / len(found)] * len(found)
+        progress("asking queries", len(rankings[mode]), len(texts))
+    return {
+        mode: FetchedRun(
+            run_of(query_ids, rankings[mode], mode),
+            np.array(latencies[mode]),
+            [query for query, found in zip(query_ids, rankings[mode], strict=True) if not found],
+            _index_keys(retriever),
+        )
+        for mode, retriever in retrievers.items()
+    }
+
+
+class _Batch:
+    """Some queries on their way through all retrievers."""
+
+    def __init__(
+        self,
+        query_ids: list[str],
+        texts: list[str],
+        depth: int,
+        exclude_self: bool,
+        retrievers: Mapping[str, Retriever],
+    ) -> None:
+        self._query_ids = query_ids
+        self._texts = texts
+        self._depth = depth
+        self._exclude_self = exclude_self
+        # One depth for all, so that a component's answer also serves as its own mode's.
+        hybrids = [item for item in retrievers.values() if isinstance(item, HybridRetriever)]
+        self._asked = max([depth, *(hybrid.component_depth(depth) for hybrid in hybrids)])
+        self._answers: dict[int, tuple[list[Ranking], float]] = {}
+
+    def answer(self, retriever: Retriever) -> tuple[list[Ranking], float]:
+        """Each query's ranking down to the depth, and the seconds for all of them together."""
+        if not isinstance(retriever, HybridRetriever):
+            found, seconds = self._search(retriever)
+            return [ranking.head(self._depth) for ranking in found], seconds
+        parts = [self._search(component) for component in retriever.components]
+        started = perf_counter()
+        merged = [
+            retriever.merge(rankings, self._depth)
+            for rankings in zip(*(found for found, _ in parts), strict=True)
+        ]
+        return merged, sum(seconds for _, seconds in parts) + perf_counter() - started
+
+    def _search(self, retriever: Retriever) -> tuple[list[Ranking], float]:
+        if id(retriever) not in self._answers:
+            started = perf_counter()
+            found = retriever.search(self._texts, self._asked + self._exclude_self)
+            if self._exclude_self:
+                pairs = zip(found, self._query_ids, strict=True)
+                found = [ranking.without(query_id) for ranking, query_id in pairs]
+            found = [ranking.head(self._asked) for ranking in found]
+            self._answers[id(retriever)] = found, perf_counter() - started
+        return self._answers[id(retriever)]
+
+
+def run_of(query_ids: Sequence[str], rankings: Sequence[Ranking], name: str) -> Run:
+    """One run out of the rankings of its queries; a query without results has no row."""
+    sizes = [len(ranking) for ranking in rankings]
+    ranks = [np.arange(1, size + 1) for size in sizes]
+    columns = {
+        "query_id": pl.Series(query_ids, dtype=pl.String).gather(
+            np.repeat(np.arange(len(sizes)), sizes)
+        ),
+        "doc_id": [doc_id for ranking in rankings for doc_id in ranking.doc_ids],
+        "rank": np.concatenate([np.empty(0, dtype=np.int64), *ranks]),
+        "score": np.concatenate([np.empty(0), *(ranking.scores for ranking in rankings)]),
+    }
+    return Run(pl.DataFrame(columns, schema_overrides=RUN_SCHEMA), name)
+
+
+def check_request(topics: Topics, depth: int) -> None:
+    """See that there are queries with usable ids, and a usable depth.
+
+    Raises:
+        UsageError: If ``depth`` is below 1.
+        InputError: If there are no topics, or an id is repeated or cannot be written to a run.
+    """
+    if depth < 1:
+        raise UsageError(f"expected a depth of at least 1 but got {depth}")
+    if not topics.frame.height:
+        raise InputError("there are no topics", where=topics.path)
+    ids = topics.frame["query_id"]
+    if ids.n_unique() < len(ids):
+        repeated = ids.filter(ids.is_duplicated())[0]
+        raise InputError(
+            f"query id '{repeated}' occurs more than once in the topics",
+            where=topics.path,
+            remedy="give each query its own id",
+        )
+    check_ids(ids, "query", topics.path)
+
+
+def check_ids(ids: pl.Series, kind: str, path: str | None) -> None:
+    """See that ids survive being written to a run.
+
+    Raises:
+        InputError: If one is empty, holds white space or a control character, or is a query's
+            and starts with '#'.
+    """
+    pattern = f"{_UNWRITABLE}|{_UNWRITABLE_FIRST}" if kind == "query" else _UNWRITABLE
+    bad = ids.filter(ids.str.contains(pattern))
+    if len(bad):
+        raise InputError(
+            f"{kind} id {bad[0]!r} cannot be written to a run file"
+            f" ({len(bad)} of {len(ids)} {kind} ids)",
+            where=path,
+            remedy="ids must not be empty, hold white space, or start a line with '#';"
+            " rename them, for example with underscores",
+        )
+
+
+def _index_keys(retriever: Retriever) -> dict[str, str]:
+    if isinstance(retriever, HybridRetriever):
+        return {
+            mode: key for part in retriever.components for mode, key in _index_keys(part).items()
+        }
+    key: str | None = getattr(retriever, "index_key", None)
+    return {} if key is None else {retriever.name: key}

@@ -1,0 +1,53 @@
+"""The hybrid mode: the lexical and the vector ranking of a query, merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trectools_plus.retrieval.base import Ranking, Retriever
+from trectools_plus.retrieval.fusion import Fusion, fuse
+from trectools_plus.retrieval.settings import RetrievalSettings
+
+
+class HybridRetriever:
+    """Asks its components and merges what they find.
+
+    Args:
+        components: The retrievers to ask, in the order of the fusion's weights.
+        fusion: How their rankings are merged.
+        candidates: Least depth asked of each component, so that a short result does not rest on
+            short rankings.
+    """
+
+    name = "hybrid"
+
+    def __init__(self, components: Sequence[Retriever], fusion: Fusion, candidates: int) -> None:
+        fusion.check_count(len(components))
+        self.components = tuple(components)
+        self._fusion = fusion
+        self._candidates = candidates
+
+    def component_depth(self, depth: int) -> int:
+        """How deep the components are asked for a result of ``depth`` documents."""
+        return max(depth, self._candidates)
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank documents by the merged rankings of the components."""
+        asked = self.component_depth(depth)
+        found = [component.search(queries, asked) for component in self.components]
+        return [self.merge(rankings, depth) for rankings in zip(*found, strict=True)]
+
+    def merge(self, rankings: Sequence[Ranking], depth: int) -> Ranking:
+        """Merge one query's rankings, one for each component."""
+        return fuse(rankings, self._fusion, depth)
+
+
+def fusion_of(settings: RetrievalSettings) -> Fusion:
+    """The fusion that the settings ask for."""
+    weights = settings.weights if settings.fusion == "weighted" else None
+    return Fusion(
+        method=settings.fusion,
+        k=settings.rrf_k,
+        weights=weights,
+        normalisation=settings.normalisation,
+    )

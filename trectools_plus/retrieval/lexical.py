@@ -1,0 +1,118 @@
+"""The lexical mode: BM25 as Lucene scores it, by ``bm25s``.
+
+Robertson and Zaragoza 2009; the exact variant is "Lucene (accurate)" of Kamphuis et al., ECIR
+2020: ``idf = ln(1 + (N - df + 0.5) / (df + 0.5))``, term weight
+``tf / (tf + k1 * (1 - b + b * length / average_length))``, summed over the query's terms.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trectools_plus.retrieval.base import Progress, Ranking, empty_ranking, no_progress
+from trectools_plus.retrieval.document_set import DocumentSet
+from trectools_plus.retrieval.index_cache import IndexRecipe, open_index
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.text import Analyzer
+from trectools_plus.retrieval.top_documents import top_positions
+
+_DOCUMENTS_PER_STEP = 2_000
+_EMPTY = "no_terms.txt"
+
+
+class LexicalRetriever:
+    """BM25 over title and text. A document that shares no term with a query is no result.
+
+    Args:
+        documents: The corpus.
+        settings: ``k1``, ``b``, ``stemmer`` and ``stopwords`` are used.
+        progress: Told of the building of an index that is not in the cache yet.
+    """
+
+    name = "lexical"
+
+    def __init__(
+        self,
+        documents: DocumentSet,
+        settings: RetrievalSettings,
+        progress: Progress = no_progress,
+    ) -> None:
+        self._doc_ids = documents.doc_ids
+        self._analyzer = Analyzer(settings)
+        recipe = _recipe(documents, settings)
+        self.index_key = recipe.key
+
+        def build(folder: Path) -> None:
+            _build(folder, documents, settings, self._analyzer, progress)
+
+        self._index = open_index(recipe, build, _load, progress)
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank the documents that share a term with each query."""
+        return [self._search_one(query, depth) for query in queries]
+
+    def _search_one(self, query: str, depth: int) -> Ranking:
+        if self._index is None:
+            return empty_ranking()
+        term_ids = self._index.get_tokens_ids(self._analyzer.terms(query))
+        if not term_ids:
+            return empty_ranking()
+        scores = self._index.get_scores_from_ids(term_ids)
+        matching = np.flatnonzero(scores > 0)
+        matching_scores = scores[matching]
+        top = top_positions(matching_scores, depth)
+        return Ranking([self._doc_ids[place] for place in matching[top]], matching_scores[top])
+
+
+def _recipe(documents: DocumentSet, settings: RetrievalSettings) -> IndexRecipe:
+    facts = {
+        "corpus_sha256": documents.sha256,
+        "settings": settings.model_dump(include={"k1", "b", "stemmer", "stopwords"}, mode="json"),
+        "packages": {name: version(name) for name in ("bm25s", "pystemmer")},
+    }
+    return IndexRecipe("lexical", facts)
+
+
+def _build(
+    folder: Path,
+    documents: DocumentSet,
+    settings: RetrievalSettings,
+    analyzer: Analyzer,
+    progress: Progress,
+) -> None:
+    vocabulary: dict[str, int] = {}
+    term_ids: list[list[int]] = []
+    for text in documents.corpus.searchable_texts():
+        terms = analyzer.terms(text)
+        term_ids.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms])
+        if len(term_ids) % _DOCUMENTS_PER_STEP == 0:
+            progress("indexing words", len(term_ids), len(documents.doc_ids))
+    if not vocabulary:
+        # bm25s divides by the average length, which is 0 here.
+        (folder / _EMPTY).write_text("No document has a term.\n", encoding="utf-8")
+        return
+    index = _quiet_bm25s().BM25(method="lucene", k1=settings.k1, b=settings.b)
+    index.index((term_ids, vocabulary), create_empty_token=False, show_progress=False)
+    index.save(folder, show_progress=False)
+    progress("indexing words", len(term_ids), len(documents.doc_ids))
+
+
+def _load(folder: Path) -> Any | None:
+    """The ``bm25s`` index, memory-mapped; ``None`` where no document has a term."""
+    if (folder / _EMPTY).exists():
+        return None
+    return _quiet_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
+
+
+def _quiet_bm25s() -> Any:
+    import bm25s
+
+    # Importing it sets its logger to DEBUG.
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    return bm25s

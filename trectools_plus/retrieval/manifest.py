@@ -1,0 +1,139 @@
+"""What a fetched run rests on: the file beside the run file that says where it came from."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict
+
+from trectools_plus.retrieval.settings import RetrievalSettings
+
+MANIFEST_VERSION = "1.0"
+_PACKAGES = ("trectools-plus", "bm25s", "numpy", "polars", "pystemmer", "wordllama")
+
+
+class ManifestModel(BaseModel):
+    """Base of the manifest's parts: values, with every key explained by a docstring."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+
+class SourceRecord(ManifestModel):
+    """The documents or the queries that were used."""
+
+    path: str | None
+    """Where they were read from, as the user named it."""
+    count: int
+    """How many there are."""
+    sha256: str
+    """Hash of their content; the order of documents does not matter."""
+
+
+class RunRecord(ManifestModel):
+    """A run file and what is in it."""
+
+    path: str
+    """Its name in the folder of the manifest."""
+    sha256: str
+    """Of the file's bytes."""
+    queries: int
+    """Queries with at least one result."""
+    results: int
+    """Rows."""
+    missing_queries: list[str]
+    """Queries for which nothing was found; they have no row."""
+
+
+class LatencyRecord(ManifestModel):
+    """Milliseconds per query, over all topics."""
+
+    mean: float
+    """Arithmetic mean."""
+    p50: float
+    """Median."""
+    p95: float
+    """95th percentile, linearly interpolated."""
+    p99: float
+    """99th percentile, linearly interpolated."""
+
+
+class FindingRecord(ManifestModel):
+    """What validating the written run said."""
+
+    code: str
+    """The rule."""
+    severity: str
+    """error, warning or info."""
+    count: int
+    """How often."""
+    message: str
+    """In words."""
+
+
+class FetchManifest(ManifestModel):
+    """One run, and all that is needed to fetch it again."""
+
+    schema_version: str = MANIFEST_VERSION
+    """Of this document."""
+    created_at: str
+    """UTC, ISO 8601."""
+    command: str | None
+    """The command line, where there was one."""
+    mode: str
+    """The retrieval mode; also the run's tag."""
+    backend: str
+    """What searched."""
+    dataset: str | None
+    """The dataset as the user named it."""
+    corpus: SourceRecord
+    """The documents."""
+    topics: SourceRecord
+    """The queries."""
+    depth: int
+    """Results for each query, at most."""
+    exclude_self: bool
+    """Whether a document with the query's id was dropped, before the cutoff."""
+    settings: RetrievalSettings
+    """Of indexing, search and fusion, batch size included."""
+    seed: int | None
+    """Null: nothing here draws random numbers."""
+    index_snapshots: dict[str, str]
+    """The key of each index that was searched: hash of corpus, settings and versions."""
+    packages: dict[str, str]
+    """Versions of the packages that decide the ranking."""
+    python: str
+    """Version of the interpreter."""
+    platform: str
+    """Operating system and architecture."""
+    run: RunRecord
+    """The run file."""
+    latency_ms: LatencyRecord
+    """Time per query: a batch's time is shared evenly, a hybrid's is that of all its parts."""
+    findings: list[FindingRecord]
+    """What validating the written run said."""
+
+
+def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> LatencyRecord:
+    """Mean and percentiles of at least one latency."""
+    p50, p95, p99 = (float(value) for value in np.percentile(latency_ms, [50, 95, 99]))
+    return LatencyRecord(mean=float(np.mean(latency_ms)), p50=p50, p95=p95, p99=p99)
+
+
+def utc_now() -> str:
+    """The time in UTC, to the second, as in ``2025-01-31T12:00:00Z``."""
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the packages that decide a ranking."""
+    return {name: version(name) for name in _PACKAGES}
+
+
+def machine() -> dict[str, str]:
+    """``python`` and ``platform`` of this process."""
+    return {"python": platform.python_version(), "platform": platform.platform()}

@@ -1,0 +1,152 @@
+"""The vector mode: exact cosine similarity over every document.
+
+Matrix products of 32-bit floats depend, in their last digits, on the machine, the number of
+threads and the batch. So a product only selects: whatever it puts within its error bound of the
+cutoff is scored again in 64 bits, document by document, and rounded to 32 bits once. Equal texts
+get equal scores, and a run does not depend on batch size or threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.retrieval.base import (
+    Progress,
+    Ranking,
+    Scores,
+    empty_ranking,
+    no_progress,
+)
+from trectools_plus.retrieval.document_set import DocumentSet
+from trectools_plus.retrieval.encoder import DIMENSIONS, TextEncoder
+from trectools_plus.retrieval.index_cache import IndexRecipe, open_index
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.top_documents import Positions, top_positions
+
+_TEXTS_PER_STEP = 2_048
+# Products of one block of documents with a batch of queries: at most 16 MiB.
+_PRODUCTS_PER_BLOCK = 1 << 22
+_ROWS_RESCORED_AT_ONCE = 4_096
+# Twice the error of a 32-bit dot product of two unit vectors in any order of summation
+# (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), and the last rounding.
+_MARGIN = (2 * DIMENSIONS + 8) * 2.0**-24
+
+
+class VectorRetriever:
+    """Cosine of query and document vectors. An empty query finds nothing.
+
+    Args:
+        documents: The corpus.
+        settings: Nothing in it changes the vectors yet.
+        progress: Told of the building of an index that is not in the cache yet.
+    """
+
+    name = "vector"
+
+    def __init__(
+        self,
+        documents: DocumentSet,
+        settings: RetrievalSettings,  # noqa: ARG002 (every mode is made from the same three)
+        progress: Progress = no_progress,
+    ) -> None:
+        self._doc_ids = documents.doc_ids
+        self._encoder = TextEncoder()
+        facts = {"corpus_sha256": documents.sha256, **TextEncoder.facts()}
+        recipe = IndexRecipe("vector", facts)
+        self.index_key = recipe.key
+
+        def build(folder: Path) -> None:
+            _build(folder, documents, self._encoder, progress)
+
+        self._vectors = open_index(recipe, build, _load, progress)
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank all documents by their cosine with each query."""
+        if not queries:
+            return []
+        vectors = self._encoder.embed(queries)
+        found = nearest(self._vectors, vectors, depth)
+        return [
+            Ranking([self._doc_ids[place] for place in positions], scores)
+            if vector.any()
+            else empty_ranking()
+            for vector, (positions, scores) in zip(vectors, found, strict=True)
+        ]
+
+
+def nearest(documents: Scores, queries: Scores, depth: int) -> list[tuple[Positions, Scores]]:
+    """The rows of ``documents`` with the highest dot products, exactly.
+
+    Args:
+        documents: ``float32`` of shape ``(n_documents, 256)``, rows of length 1 or 0.
+        queries: ``float32`` of shape ``(n_queries, 256)``, rows of length 1 or 0.
+        depth: How many rows to return at most for each query.
+
+    Returns:
+        For each query the row numbers, best first and ties by lower row number, and the products:
+        computed in 64 bits, rounded to 32.
+    """
+    candidates = _candidates(documents, queries, depth)
+    results = []
+    for query, rows in zip(queries, candidates, strict=True):
+        scores = _exact_products(documents, rows, query)
+        top = top_positions(scores, depth)
+        results.append((rows[top], scores[top]))
+    return results
+
+
+def _candidates(documents: Scores, queries: Scores, depth: int) -> list[Positions]:
+    """For each query, in rising order, every row that can be among its ``depth`` best."""
+    rows = [np.empty(0, dtype=np.intp) for _ in queries]
+    products = [np.empty(0, dtype=np.float32) for _ in queries]
+    floors = np.full(len(queries), -np.inf)
+    for start, block in _blocks(documents, max(1, _PRODUCTS_PER_BLOCK // len(queries))):
+        block_products = queries @ block.T
+        for number, line in enumerate(block_products):
+            new = np.flatnonzero(line >= floors[number])
+            all_rows = np.concatenate([rows[number], new + start])
+            all_products = np.concatenate([products[number], line[new]])
+            if len(all_rows) > depth:
+                place = len(all_rows) - depth
+                floors[number] = np.partition(all_products, place)[place] - _MARGIN
+                kept = all_products >= floors[number]
+                all_rows, all_products = all_rows[kept], all_products[kept]
+            rows[number], products[number] = all_rows, all_products
+    return rows
+
+
+def _blocks(documents: Scores, size: int) -> Iterator[tuple[int, Scores]]:
+    for start in range(0, len(documents), size):
+        yield start, documents[start : start + size]
+
+
+def _exact_products(documents: Scores, rows: Positions, query: Scores) -> Scores:
+    wide_query = query.astype(np.float64)
+    scores = np.empty(len(rows), dtype=np.float32)
+    for start in range(0, len(rows), _ROWS_RESCORED_AT_ONCE):
+        part = slice(start, start + _ROWS_RESCORED_AT_ONCE)
+        wide: npt.NDArray[np.float64] = documents[rows[part]].astype(np.float64)
+        scores[part] = (wide * wide_query).sum(axis=1)
+    return scores
+
+
+def _build(folder: Path, documents: DocumentSet, encoder: TextEncoder, progress: Progress) -> None:
+    texts = documents.corpus.searchable_texts()
+    vectors = np.lib.format.open_memmap(
+        folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(len(texts), DIMENSIONS)
+    )
+    for start in range(0, len(texts), _TEXTS_PER_STEP):
+        part = texts[start : start + _TEXTS_PER_STEP]
+        vectors[start : start + len(part)] = encoder.embed(part)
+        progress("embedding documents", start + len(part), len(texts))
+    vectors.flush()
+
+
+def _load(folder: Path) -> Scores:
+    # A plain array over the mapped file: slices of a memmap object cost more.
+    vectors: Scores = np.asarray(np.load(folder / "vectors.npy", mmap_mode="r"))
+    return vectors

@@ -1,0 +1,172 @@
+"""Running rules over files and tables: the one place where views and rules meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
+from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
+from trectools_plus.formats.source import read_source
+from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.findings import FileReport, Finding
+from trectools_plus.validation.pairs import PairView
+from trectools_plus.validation.registry import Hit, Subject
+from trectools_plus.validation.views import QrelsView, RunView, TableView
+
+DEFAULT_MAX_DEPTH = 100
+"""Results per query that runs may have unless the user says otherwise."""
+
+
+def validate_run(
+    path: str | Path,
+    *,
+    qrels: Qrels | QrelsView | str | Path | None = None,
+    topics: Topics | None = None,
+    max_depth: int | None = DEFAULT_MAX_DEPTH,
+) -> FileReport:
+    """Check a run file, alone or beside qrels and topics.
+
+    Args:
+        path: The run; ``-`` is standard input.
+        qrels: Qrels to compare ids with: a table, or a file (whose own findings
+            :func:`validate_qrels` gives).
+        topics: The queries that the run should answer.
+        max_depth: Results allowed per query; ``None`` for no limit.
+
+    Returns:
+        All findings of the file. A malformed file is a report with errors, not an exception.
+
+    Raises:
+        InputError: If a file cannot be read at all: missing, a folder, no permission.
+    """
+    run = open_run(path, max_depth)
+    if isinstance(run, FileReport):
+        return run
+    findings = check_view(run)
+    other = _qrels_view(qrels)
+    if _comparable(run) and not isinstance(other, FileReport):
+        comparable = other if other is None or _comparable(other) else None
+        ids = None if topics is None else topics.query_ids
+        findings += check_pair_view(PairView(run, comparable, ids))
+    return _report(run, findings)
+
+
+def validate_qrels(path: str | Path, *, run: Run | str | Path | None = None) -> FileReport:
+    """Check a qrels file, alone or beside a run.
+
+    Args:
+        path: The qrels; ``-`` is standard input.
+        run: A run to compare ids with; what does not meet is reported at the qrels' lines.
+
+    Returns:
+        All findings of the file. A malformed file is a report with errors, not an exception.
+
+    Raises:
+        InputError: If a file cannot be read at all: missing, a folder, no permission.
+    """
+    qrels = open_qrels(path)
+    if isinstance(qrels, FileReport):
+        return qrels
+    findings = check_view(qrels)
+    if run is not None:
+        other = RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
+        if isinstance(other, RunView) and _comparable(other) and _comparable(qrels):
+            findings += check_pair_view(PairView(other, qrels, at="qrels"))
+    return _report(qrels, findings)
+
+
+def check_run(run: Run, *, max_depth: int | None = None) -> list[Finding]:
+    """Check a run in memory, by the rules that need no file.
+
+    Ranks are not looked at: a table made from scores has none of its own.
+
+    Args:
+        run: The run.
+        max_depth: Results allowed per query; ``None`` for no limit.
+    """
+    return check_view(RunView.of_table(run, max_depth))
+
+
+def check_qrels(qrels: Qrels) -> list[Finding]:
+    """Check qrels in memory, by the rules that need no file."""
+    return check_view(QrelsView.of_table(qrels))
+
+
+def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Finding]:
+    """Check whether the ids of a run and of qrels meet, and whether the topics are answered."""
+    views = RunView.of_table(run), QrelsView.of_table(qrels)
+    if not all(_comparable(view) for view in views):
+        return []
+    return check_pair_view(PairView(*views, None if topics is None else topics.query_ids))
+
+
+def open_run(path: str | Path, max_depth: int | None) -> RunView | FileReport:
+    """Read and lex a run; a damaged compressed stream is a report already."""
+    try:
+        source = read_source(path)
+    except FormatError as error:
+        return _damaged(error, "run")
+    return RunView.of_file(scan_columns(source, RUN_FIELDS), max_depth)
+
+
+def open_qrels(path: str | Path) -> QrelsView | FileReport:
+    """Read and lex qrels; a damaged compressed stream is a report already."""
+    try:
+        source = read_source(path)
+    except FormatError as error:
+        return _damaged(error, "qrels")
+    return QrelsView.of_file(scan_columns(source, QRELS_FIELDS))
+
+
+def check_view(view: TableView) -> list[Finding]:
+    """Run the rules for files of its kind over a view."""
+    return _run_rules(view, ("file", "run" if view.kind == "run" else "qrels"), view)
+
+
+def check_pair_view(pair: PairView) -> list[Finding]:
+    """Run the rules that look at two files."""
+    return _run_rules(pair, ("pair",), pair.here)
+
+
+def _run_rules(
+    subject: TableView | PairView, kinds: Iterable[Subject], here: TableView
+) -> list[Finding]:
+    findings = []
+    for rule in CATALOGUE:
+        if rule.on not in kinds or (here.columns is None and not rule.tables):
+            continue
+        hit = rule.check(subject)
+        if hit is not None:
+            findings.append(rule.finding(hit, here.path))
+    return findings
+
+
+def _comparable(view: TableView) -> bool:
+    """Whether a file has ids that are worth comparing with another's."""
+    return view.n_rows > 0 and view.shape.verdict == "rows"
+
+
+def _qrels_view(qrels: Qrels | QrelsView | str | Path | None) -> QrelsView | FileReport | None:
+    if qrels is None or isinstance(qrels, QrelsView):
+        return qrels
+    return QrelsView.of_table(qrels) if isinstance(qrels, Qrels) else open_qrels(qrels)
+
+
+def report_view(view: TableView) -> FileReport:
+    """The report on a view by the rules for files of its kind."""
+    return _report(view, check_view(view))
+
+
+def _report(view: TableView, findings: list[Finding]) -> FileReport:
+    n_queries = view.blocks.query_ids.len()
+    return FileReport(view.path, view.kind, view.n_rows, n_queries, tuple(findings))
+
+
+def _damaged(error: FormatError, kind: str) -> FileReport:
+    """The report on a file whose compressed stream cannot be read to its end (F111)."""
+    hit = Hit(error.what, remedy=error.remedy and error.remedy[:1].upper() + error.remedy[1:])
+    return FileReport(error.path, kind, 0, 0, (CATALOGUE["F111"].finding(hit, error.path),))

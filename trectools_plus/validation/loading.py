@@ -1,0 +1,103 @@
+"""Reading runs and qrels for scoring: what is an error to the validators never gets through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.qrels import parse_qrels
+from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run
+from trectools_plus.validation.engine import (
+    check_pair_view,
+    check_qrels,
+    check_view,
+    open_qrels,
+    open_run,
+)
+from trectools_plus.validation.findings import FileReport, Finding, refuse_errors
+from trectools_plus.validation.pairs import PairView
+from trectools_plus.validation.shape import BEIR_FIELDS
+from trectools_plus.validation.views import QrelsView
+
+
+def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
+    """Read a run and refuse it if any rule that scoring depends on is broken.
+
+    Args:
+        path: The run; ``-`` is standard input.
+        qrels: Qrels that it will be scored against; then the ids have to meet.
+
+    Returns:
+        The run, named by its tag.
+
+    Raises:
+        FindingsError: If the file holds an error; its ``findings`` say which.
+        InputError: If the file cannot be read at all.
+    """
+    run, _ = load_run_with_findings(path, qrels=qrels)
+    return run
+
+
+def load_run_with_findings(
+    path: str | Path, *, qrels: Qrels | None = None, max_depth: int | None = None
+) -> tuple[Run, tuple[Finding, ...]]:
+    """:func:`load_run`, with the findings that did not stop it."""
+    view = open_run(path, max_depth)
+    if isinstance(view, FileReport):
+        refuse_errors(view.findings)
+        raise AssertionError("a file without a table has an error")
+    findings = check_view(view)
+    refuse_errors(findings)
+    if qrels is not None:
+        findings += check_pair_view(PairView(view, QrelsView.of_table(qrels)))
+        refuse_errors(findings)
+    frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
+    return Run(frame, name=str(view.frame["tag"][0]), path=str(path)), tuple(findings)
+
+
+def load_qrels(path: str | Path) -> Qrels:
+    """Read qrels and refuse them if any rule that scoring depends on is broken.
+
+    Repeated judgments that agree are dropped. BEIR's three-column TSV with its header is read as
+    what it is.
+
+    Args:
+        path: The qrels; ``-`` is standard input.
+
+    Raises:
+        FindingsError: If the file holds an error; its ``findings`` say which.
+        InputError: If the file cannot be read at all.
+    """
+    qrels, _ = load_qrels_with_findings(path)
+    return qrels
+
+
+def load_qrels_with_findings(path: str | Path) -> tuple[Qrels, tuple[Finding, ...]]:
+    """:func:`load_qrels`, with the findings that did not stop it."""
+    view = open_qrels(path)
+    if isinstance(view, FileReport):
+        refuse_errors(view.findings)
+        raise AssertionError("a file without a table has an error")
+    if view.shape.verdict == "beir":
+        return _load_beir(path, view)
+    findings = check_view(view)
+    refuse_errors(findings)
+    frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
+    return _without_repeats(Qrels(frame, path=str(path))), tuple(findings)
+
+
+def _load_beir(path: str | Path, view: QrelsView) -> tuple[Qrels, tuple[Finding, ...]]:
+    """Read three columns under a header; the rules for tables still hold."""
+    assert view.columns is not None
+    qrels = parse_qrels(scan_columns(view.columns.source, BEIR_FIELDS))
+    findings = check_qrels(qrels)
+    refuse_errors(findings)
+    return _without_repeats(Qrels(qrels.frame, path=str(path))), tuple(findings)
+
+
+def _without_repeats(qrels: Qrels) -> Qrels:
+    """Drop repeated judgments; the rules have seen to it that they agree."""
+    frame = qrels.frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+    return Qrels(frame, path=qrels.path)

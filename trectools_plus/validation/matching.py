@@ -1,0 +1,103 @@
+"""Ids that are meant to be the same and are spelled differently."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+
+import polars as pl
+
+INVISIBLE = "[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"
+"""Characters without width, removed before two ids are compared."""
+
+VOTERS = 200
+"""Ids looked at to find a common prefix or suffix."""
+
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?")
+
+
+def without_zeros(text: str) -> str:
+    """``text`` without zeros in front of any number in it: ``q007`` is ``q7``."""
+    return re.sub(r"(?<![0-9.])0+(?=[0-9])", "", text)
+
+
+def _as_number(text: str) -> str:
+    return str(Decimal(text).normalize()) if _PLAIN_NUMBER.fullmatch(text) else text
+
+
+def _bare(text: str) -> str:
+    return re.sub(INVISIBLE, "", text)
+
+
+def _normal(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+FOLDS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("leading zeros", without_zeros),
+    ("upper and lower case", str.casefold),
+    ("Unicode normal form", _normal),
+    ("invisible characters", _bare),
+    ("number form", _as_number),
+    ("spelling", lambda text: without_zeros(_as_number(_normal(_bare(text)).casefold()))),
+)
+"""Causes by which query ids differ, each with what removes it; the last removes all of them."""
+
+
+def near_matches(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Pair ids of two sides that are equal once a difference in spelling is removed.
+
+    Args:
+        ours: Ids that the other side does not have.
+        theirs: Ids that our side does not have.
+
+    Returns:
+        For each id of ours that has one: the id of theirs, and the cause.
+    """
+    ours, theirs = list(ours), list(theirs)
+    found: dict[str, tuple[str, str]] = {}
+    if not ours or not theirs:
+        return found
+    for cause, fold in FOLDS:
+        by_fold = {fold(text): text for text in reversed(theirs)}
+        for text in ours:
+            if text not in found and (other := by_fold.get(fold(text))) is not None:
+                found[text] = (other, cause)
+    return found
+
+
+def folded(doc_ids: pl.Series) -> pl.Series:
+    """Document ids without case, normal form and invisible characters, for comparing columns."""
+    if doc_ids.str.len_bytes().sum() != doc_ids.str.len_chars().sum():
+        doc_ids = doc_ids.str.replace_all(INVISIBLE, "").str.normalize("NFC")
+    return doc_ids.str.to_lowercase()
+
+
+def common_affix(ours: pl.Series, theirs: pl.Series) -> tuple[str, str] | None:
+    """Find a prefix or suffix that ids of one side have and those of the other lack.
+
+    Args:
+        ours: Distinct ids of one side.
+        theirs: Distinct ids of the other.
+
+    Returns:
+        ``("prefix", text)`` or ``("suffix", text)``: at least half of the sampled ids of ours are
+        ids of theirs without it. ``None`` if there is none.
+    """
+    known = set(theirs.to_list())
+    sample = ours.head(VOTERS).to_list()
+    votes: Counter[tuple[str, str]] = Counter()
+    for text in sample:
+        for cut in range(1, min(len(text), 200)):
+            if text[cut:] in known:
+                votes["prefix", text[:cut]] += 1
+            if text[:cut] in known:
+                votes["suffix", text[cut:]] += 1
+    if not votes:
+        return None
+    affix, count = votes.most_common(1)[0]
+    # A digit more or less makes another number, not the same id.
+    return affix if count * 2 >= len(sample) and not affix[1].isdigit() else None

@@ -1,0 +1,211 @@
+"""Rules as values, and the registry that holds them and refuses two of the same code.
+
+A rule is a function with a decorator::
+
+    @rule(
+        "R107", "second-column", on="run", severity="warning", fix="safe",
+        checks="column 2 is not 'Q0'",
+        rationale="…", example="…", remedy="…",
+    )
+    def second_column(run: RunView) -> Hit | None: ...
+
+The function looks at a view (:mod:`trectools_plus.validation.views`) and returns what it saw, or
+``None``. Everything that is the same for each break of the rule stands in the decorator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Literal
+
+from trectools_plus.errors import UsageError
+from trectools_plus.validation.findings import Finding, Fix, Severity
+
+Subject = Literal["file", "run", "qrels", "pair"]
+SeverityName = Literal["error", "warning", "info"]
+FixName = Literal["safe", "ask", "no"]
+
+LINES_KEPT = 5
+"""How many line numbers a finding keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What a rule saw in one file.
+
+    Attributes:
+        message: What is seen and why it matters; no full stop at the end.
+        lines: Line numbers in the file, first ones first; empty for a whole file or a table.
+        count: How many places there are in all.
+        column: Character column of the field on the first line, from 1.
+        query_id: The query of the first place.
+        doc_id: The document of the first place.
+        severity: Where it differs from the rule's own.
+        remedy: Where it differs from the rule's own.
+    """
+
+    message: str
+    lines: Sequence[int] = ()
+    count: int = 1
+    column: int | None = None
+    query_id: str | None = None
+    doc_id: str | None = None
+    severity: SeverityName | None = None
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of the catalogue.
+
+    Attributes:
+        code: A letter for the subject (F file, R run, Q qrels, P pair) and three digits.
+        name: Kebab-case, unique within the subject.
+        on: What the rule looks at.
+        severity: Its usual severity.
+        fix: Whether a program can mend a break.
+        checks: The condition, in one clause.
+        rationale: Why it matters: what other tools do with such a file.
+        example: A whole line of output.
+        remedy: What to do, in one sentence.
+        check: The function.
+        tables: Whether it also makes sense for a table that never was a file. Rank columns do
+            not: a table built from a dict has no ranks of its own.
+        blocks: Whether scoring refuses an error of this rule.
+    """
+
+    code: str
+    name: str
+    on: Subject
+    severity: Severity
+    fix: Fix
+    checks: str
+    rationale: str
+    example: str
+    remedy: str
+    check: Callable[[Any], Hit | None]
+    tables: bool
+    blocks: bool
+
+    def finding(self, hit: Hit, path: str) -> Finding:
+        """The finding for what :attr:`check` saw in the file ``path``."""
+        severity = Severity(hit.severity) if hit.severity else self.severity
+        lines = tuple(int(line) for line in hit.lines[:LINES_KEPT])
+        return Finding(
+            code=self.code,
+            name=self.name,
+            severity=severity,
+            path=path,
+            message=hit.message,
+            remedy=hit.remedy or self.remedy,
+            fix=self.fix,
+            line=lines[0] if lines else None,
+            column=hit.column if lines else None,
+            query_id=hit.query_id,
+            doc_id=hit.doc_id,
+            count=hit.count,
+            lines=lines,
+            blocks_scoring=self.blocks and severity is Severity.ERROR,
+        )
+
+
+def rule(
+    code: str,
+    name: str,
+    *,
+    on: Subject,
+    severity: SeverityName,
+    fix: FixName,
+    checks: str,
+    rationale: str,
+    example: str,
+    remedy: str,
+    tables: bool = False,
+    blocks: bool = True,
+) -> Callable[[Callable[[Any], Hit | None]], Rule]:
+    """Turn a function into a :class:`Rule`; the arguments are the rule's attributes."""
+
+    def declare(check: Callable[[Any], Hit | None]) -> Rule:
+        return Rule(
+            code=code,
+            name=name,
+            on=on,
+            severity=Severity(severity),
+            fix=Fix(fix),
+            checks=checks,
+            rationale=rationale,
+            example=example,
+            remedy=remedy,
+            check=check,
+            tables=tables,
+            blocks=blocks,
+        )
+
+    return declare
+
+
+class Registry:
+    """Rules by code, in a fixed order.
+
+    Args:
+        rules: In the order in which they run and report.
+
+    Raises:
+        ValueError: If two rules have the same code, or two of one subject the same name.
+    """
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._rules: dict[str, Rule] = {}
+        names: set[tuple[str, str]] = set()
+        for one in rules:
+            if one.code in self._rules or (one.on, one.name) in names:
+                raise ValueError(f"two rules {one.code} {one.name} for {one.on}")
+            self._rules[one.code] = one
+            names.add((one.on, one.name))
+
+    @classmethod
+    def of_modules(cls, *modules: ModuleType) -> Registry:
+        """All rules defined in ``modules``, by code, files first and pairs last."""
+        found = [one for module in modules for one in vars(module).values()]
+        order = "FRQP"
+        rules = [one for one in found if isinstance(one, Rule)]
+        return cls(sorted(rules, key=lambda one: (order.find(one.code[0]), one.code)))
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._rules.values())
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __getitem__(self, code: str) -> Rule:
+        try:
+            return self._rules[code]
+        except KeyError:
+            raise UsageError(
+                f"there is no rule {code}", remedy=f"rules: {', '.join(self._rules)}"
+            ) from None
+
+    def chooser(self, select: Sequence[str], ignore: Sequence[str]) -> Callable[[str], bool]:
+        """A test of codes for ``--select`` and ``--ignore``.
+
+        Args:
+            select: Codes or prefixes (``R131``, ``R1``, ``Q``); empty for all.
+            ignore: Codes or prefixes to leave out; they win over ``select``.
+
+        Raises:
+            UsageError: If one of them names no rule.
+        """
+        for prefix in (*select, *ignore):
+            if not any(code.startswith(prefix) for code in self._rules):
+                raise UsageError(
+                    f"no rule's code starts with '{prefix}'",
+                    remedy=f"rules: {', '.join(self._rules)}",
+                )
+
+        def chosen(code: str) -> bool:
+            selected = not select or code.startswith(tuple(select))
+            return selected and not (ignore and code.startswith(tuple(ignore)))
+
+        return chosen

@@ -1,0 +1,37 @@
+"""Findings as workflow commands, which GitHub shows as annotations beside the lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trectools_plus.validation.findings import FileReport, Finding, Severity
+from trectools_plus.validation.wording import sentences
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def render_github(reports: Sequence[FileReport]) -> str:
+    """One ``::error file=…,line=…::message`` line per finding; empty without findings."""
+    return "".join(f"{_annotation(finding)}\n" for report in reports for finding in report.findings)
+
+
+def _annotation(finding: Finding) -> str:
+    places = {
+        "file": finding.path,
+        "line": finding.line,
+        "col": finding.column,
+        "title": f"{finding.code} {finding.name}",
+    }
+    properties = ",".join(
+        f"{key}={_escape_property(str(value))}" for key, value in places.items() if value
+    )
+    text = _escape(sentences(finding.message, finding.remedy))
+    return f"::{_COMMANDS[finding.severity]} {properties}::{text}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,133 @@
+"""Characters that nobody sees and that tools disagree about (R114)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.formats.columns import Columns
+from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.views import RunView
+from trectools_plus.validation.wording import plural, quoted, visible
+
+INVISIBLE_BLANKS = (
+    r"[\x01-\x08\x0e-\x1f\x7f\u{80}-\u{a0}\u{1680}\u{2000}-\u{200a}"
+    r"\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}]"
+)
+"""Characters at which some tools split a row and others do not, and control characters."""
+
+INVISIBLE_IN_IDS = r"[\u{ad}\u{200b}-\u{200f}\u{2060}-\u{2064}\u{feff}]"
+"""Characters without width: two ids look the same and are not."""
+
+# What all of the above begin with in UTF-8; a file without these bytes has none of them.
+_LEADS = (b"\xc2", b"\xe1\x9a", b"\xe2\x80", b"\xe2\x81", b"\xe3\x80\x80", b"\xef\xbb\xbf")
+_CHUNK = 1 << 20
+_NAMES = {
+    "\u00a0": "no-break space",
+    "\u3000": "ideographic space",
+    "\u0085": "next-line character",
+    "\u00ad": "soft hyphen",
+    "\ufeff": "byte order mark",
+    "\x7f": "delete character",
+}
+
+
+@rule(
+    "R114",
+    "invisible-character",
+    on="run",
+    severity="error",
+    fix="no",
+    checks="NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are "
+    "a warning",
+    rationale="Python's split() parts a row at a no-break space, C does not, so two tools see "
+    "different columns. An id with a zero-width character looks like its twin and never matches.",
+    example="run.txt:2: error R114: no-break space inside 'd\\u00a002'; Python splits here, "
+    "trec_eval does not. Replace it.",
+    remedy="Replace it by a plain blank, or take it out of the id",
+)
+def invisible_character(run: RunView) -> Hit | None:
+    """A row holds a character that cannot be seen."""
+    if run.columns is None or run.shape.verdict != "rows" or not _suspicious(run.columns):
+        return None
+    hits = _lines_with(run.columns, INVISIBLE_BLANKS, every_field=True)
+    if not hits.is_empty():
+        return _hit(run, hits, INVISIBLE_BLANKS, "error")
+    hits = _lines_with(run.columns, INVISIBLE_IN_IDS, every_field=False)
+    return None if hits.is_empty() else _hit(run, hits, INVISIBLE_IN_IDS, "warning")
+
+
+def _suspicious(columns: Columns) -> bool:
+    """Whether the file may hold any such character: a quick look at its bytes."""
+    data = columns.source.data
+    if not data.isascii() and any(lead in data[3:] for lead in _LEADS):
+        return True
+    return b"\x7f" in data or _has_controls(data)
+
+
+def _has_controls(data: bytes) -> bool:
+    """Whether there is a control byte other than NUL, blanks and line ends (1-8, 14-31)."""
+    text = np.frombuffer(data, np.uint8)
+    for begin in range(0, len(text), _CHUNK):
+        chunk = text[begin : begin + _CHUNK]
+        # Unsigned subtraction wraps around, so that one comparison tests both ends of a range.
+        if (chunk - np.uint8(14) < 18).any() or (chunk - np.uint8(1) < 8).any():
+            return True
+    return False
+
+
+def _lines_with(columns: Columns, pattern: str, *, every_field: bool) -> pl.DataFrame:
+    """``line, field, text`` of rows and misshapen lines that ``pattern`` matches, in file order."""
+    fields = range(1, columns.n_fields + 1) if every_field else (1, 3)
+    rows = [
+        columns.rows.select("line", field=pl.lit(field, pl.Int32), text=f"c{field}").filter(
+            pl.col("text").str.contains(pattern)
+        )
+        for field in fields
+    ]
+    whole = columns.misshapen.select("line", field=pl.lit(0, pl.Int32), text="text")
+    found = pl.concat([*rows, whole.filter(pl.col("text").str.contains(pattern))])
+    return found.sort("line", "field").unique("line", keep="first", maintain_order=True)
+
+
+def _hit(run: RunView, hits: pl.DataFrame, pattern: str, severity: str) -> Hit:
+    line, field, text = hits.row(0)
+    python_pattern = re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: f"\\u{m[1]:0>4}", pattern)
+    at = re.search(python_pattern, text)
+    character = at.group() if at else ""
+    if field == 0 and at:
+        text = _word_around(text, at.start())
+    name = _NAMES.get(character) or unicodedata.name(character, "control character").lower()
+    rows = f" (on {plural(hits.height, 'line')})" if hits.height > 1 else ""
+    if severity == "error":
+        why = "Python splits here, trec_eval does not" if character.isspace() else "tools disagree"
+        return Hit(
+            f"{name} inside {quoted(text)}{rows}; {why}",
+            hits["line"].to_list(),
+            hits.height,
+            _column(run, line, field, at.start() if at and field else 0),
+        )
+    bare = visible(re.sub(python_pattern, "", text))
+    return Hit(
+        f"{name} inside {quoted(text)}{rows}; it looks like '{bare}' and matches nothing",
+        hits["line"].to_list(),
+        hits.height,
+        _column(run, line, field, at.start() if at and field else 0),
+        severity="warning",
+    )
+
+
+def _word_around(text: str, at: int) -> str:
+    """The field of a line (between ASCII blanks) that holds character ``at``."""
+    begin = max(text.rfind(" ", 0, at), text.rfind("\t", 0, at)) + 1
+    ends = [end for end in (text.find(" ", at), text.find("\t", at)) if end >= 0]
+    return text[begin : min(ends, default=len(text))]
+
+
+def _column(run: RunView, line: int, field: int, offset: int) -> int | None:
+    if run.line_index is None or field == 0:
+        return None
+    return run.line_index.column_of_field(line, field) + offset

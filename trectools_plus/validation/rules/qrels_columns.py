@@ -1,0 +1,197 @@
+"""Rules on the four columns of qrels: how many there are, headers, which column is which."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
+from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.shape import other_format
+from trectools_plus.validation.views import QrelsView
+from trectools_plus.validation.wording import on, plural, quoted, visible
+
+LAYOUT = "qid iter docid grade"
+_NO_ROWS = pl.DataFrame(schema={"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String})
+
+
+@rule(
+    "Q101",
+    "too-few-columns",
+    on="qrels",
+    severity="error",
+    fix="ask",
+    checks="fewer than 4 fields",
+    rationale="Without all four columns a reader takes the document id as the grade, or stops.",
+    example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade); the grade is "
+    "missing. Write all four columns on every line.",
+    remedy="Write all four columns on every line",
+)
+def too_few_columns(qrels: QrelsView) -> Hit | None:
+    """Rows with fewer fields than qrels have."""
+    short = _misshapen(qrels).filter(pl.col("n_fields") < QRELS_FIELDS)
+    if short.is_empty() or qrels.columns is None:
+        return None
+    first = short.row(0, named=True)
+    other = other_format(qrels.columns.source.data, qrels.n_rows)
+    guess = f"; the file is {other}?" if other else _missing_column(first["text"].split())
+    return Hit(
+        f"{plural(first['n_fields'], 'column')}, need 4 ({LAYOUT}){guess}"
+        f"{on(short.height, 'line')}",
+        short["line"].to_list(),
+        short.height,
+    )
+
+
+def _missing_column(fields: list[str]) -> str:
+    if len(fields) != QRELS_FIELDS - 1:
+        return ""
+    # "1 0 d03" lacks the grade, "1 d03 2" the iteration: a grade is a short whole number.
+    is_grade = fields[2].lstrip("+-").isdigit() and len(fields[2]) < 4
+    return "; the iteration (column 2) is missing" if is_grade else "; the grade is missing"
+
+
+@rule(
+    "Q102",
+    "too-many-columns",
+    on="qrels",
+    severity="error",
+    fix="no",
+    checks="more than 4 fields; names 5-column prels",
+    rationale="trec_eval stops at such a line; others take a part of the document id as grade.",
+    example="qrels.txt:1: error Q102: 5 columns; space in the document id? Write four columns on "
+    "every line.",
+    remedy="Write four columns on every line",
+)
+def too_many_columns(qrels: QrelsView) -> Hit | None:
+    """Rows with more fields than qrels have."""
+    long = _misshapen(qrels).filter(pl.col("n_fields") > QRELS_FIELDS)
+    if long.is_empty():
+        return None
+    first = long.row(0, named=True)
+    everywhere = qrels.n_rows == 0 and bool((long["n_fields"] == QRELS_FIELDS + 1).all())
+    guess = "space in the document id?"
+    if everywhere and _is_prels(first["text"].split()):
+        guess = "prels with sampling columns? trec_eval reads plain qrels only"
+    return Hit(
+        f"{plural(first['n_fields'], 'column')}; {guess}{on(long.height, 'line')}",
+        long["line"].to_list(),
+        long.height,
+    )
+
+
+def _is_prels(fields: list[str]) -> bool:
+    """Whether a row is ``qid docid grade method probability``."""
+    try:
+        probability = float(fields[4])
+    except ValueError:
+        return False
+    return fields[2].lstrip("-").isdigit() and fields[3].isdigit() and 0 <= probability <= 1
+
+
+@rule(
+    "Q103",
+    "header-line",
+    on="qrels",
+    severity="error",
+    fix="ask",
+    checks="header row or BEIR 3-column tsv",
+    rationale="Qrels have no header: trec_eval stops at it or counts a query more. BEIR's files "
+    "have one, and only three columns.",
+    example="qrels.txt:1: error Q103: BEIR header 'query-id corpus-id score', three columns. "
+    "Write four columns 'qid iter docid grade' for other tools.",
+    remedy="Remove it",
+)
+def header_line(qrels: QrelsView) -> Hit | None:
+    """The first line names the columns."""
+    if qrels.shape.header is None:
+        return None
+    line, text = qrels.shape.header
+    shown = quoted(" ".join(text.split()))
+    if qrels.shape.verdict == "beir":
+        remedy = f"Scoring reads it; write four columns '{LAYOUT}' without header for other tools"
+        return Hit(f"BEIR header {shown}, three columns", [line], remedy=remedy)
+    return Hit(f"header line {shown}", [line])
+
+
+@rule(
+    "Q104",
+    "wrong-kind",
+    on="qrels",
+    severity="error",
+    fix="no",
+    checks="6 fields, second Q0: a run",
+    rationale="Runs and qrels are easily given in the wrong order, for tools differ in which one "
+    "they want first.",
+    example="qrels.txt:1: error Q104: this is a run (6 columns with Q0). Were the two arguments "
+    "swapped? Use 'runs validate' for runs.",
+    remedy="Were the two arguments swapped? Use 'runs validate' for runs",
+)
+def wrong_kind(qrels: QrelsView) -> Hit | None:
+    """The file is a run."""
+    if qrels.shape.verdict != "wrong-kind":
+        return None
+    return Hit("this is a run (6 columns with Q0)", [qrels.shape.first_line or 1])
+
+
+@rule(
+    "Q135",
+    "grade-in-column-2",
+    on="qrels",
+    severity="error",
+    fix="ask",
+    checks="column 4 all 0, column 2 varies",
+    rationale="Column 2 is ignored by every evaluator; with the grades there, nothing is relevant "
+    "and every score is 0.",
+    example="qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. Swap "
+    "columns 2 and 4.",
+    remedy="Swap columns 2 and 4",
+)
+def grade_in_column_2(qrels: QrelsView) -> Hit | None:
+    """Column 2 varies like grades, and column 4 is 0 throughout."""
+    if qrels.columns is None or not grades_in_column_2(qrels):
+        return None
+    return Hit("grades seem to be in column 2; column 4 is always 0", qrels.lines([0]))
+
+
+def grades_in_column_2(qrels: QrelsView) -> bool:
+    """Whether all grades are 0 while column 2 holds several small whole numbers."""
+    if qrels.n_rows < 2 or (qrels.grade != 0).any():
+        return False
+    distinct = qrels.frame["iteration"].unique()
+    return distinct.len() > 1 and bool(distinct.str.contains(r"^-?[0-9]{1,3}$").all())
+
+
+@rule(
+    "Q151",
+    "interleaved",
+    on="qrels",
+    severity="info",
+    fix="safe",
+    checks="query id returns after another",
+    rationale="Readers that go row by row take the second block for a new query.",
+    example="qrels.txt:4: info Q151: query 1 continues after query 3. Group the rows by query.",
+    remedy="Group the rows by query",
+)
+def interleaved(qrels: QrelsView) -> Hit | None:
+    """A query's rows are not all in one place."""
+    if qrels.columns is None or not qrels.blocks.interleaved:
+        return None
+    rows = qrels.blocks.returns
+    row = int(rows[0])
+    query_id, before = visible(qrels.query_id(row)), visible(qrels.query_id(row - 1))
+    more = f" ({len(rows):,} such places in all)" if len(rows) > 1 else ""
+    return Hit(
+        f"query {query_id} continues after query {before}{more}",
+        qrels.lines(rows),
+        len(rows),
+        query_id=qrels.query_id(row),
+    )
+
+
+def _misshapen(qrels: QrelsView) -> pl.DataFrame:
+    """Misshapen rows that no verdict on the whole file explains."""
+    if qrels.columns is None or qrels.shape.verdict != "rows":
+        return _NO_ROWS
+    found = qrels.columns.misshapen
+    header = qrels.shape.header
+    return found if header is None else found.filter(pl.col("line") != header[0])

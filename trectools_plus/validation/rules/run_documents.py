@@ -1,0 +1,88 @@
+"""Rules on the documents of a run: each once in a query, and not too many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.views import RunView
+from trectools_plus.validation.wording import number, plural, visible
+
+
+@rule(
+    "R131",
+    "duplicate-document",
+    on="run",
+    severity="error",
+    fix="ask",
+    tables=True,
+    checks="document twice in a query, judged or not",
+    rationale="trec_eval stops at it, ir_measures and ranx keep the last score, others count the "
+    "document twice: a recall of 1.43 has been published.",
+    example="run.txt:5: error R131: d01 again in query 1 (line 1, score 9.5; here 0.5). Keep one "
+    "row of it, the best scored.",
+    remedy="Keep one row of it, the best scored",
+)
+def duplicate_document(run: RunView) -> Hit | None:
+    """A document occurs twice in a query."""
+    repeats = run.repeats
+    if repeats.is_empty():
+        return None
+    row, first = repeats["row"][0], repeats["first"][0]
+    n_queries = len(np.unique(run.blocks.query[repeats["row"].to_numpy()]))
+    queries = f" in {plural(n_queries, 'query', 'queries')}"
+    more = f" ({repeats.height:,} rows{queries})" if repeats.height > 1 else ""
+    return Hit(
+        f"{visible(run.doc_id(row))} again in query {visible(run.query_id(row))} "
+        f"({run.at_line(first)}, score {_score(run, first)}; here {_score(run, row)}){more}",
+        run.lines(repeats["row"].to_list()),
+        repeats.height,
+        run.column(row, 3),
+        run.query_id(row),
+        run.doc_id(row),
+    )
+
+
+def _score(run: RunView, row: int) -> str:
+    if run.columns is not None:
+        return visible(run.text(row, 5))
+    score = float(run.score[row])
+    return number(score) if np.isfinite(score) else str(score)
+
+
+@rule(
+    "R161",
+    "depth",
+    on="run",
+    severity="error",
+    fix="ask",
+    blocks=False,
+    tables=True,
+    checks="more results for a query than --max-depth (100 by default)",
+    rationale="Measures without a cutoff get better with depth, so runs of different depths do "
+    "not compare, and tracks refuse runs that are too deep.",
+    example="run.txt:101: error R161: query 303 has 1,000 results, the limit is 100. Cut it, or "
+    "set --max-depth 1000.",
+    remedy="Cut it",
+)
+def depth(run: RunView) -> Hit | None:
+    """A query has more results than allowed."""
+    if run.max_depth is None:
+        return None
+    deep = np.flatnonzero(run.blocks.sizes > run.max_depth)
+    if len(deep) == 0:
+        return None
+    deepest = int(run.blocks.sizes.max())
+    first = int(deep[0])
+    query_id = run.blocks.query_ids[first]
+    n_queries = run.blocks.query_ids.len()
+    of = f" ({len(deep):,} of {n_queries:,} queries are deeper)" if len(deep) > 1 else ""
+    beyond = np.flatnonzero(run.blocks.query == first)[run.max_depth :]
+    return Hit(
+        f"query {visible(query_id)} has {int(run.blocks.sizes[first]):,} results, the limit is "
+        f"{run.max_depth:,}{of}",
+        run.lines(beyond[:1]),
+        len(deep),
+        query_id=query_id,
+        remedy=f"Cut it, or set --max-depth {deepest}",
+    )

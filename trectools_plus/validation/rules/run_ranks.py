@@ -1,0 +1,333 @@
+"""Rules on the rank column of a run: whole numbers, each once, in step with the scores.
+
+Evaluation follows the scores. The rank column is a second opinion on the same order, so every
+disagreement means that one of the two columns is not what its author thinks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.validation.order import Ordered, Rows
+from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.views import RunView
+from trectools_plus.validation.wording import in_all, number, on, plural, quoted, visible
+
+RANK_FIELD = 4
+
+
+@rule(
+    "R120",
+    "rank-not-integer",
+    on="run",
+    severity="error",
+    fix="safe",
+    checks="rank not an integer, or negative; '1.0' is a warning",
+    rationale="trec_eval ignores the rank column, other readers stop at a rank that is no whole "
+    "number. It often means that the columns are not the ones expected.",
+    example="run.txt:2: error R120: rank '-' is not an integer. Number the ranks 1, 2, 3, … by "
+    "score.",
+    remedy="Number the ranks 1, 2, 3, … by score",
+)
+def rank_not_integer(run: RunView) -> Hit | None:
+    """A rank is no whole number, or below 0."""
+    if run.columns is None or run.swapped_columns:
+        return None
+    rows = np.flatnonzero(np.isnan(run.rank) | (run.rank < 0))
+    if len(rows) == 0:
+        return _rank_with_fraction(run)
+    what = "is negative" if run.rank[rows[0]] < 0 else "is not an integer"
+    return Hit(
+        f"rank {quoted(run.text(rows[0], RANK_FIELD))} {what}{on(len(rows))}",
+        run.lines(rows),
+        len(rows),
+        run.column(rows[0], RANK_FIELD),
+        run.query_id(rows[0]),
+        run.doc_id(rows[0]),
+    )
+
+
+def _rank_with_fraction(run: RunView) -> Hit | None:
+    """Ranks like ``1.0``: whole, but not written as whole numbers."""
+    if run.frame["rank"].dtype == pl.Int64:
+        return None
+    rows = np.flatnonzero(~run.strings["c4"].str.contains(r"^\+?[0-9]+$").to_numpy())
+    if len(rows) == 0:
+        return None
+    return Hit(
+        f"rank {quoted(run.text(rows[0], RANK_FIELD))} is not written as an integer"
+        f"{on(len(rows))}; some readers stop",
+        run.lines(rows),
+        len(rows),
+        run.column(rows[0], RANK_FIELD),
+        run.query_id(rows[0]),
+        run.doc_id(rows[0]),
+        severity="warning",
+    )
+
+
+@rule(
+    "R121",
+    "scores-reversed",
+    on="run",
+    severity="error",
+    fix="ask",
+    checks="scores rise with rank (rank correlation above 0) in most queries, or column 4 "
+    "decreasing decimals and column 5 = 1, 2, 3",
+    rationale="Evaluators sort by score, highest first. Distances (small is good), or rank and "
+    "score in each other's column, turn every ranking upside down, and the figures are just low.",
+    example="run.txt:2: error R121: scores rise with rank in 3 of 3 queries: distances, or rank "
+    "and score swapped? Evaluators sort by score. Negate the scores or swap the columns.",
+    remedy="Negate the scores or swap the columns",
+)
+def scores_reversed(run: RunView) -> Hit | None:
+    """The order of the scores is the reverse of the order of the ranks."""
+    if run.swapped_columns:
+        return Hit("columns 4 and 5 look swapped: decimals, then 1, 2, 3", run.lines([0]))
+    rises = _rises(run)
+    if len(rises) == 0:
+        return None
+    reversed_, judged = _count_reversed(run, rises)
+    if reversed_ * 2 <= judged:
+        return None
+    rows, _ = _in_file_order(run.ranked, rises)
+    return Hit(
+        f"scores rise with rank in {reversed_:,} of {plural(judged, 'query', 'queries')}: "
+        "distances, or rank and score swapped? Evaluators sort by score",
+        run.lines(rows),
+        reversed_,
+        query_id=run.query_id(rows[0]),
+    )
+
+
+def _count_reversed(run: RunView, rises: Rows) -> tuple[int, int]:
+    """Number of queries whose scores rise with rank, and of queries in which that can be told.
+
+    Spearman's rank correlation decides. It has the sign of Kendall's tau but for rankings that
+    are nearly unrelated (Daniels 1950: |rho| > 1/2 fixes it), and needs no pair of documents.
+    """
+    ranked = run.ranked
+    differ = (ranked.score[1:] != ranked.score[:-1]) & ranked.same_query
+    judged = len(np.unique(ranked.query[1:][differ]))
+    suspects = np.unique(ranked.query[rises])
+    if len(suspects) * 2 <= judged:
+        return 0, judged  # without a rise, a query is not reversed
+    places = np.flatnonzero(np.isin(ranked.query, suspects))
+    table = pl.DataFrame(
+        {
+            "query": ranked.query[places],
+            "rank": ranked.rank[places],
+            "score": ranked.score[places],
+        }
+    ).filter(pl.col("rank").is_finite() & pl.col("score").is_not_nan())
+    rho = (
+        table.with_columns(pl.col("rank", "score").rank("average").over("query"))
+        .group_by("query")
+        .agg(rho=pl.corr("rank", "score"))["rho"]
+    )
+    return int((rho.fill_nan(0.0).fill_null(0.0) > 0).sum()), judged
+
+
+@rule(
+    "R122",
+    "duplicate-rank",
+    on="run",
+    severity="error",
+    fix="safe",
+    checks="rank twice in a query",
+    rationale="Two documents cannot stand at one rank: two runs were joined, or a counter was not "
+    "advanced.",
+    example="run.txt:2: error R122: rank 1 twice in query 1 (first: line 1). Number the ranks 1, "
+    "2, 3, … by score.",
+    remedy="Number the ranks 1, 2, 3, … by score",
+)
+def duplicate_rank(run: RunView) -> Hit | None:
+    """A rank occurs twice in a query."""
+    if run.columns is None:
+        return None
+    places = np.flatnonzero(run.ranked.rank_steps == 0) + 1
+    if len(places) == 0:
+        return None
+    rows, place = _in_file_order(run.ranked, places)
+    row, first = int(rows[0]), int(run.ranked.rows(place - 1)[0])
+    where = visible(run.query_id(row))
+    return Hit(
+        f"rank {number(run.rank[row])} twice in query {where} (first: {run.at_line(first)})"
+        f"{on(len(rows))}",
+        run.lines(rows),
+        len(rows),
+        run.column(row, RANK_FIELD),
+        run.query_id(row),
+        run.doc_id(row),
+    )
+
+
+@rule(
+    "R123",
+    "rank-start",
+    on="run",
+    severity="info",
+    fix="safe",
+    checks="first rank is not 1 (0 is common)",
+    rationale="Both 0 and 1 are in use and no evaluator cares; some submission checkers do.",
+    example="run.txt:1: info R123: ranks start at 0 in 100 of 100 queries. Nothing to do for "
+    "evaluation; some checkers want 1.",
+    remedy="Nothing to do for evaluation; some checkers want 1",
+)
+def rank_start(run: RunView) -> Hit | None:
+    """The lowest rank of a query is not 1."""
+    if run.columns is None or run.n_rows == 0 or run.rows_are_missing:
+        return None
+    ranked = run.ranked
+    heads = np.flatnonzero(np.concatenate([[True], ~ranked.same_query]))
+    heads = heads[~np.isnan(ranked.rank[heads]) & (ranked.rank[heads] != 1)]
+    if len(heads) == 0:
+        return None
+    row = int(ranked.rows(heads).min())
+    n_queries = run.blocks.query_ids.len()
+    of = plural(n_queries, "query", "queries")
+    return Hit(
+        f"ranks start at {number(run.rank[row])} in {len(heads):,} of {of}",
+        run.lines([row]),
+        len(heads),
+        query_id=run.query_id(row),
+    )
+
+
+@rule(
+    "R124",
+    "rank-gap",
+    on="run",
+    severity="warning",
+    fix="safe",
+    checks="ranks not consecutive",
+    rationale="A missing rank is the trace of a row that was lost, or dropped after ranking.",
+    example="run.txt:4: warning R124: rank 7 follows 3 in query 1; rows lost? Look for the "
+    "missing rows.",
+    remedy="Look for the missing rows, or number the ranks anew",
+)
+def rank_gap(run: RunView) -> Hit | None:
+    """Ranks of a query are not consecutive."""
+    if run.rows_are_missing or bool((run.grouped.rank_steps == 1).all()):
+        return None
+    ranked = run.ranked
+    unreadable = np.unique(ranked.query[np.isnan(ranked.rank)])
+    places = np.flatnonzero(ranked.rank_steps > 1) + 1
+    places = places[~np.isin(ranked.query[places], unreadable)]
+    if len(places) == 0:
+        return None
+    rows, place = _in_file_order(ranked, places)
+    row, before = int(rows[0]), number(ranked.rank[place[0] - 1])
+    return Hit(
+        f"rank {number(run.rank[row])} follows {before} in query {visible(run.query_id(row))}"
+        f"{in_all(len(places), 'gap')}; rows lost?",
+        run.lines(rows),
+        len(places),
+        run.column(row, RANK_FIELD),
+        run.query_id(row),
+        run.doc_id(row),
+    )
+
+
+@rule(
+    "R125",
+    "rank-score-conflict",
+    on="run",
+    severity="warning",
+    fix="safe",
+    checks="lower rank number, lower score",
+    rationale="Evaluation follows the score, so the ranking evaluated is not the one in the rank "
+    "column.",
+    example="run.txt:2: warning R125: rank 2 scores 9.9, rank 1 scores 9.5; evaluation follows "
+    "the score. Number the ranks by score, or write scores that fall with rank.",
+    remedy="Number the ranks by score, or write scores that fall with rank",
+)
+def rank_score_conflict(run: RunView) -> Hit | None:
+    """A document has a higher score than one with a better rank."""
+    rises = _rises(run)
+    if len(rises) == 0 or scores_reversed.check(run) is not None:
+        return None
+    ranked = run.ranked
+    rows, places = _in_file_order(ranked, rises)
+    row, place = int(rows[0]), places[0]
+    return Hit(
+        f"rank {number(ranked.rank[place])} scores {number(ranked.score[place])}, rank "
+        f"{number(ranked.rank[place - 1])} scores {number(ranked.score[place - 1])}"
+        f"{in_all(len(rises), 'such pair')}; evaluation follows the score",
+        run.lines(rows),
+        len(rises),
+        run.column(row, 5),
+        run.query_id(row),
+        run.doc_id(row),
+    )
+
+
+@rule(
+    "R126",
+    "row-order",
+    on="run",
+    severity="info",
+    fix="safe",
+    checks="rows of a query not in rank order",
+    rationale="No evaluator cares; people who read the file do, and tools that take the first "
+    "rows of a query as its best ones.",
+    example="run.txt:2: info R126: rows not in rank order. Nothing to do for evaluation.",
+    remedy="Nothing to do for evaluation; sort by rank for tools that read from the top",
+)
+def row_order(run: RunView) -> Hit | None:
+    """A row stands below one with a higher rank number."""
+    if run.columns is None:
+        return None
+    places = np.flatnonzero(run.grouped.rank_steps < 0) + 1
+    if len(places) == 0:
+        return None
+    rows, _ = _in_file_order(run.grouped, places)
+    return Hit(f"rows not in rank order{in_all(len(rows), 'place')}", run.lines(rows), len(rows))
+
+
+@rule(
+    "R127",
+    "interleaved-queries",
+    on="run",
+    severity="warning",
+    fix="safe",
+    checks="query id returns after another",
+    rationale="Two runs joined, or several workers writing to one file. Checkers that read row by "
+    "row forget a query when the next one begins, and miss duplicates here.",
+    example="run.txt:4: warning R127: query 1 continues after query 3; streaming checkers miss "
+    "duplicates here. Group the rows by query.",
+    remedy="Group the rows by query",
+)
+def interleaved_queries(run: RunView) -> Hit | None:
+    """A query's rows are not all in one place."""
+    if run.columns is None or not run.blocks.interleaved:
+        return None
+    rows = run.blocks.returns
+    row = int(rows[0])
+    query_id, before = visible(run.query_id(row)), visible(run.query_id(row - 1))
+    return Hit(
+        f"query {query_id} continues after query {before}{in_all(len(rows), 'such place')}; "
+        "streaming checkers miss duplicates here",
+        run.lines(rows),
+        len(rows),
+        query_id=run.query_id(row),
+    )
+
+
+def _in_file_order(ordered: Ordered, places: Rows) -> tuple[Rows, Rows]:
+    """File rows of ``places``, ascending, and the places sorted alike."""
+    rows = ordered.rows(places)
+    order = np.argsort(rows, kind="stable")
+    return rows[order], places[order]
+
+
+def _rises(run: RunView) -> Rows:
+    """Places in rank order whose score is above that of the place before, in the same query."""
+    if run.columns is None or run.swapped_columns:
+        return np.empty(0, np.int64)
+    ranked: Ordered = run.ranked
+    if ranked is run.grouped and ranked.falls:
+        return np.empty(0, np.int64)
+    higher = (ranked.score[1:] > ranked.score[:-1]) & (ranked.rank_steps > 0) & ranked.same_query
+    return np.flatnonzero(higher) + 1

@@ -1,0 +1,79 @@
+"""How findings word things: plurals, lists of ids, and ids with nothing invisible left in them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+LONGEST_ID = 48
+"""Ids longer than this are cut in the middle of a message."""
+
+IDS_NAMED = 5
+"""How many ids a message lists before it says how many more there are."""
+
+
+def visible(text: str, longest: int = LONGEST_ID, *, marks: bool = False) -> str:
+    r"""``text`` as it is, but with invisible characters as escapes and cut when very long.
+
+    Args:
+        text: An id or a field.
+        longest: Characters shown before it is cut.
+        marks: Whether combining marks are written as escapes too, which tells apart two ids that
+            look the same and differ in their Unicode normal form.
+
+    >>> visible("d\u00a002")
+    'd\\u00a002'
+    """
+    shown = "".join(_visible_character(character, marks) for character in text[: longest + 1])
+    return shown[: longest - 1] + "…" if len(text) > longest else shown
+
+
+def _visible_character(character: str, marks: bool) -> str:
+    if character.isprintable() and not (marks and unicodedata.combining(character)):
+        return character
+    code = ord(character)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def quoted(text: str) -> str:
+    """``text`` made visible, in single quotes: for field contents that are not ids."""
+    return f"'{visible(text)}'"
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """``1 row``, ``2 rows``, ``1,400 rows``."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def on(count: int, noun: str = "row") -> str:
+    """`` (on 3 rows)``, to be appended to what is said of the first; nothing for one."""
+    return f" (on {plural(count, noun)})" if count > 1 else ""
+
+
+def in_all(count: int, noun: str) -> str:
+    """`` (3 gaps in all)``, to be appended to what is said of the first; nothing for one."""
+    return f" ({plural(count, noun)} in all)" if count > 1 else ""
+
+
+def listed(ids: Sequence[str], limit: int = IDS_NAMED) -> str:
+    """The first few of ``ids``, made visible, and how many more there are."""
+    shown = ", ".join(visible(text, 24) for text in ids[:limit])
+    return f"{shown}, … ({len(ids) - limit:,} more)" if len(ids) > limit else shown
+
+
+def number(value: float) -> str:
+    """A score as a person would write it: shortest text that reads back exactly, no ``.0``."""
+    value = float(value)  # numpy's floats have another repr
+    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def one_line(text: str) -> str:
+    """``text`` with any line break as a blank: a message is one line."""
+    return " ".join(text.split("\n"))
+
+
+def sentences(*parts: str) -> str:
+    """Join clauses to sentences: each ends in a full stop unless it ends in another mark."""
+    return " ".join(part if part.endswith(("?", ".", "!")) else f"{part}." for part in parts)
