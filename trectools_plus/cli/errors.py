@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 
@@ -41,6 +42,9 @@ def run_command(command: Callable[[], None]) -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
+    if hasattr(signal, "siginterrupt"):
+        # Polars' signal handler restarts a blocked read, and Ctrl-C would wait for its end.
+        signal.siginterrupt(signal.SIGINT, True)
     with translated_errors():
         command()
 

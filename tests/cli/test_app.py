@@ -1,0 +1,122 @@
+"""The console commands as a shell sees them: help, exit codes, one-line errors."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.cli.errors import translated_errors
+from trectools_plus.cli.reference import iter_commands
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+RUN = ROOT / "fixtures/runs/lexical.run"
+QRELS = ROOT / "fixtures/garden-trec/qrels.txt"
+
+
+def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [str(BIN / "trectools-plus"), *map(str, arguments)]
+    if arguments and arguments[0] in ("runs", "benchmark") and options.pop("short", False):
+        command = [str(BIN / str(arguments[0])), *map(str, arguments[1:])]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, **options
+    )
+
+
+def test_version() -> None:
+    assert call("--version").stdout.startswith("trectools-plus 0.")
+
+
+@pytest.mark.parametrize("name", [name for name, _ in iter_commands()])
+def test_h_works_everywhere(name: str) -> None:
+    words = name.split()[1:]
+    done = call(*words, "-h", env={**os.environ, "COLUMNS": "100"})
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: ")
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("group", ["runs", "benchmark"])
+def test_short_commands_are_the_same(group: str) -> None:
+    long, short = call(group, "-h"), call(group, "-h", short=True)
+    assert short.returncode == 0
+    assert long.stdout.split("Commands:")[1].rstrip() == short.stdout.split("Commands:")[1].rstrip()
+
+
+MISTAKES = [
+    (["eval", QRELS, "missing.run"], 2, "missing.run"),
+    (["eval", QRELS, RUN, "-m", "nDGC@10"], 2, "nDCG"),
+    (["eval", QRELS, ROOT / "fixtures/runs-faulty/score-nan.run"], 1, "R111"),
+    (["eval", RUN, QRELS], 1, "Q104"),
+    (["eval", QRELS, ROOT], 2, "folder"),
+    (["explain", "Nonsense@x"], 2, "Nonsense"),
+    (["runs", "validate", "missing.run"], 2, "missing.run"),
+    (["runs", "validate", RUN, "--select", "X9"], 2, "X9"),
+    (["runs", "fuse", RUN, "--output", "o.run"], 2, "one run"),
+    (["runs", "info", "missing.run"], 2, "missing.run"),
+    (["runs", "fetch", "--dataset", "nowhere", "--output-dir", "o"], 2, "nowhere"),
+    (["runs", "fetch", "--dataset", ROOT / "fixtures/garden-trec", "--output-dir", "o",
+      "--modes", "psychic"], 2, "lexical"),
+    (["benchmark", "run", "--dataset", "irds:no-such-thing"], 2, "no-such-thing"),
+    (["benchmark", "run"], 2, "dataset"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "code", "word"), MISTAKES, ids=lambda x: str(x)[-40:])
+def test_mistakes_are_one_line_with_the_right_code(
+    arguments: list[object], code: int, word: str, tmp_path: Path
+) -> None:
+    done = call(*arguments, cwd=tmp_path)
+    assert done.returncode == code
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert not done.stdout
+    assert not list(tmp_path.iterdir()), "nothing half-written is left behind"
+
+
+def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    output = tmp_path / "file" / "out.run"
+    done = call("runs", "fuse", RUN, ROOT / "fixtures/runs/vector.run", "--output", output)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    line = f"'{BIN / 'trectools-plus'}' eval '{QRELS}' '{RUN}' --per-query | true; echo $?"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+    assert not done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
+    fifo = tmp_path / "slow.run"
+    os.mkfifo(fifo)
+    process = subprocess.Popen(
+        [BIN / "trectools-plus", "runs", "validate", fifo],
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell's background job inherits "ignore" for the signal of Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in error
+
+
+def test_the_operating_systems_no_is_translated(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop, translated_errors():
+        raise OSError(28, "No space left on device", "out.run")
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == "error: no space left on device — out.run\n"
