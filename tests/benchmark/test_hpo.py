@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.hpo import SHIPPED_TEST_SET, hpo_version, load_hpo_collection
+from trectools_plus.benchmark.hpo import SHIPPED_TEST_SET, load_hpo_collection
 from trectools_plus.benchmark.testset_reader import read_test_set
 from trectools_plus.errors import FormatError
 from trectools_plus.ontology.hpo import load_ontology
@@ -113,7 +113,10 @@ def test_domains_are_organ_systems_above_the_best_term(shipped, ontology):
 
 
 def test_version_names_ontology_and_cases(shipped, ontology):
-    assert hpo_version() == f"{ontology.version} with hpo-english {shipped.metadata.version}"
+    assert (
+        load_hpo_collection().version
+        == f"{ontology.version} with hpo-english {shipped.metadata.version}"
+    )
 
 
 @pytest.mark.parametrize("name", ["own-form.yaml", "phentrieve-list.json", "phentrieve-cases.json"])

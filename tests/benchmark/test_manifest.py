@@ -1,38 +1,14 @@
-"""The manifest's parts: times, hashes, commands without secrets."""
+"""What a benchmark is called: hashes and ids."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
-
-from trectools_plus.benchmark.manifest import (
-    describe_machine,
-    format_command,
-    format_time,
-    hash_config,
-    make_experiment_id,
-    package_versions,
-    utc_now,
-)
+from trectools_plus.benchmark.manifest import hash_config, make_experiment_id
 
 NOON = datetime(2025, 1, 31, 12, 0, 0, tzinfo=UTC)
-
-
-def test_times_are_utc_whatever_the_zone() -> None:
-    elsewhere = NOON.astimezone(timezone(timedelta(hours=5, minutes=30)))
-    assert format_time(elsewhere) == "2025-01-31T12:00:00Z"
-    assert make_experiment_id(elsewhere, "0f3a9c21ff") == "20250131-120000-0f3a9c21"
-
-
-def test_source_date_epoch_replaces_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1738324800")
-    assert utc_now() == NOON
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
-    assert abs(utc_now() - datetime.now(UTC)) < timedelta(minutes=1)
 
 
 def test_config_hash_is_that_of_canonical_json_and_ignores_key_order() -> None:
@@ -43,31 +19,6 @@ def test_config_hash_is_that_of_canonical_json_and_ignores_key_order() -> None:
     assert hash_config({**config, "b": [1, 2.6]}) != hash_config(config)
 
 
-@pytest.mark.parametrize(
-    ("argv", "expected"),
-    [
-        (
-            ["/venv/bin/benchmark", "run", "--dataset", "hpo"],
-            "benchmark run --dataset hpo",
-        ),
-        (["/x/__main__.py", "eval"], "trectools-plus eval"),
-        (["t", "--runs", "a=my run.txt"], "t --runs 'a=my run.txt'"),
-        (["t", "--api-key", "S3CRET", "--seed", "1"], "t --api-key '***' --seed 1"),
-        (["t", "--milvus-token=S3CRET"], "t '--milvus-token=***'"),
-        (["t", "--password", "--S3CRET"], "t --password '***'"),
-        (["t", "--uri", "http://me:S3CRET@host/x"], "t --uri 'http://***@host/x'"),
-        (["t", "--tokenizer", "x", "--runs", "token=a.run"], "t --tokenizer x --runs token=a.run"),
-    ],
-)
-def test_commands_can_be_pasted_and_hold_no_secret(argv: list[str], expected: str) -> None:
-    command = format_command(argv)
-    assert command == expected
-    assert "S3CRET" not in command
-    shlex.split(command)
-
-
-def test_packages_and_machine_are_named() -> None:
-    versions = package_versions()
-    assert {"numpy", "polars", "pytrec-eval-terrier"} <= versions.keys()
-    assert all(versions.values())
-    assert set(describe_machine()) == {"python", "platform"}
+def test_experiment_ids_sort_by_time_in_utc() -> None:
+    elsewhere = NOON.astimezone(timezone(timedelta(hours=5, minutes=30)))
+    assert make_experiment_id(elsewhere, "0f3a9c21ff") == "20250131-120000-0f3a9c21"

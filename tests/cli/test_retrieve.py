@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
 from trectools_plus.cli import retrieve
+from trectools_plus.cli.app import runs_app
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.run import read_run, write_run
 from trectools_plus.formats.tables import Run
@@ -40,10 +40,7 @@ def collection(tmp_path: Path) -> list[str]:
 
 
 def run_cli(*arguments: str) -> Result:
-    app = typer.Typer(rich_markup_mode=None)
-    for name in ("fetch", "fuse", "info"):
-        app.command(name)(getattr(retrieve, f"runs_{name}"))
-    return CliRunner().invoke(app, list(arguments))
+    return CliRunner().invoke(runs_app, list(arguments))
 
 
 def refusal(*arguments: str) -> str:

@@ -10,6 +10,7 @@ from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.findings import record_findings
 from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile
 from trectools_plus.errors import InputError
+from trectools_plus.formats.collection import Collection, load_collection
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 
@@ -122,18 +123,28 @@ def _read_topics(path: str | None) -> Topics | None:
     return read_topics(path)
 
 
+def open_collection(name: str, test_file: str | None = None) -> Collection:
+    """Load ``hpo``, ``irds:<id>`` or a folder.
+
+    Args:
+        name: What ``--dataset`` says.
+        test_file: Own test cases, for ``hpo`` only.
+
+    Raises:
+        InputError: If it is missing or cannot be read.
+        UsageError: If there is no such collection.
+    """
+    if name == "hpo":
+        from trectools_plus.benchmark.hpo import load_hpo_collection
+
+        return load_hpo_collection(test_file)
+    return load_collection(name)
+
+
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
-    from trectools_plus.formats.collection import load_collection
     from trectools_plus.validation import check_qrels, refuse_errors
 
-    version = None
-    if spec == "hpo":
-        from trectools_plus.benchmark.hpo import hpo_version, load_hpo_collection
-
-        collection = load_hpo_collection(config.test_file)
-        version = hpo_version(config.test_file)
-    else:
-        collection = load_collection(spec)
+    collection = open_collection(spec, config.test_file)
     if collection.corpus is None:
         raise InputError("the dataset has no documents to search", where=spec)
     findings = check_qrels(collection.qrels)
@@ -143,7 +154,7 @@ def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
         corpus=collection.corpus,
         topics=collection.topics,
         qrels=collection.qrels,
-        version=version,
+        version=collection.version,
         files=_files({"test_file": config.test_file}),
         findings=record_findings(findings),
     )

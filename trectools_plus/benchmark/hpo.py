@@ -43,25 +43,19 @@ def load_hpo_collection(test_file: str | Path | None = None) -> Collection:
         corpus=corpus_of(ontology),
         topics=_topics_of(test_set, str(path)),
         qrels=_qrels_of(test_set, ontology, str(path)),
+        version=_version_of(ontology, test_set),
     )
-
-
-def hpo_version(test_file: str | Path | None = None) -> str:
-    """The versions of the ontology and of the test cases, as a report's manifest names them.
-
-    Raises:
-        MissingExtraError: If the extra ``hpo`` is not installed.
-        InputError: If the test file cannot be read or is wrong.
-    """
-    metadata = read_test_set(SHIPPED_TEST_SET if test_file is None else test_file).metadata
-    cases = f"{metadata.dataset_id} {metadata.version}".strip()
-    return f"{load_ontology().version} with {cases}"
 
 
 def corpus_of(ontology: Ontology) -> Corpus:
     """Every live term as a document, in the order of ids."""
     rows = [(term.term_id, term.name, _text_of(term)) for term in ontology.terms.values()]
     return Corpus(pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row"), path=ontology.path)
+
+
+def _version_of(ontology: Ontology, test_set: TestSet) -> str:
+    metadata = test_set.metadata
+    return f"{ontology.version} with {metadata.dataset_id} {metadata.version}".strip()
 
 
 def _text_of(term: Term) -> str:

@@ -14,15 +14,7 @@ from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.diagnosis import diagnose
 from trectools_plus.benchmark.diagnostics import find_failing, has_rejected, judge_arms
-from trectools_plus.benchmark.manifest import (
-    Clock,
-    describe_machine,
-    format_time,
-    hash_config,
-    make_experiment_id,
-    package_versions,
-    utc_now,
-)
+from trectools_plus.benchmark.manifest import hash_config, make_experiment_id
 from trectools_plus.benchmark.report import BenchmarkReport, Manifest, ModeResult
 from trectools_plus.benchmark.summary import (
     find_best,
@@ -32,6 +24,13 @@ from trectools_plus.benchmark.summary import (
 )
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.provenance import (
+    Clock,
+    describe_machine,
+    format_time,
+    package_versions,
+    utc_now,
+)
 from trectools_plus.retrieval.base import Progress, no_progress
 
 DEFAULT_FOLDER = "results"

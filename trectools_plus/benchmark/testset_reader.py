@@ -43,16 +43,7 @@ def read_test_set(path: str | Path) -> TestSet:
 
 
 def _parse(source: Source) -> Any:
-    try:
-        text = source.data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = source.data.count(b"\n", 0, error.start) + 1
-        raise FormatError(
-            f"byte 0x{source.data[error.start]:02X} is not UTF-8",
-            path=source.path,
-            line=line,
-            remedy="save the file as UTF-8",
-        ) from None
+    text = source.text
     is_yaml = re.search(r"\.ya?ml(\.\w+)?$", source.path, re.IGNORECASE)
     try:
         if text.lstrip()[:1] in ("{", "[") and not is_yaml:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trectools_plus.cli import bench, retrieve, score, validate
+from trectools_plus.cli import bench, retrieve, run_files, score, validate
 from trectools_plus.cli.errors import run_command
 
 
@@ -23,8 +23,8 @@ def _group(help_text: str) -> typer.Typer:
 runs_app = _group("Validate, fetch, fuse and describe TREC run files.")
 runs_app.command("validate")(validate.runs_validate)
 runs_app.command("fetch")(retrieve.runs_fetch)
-runs_app.command("fuse")(retrieve.runs_fuse)
-runs_app.command("info")(retrieve.runs_info)
+runs_app.command("fuse")(run_files.runs_fuse)
+runs_app.command("info")(run_files.runs_info)
 
 qrels_app = _group("Check relevance judgments.")
 qrels_app.command("validate")(validate.qrels_validate)

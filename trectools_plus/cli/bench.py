@@ -125,9 +125,9 @@ def benchmark_run(
       benchmark run --config benchmark.yaml --output-dir results/today
     """
     from trectools_plus.benchmark.config_file import load_config
-    from trectools_plus.benchmark.manifest import format_command
     from trectools_plus.benchmark.runner import run_benchmark
     from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.provenance import format_command
     from trectools_plus.reporting.files import write_reports
 
     options: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""``runs fetch``, ``runs fuse`` and ``runs info``."""
+"""``runs fetch``."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from trectools_plus.cli.printing import write_json
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Corpus, Topics
-    from trectools_plus.retrieval.fusion import Fusion
     from trectools_plus.retrieval.run_files import FetchedFile
-    from trectools_plus.retrieval.run_info import RunInfo
     from trectools_plus.retrieval.settings import RetrievalSettings
 
 OutputFormat = Literal["text", "json"]
@@ -82,8 +81,8 @@ def runs_fetch(
       runs fetch --corpus corpus.jsonl --topics topics.tsv --modes lexical --output-dir runs
       runs fetch --dataset irds:cranfield --set k1=1.2 --set stopwords=none --output-dir runs
     """
-    from trectools_plus.benchmark.manifest import format_command
     from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.provenance import format_command
     from trectools_plus.retrieval.modes import check_modes
     from trectools_plus.retrieval.run_files import fetch_to_dir
 
@@ -106,87 +105,10 @@ def runs_fetch(
             command=format_command(sys.argv),
         )
     if output_format == "json":
-        _print_json({"runs": [file.manifest.model_dump(mode="json") for file in files.values()]})
+        write_json({"runs": [file.manifest.model_dump(mode="json") for file in files.values()]})
     else:
         _print_fetched(list(files.values()), output_dir)
     _note_missing(list(files.values()))
-
-
-def runs_fuse(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Two or more run files.")],
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The run file to write.")],
-    method: Annotated[
-        str, typer.Option(metavar="NAME", help="rrf, weighted, combsum, combmnz or combmax.")
-    ] = "rrf",
-    depth: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Results for each query, at most.")
-    ] = 100,
-    k: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Constant of rrf: 1 / (k + rank).")
-    ] = 60,
-    weights: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBERS", help="For weighted: one for each run, with commas."),
-    ] = None,
-    normalisation: Annotated[
-        Literal["min-max", "z-score"], typer.Option(help="Common scale of scores; not for rrf.")
-    ] = "min-max",
-) -> None:
-    """Merge run files into one, query by query.
-
-    Every run is validated first, and one with errors is refused. Ranks follow the scores, as
-    evaluators read a run; the rank columns of the files are ignored.
-
-    \b
-    Examples:
-      runs fuse lexical.run vector.run --method rrf --output hybrid.run
-      runs fuse a.run b.run --method weighted --weights 0.7,0.3 --output fused.run
-    """
-    from trectools_plus.formats.run import write_run
-    from trectools_plus.retrieval.fusion import Fusion
-    from trectools_plus.retrieval.run_fusion import fuse_runs
-    from trectools_plus.validation import load_run
-
-    if len(runs) < 2:
-        raise UsageError("one run cannot be fused", where=runs[0], remedy="name two or more")
-    fusion = Fusion(
-        method=method, k=k, weights=_parse_weights(weights), normalisation=normalisation
-    )
-    fusion.check_count(len(runs))
-    loaded = [load_run(path) for path in runs]
-    fused = fuse_runs(loaded, fusion, depth, name=method)
-    write_run(fused, output, tag=method)
-    typer.echo(
-        f"{output}: {len(fused.query_ids):,} queries, {fused.frame.height:,} results"
-        f" from {len(runs)} runs by {_describe(fusion)}"
-    )
-    for run, path in zip(loaded, runs, strict=True):
-        absent = len(fused.query_ids) - len(run.query_ids)
-        if absent:
-            typer.echo(f"note: {absent} of these queries are not in {path}", err=True)
-
-
-def runs_info(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run file; - for standard input.")],
-    output_format: _FORMAT = "text",
-) -> None:
-    """Show what is in a run file: queries, rows, depth, tag, scores, ties, order.
-
-    A run with errors is refused; `runs validate` lists them.
-
-    \b
-    Examples:
-      runs info lexical.run
-      runs info lexical.run --format json
-    """
-    from trectools_plus.retrieval.run_info import describe_run
-    from trectools_plus.validation import load_run
-
-    info = describe_run(load_run(run))
-    if output_format == "json":
-        _print_json(info.model_dump(mode="json"))
-    else:
-        typer.echo("\n".join(f"{label:<14}{value}" for label, value in _info_lines(info)))
 
 
 def _check_backend(backend: str) -> None:
@@ -203,14 +125,9 @@ def _load_sources(
         raise UsageError("--test-file goes with --dataset hpo only")
     if dataset is None:
         return _read_files(corpus, topics)
-    if dataset == "hpo":
-        from trectools_plus.benchmark.hpo import load_hpo_collection
+    from trectools_plus.benchmark.dataset import open_collection
 
-        collection = load_hpo_collection(test_file)
-    else:
-        from trectools_plus.formats.collection import load_collection
-
-        collection = load_collection(dataset)
+    collection = open_collection(dataset, test_file)
     if collection.corpus is None:
         raise UsageError("the dataset has no documents to search", where=dataset)
     return collection.corpus, collection.topics
@@ -255,25 +172,6 @@ def _setting_value(name: str, text: str) -> str | list[str] | None:
     return text
 
 
-def _parse_weights(text: str | None) -> tuple[float, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError as error:
-        raise UsageError(
-            f"expected numbers with commas but got '{text}'", where="--weights"
-        ) from error
-
-
-def _describe(fusion: Fusion) -> str:
-    """A method with what it depends on, as in ``rrf (k = 60)``."""
-    if fusion.method == "rrf":
-        return f"rrf (k = {fusion.k})"
-    weights = ", ".join(f"{weight:g}" for weight in fusion.weights or ())
-    return f"{fusion.method} ({fusion.normalisation}{', weights ' + weights if weights else ''})"
-
-
 def _print_fetched(files: list[FetchedFile], output_dir: Path) -> None:
     typer.echo(
         f"{'run':<14}{'results':>9}{'queries':>14}{'p50 ms':>10}{'p95 ms':>10}{'p99 ms':>10}"
@@ -298,28 +196,3 @@ def _note_missing(files: list[FetchedFile]) -> None:
                 f" {file.manifest.topics.count} queries: {', '.join(missing[:5])}{more}",
                 err=True,
             )
-
-
-def _info_lines(info: RunInfo) -> list[tuple[str, str]]:
-    depth = info.depth
-    follow = "follow the scores" if info.ranks_follow_scores else "do not follow the scores"
-    rows = "in rank order" if info.rows_follow_ranks else "not in rank order"
-    return [
-        ("run", info.path or "-"),
-        ("tag", info.tag),
-        ("queries", f"{info.queries:,}"),
-        ("rows", f"{info.rows:,}"),
-        ("depth", f"{depth.min:,} to {depth.max:,}, median {depth.median:,g}"),
-        ("scores", f"{info.lowest_score:.6g} to {info.highest_score:.6g}"),
-        (
-            "ties",
-            f"{info.ties_64:,} neighbouring pairs in 64 bits, {info.ties_32:,} in 32 bits",
-        ),
-        ("order", f"ranks from {info.first_rank}, they {follow}; rows {rows}"),
-    ]
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    import json
-
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))

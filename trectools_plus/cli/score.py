@@ -66,7 +66,7 @@ def evaluate_runs(
       trectools-plus eval qrels.txt bm25.run --per-query --format csv > scores.csv
       trectools-plus eval qrels.txt bm25.run --per-query --format parquet -o scores.parquet
     """
-    from trectools_plus.cli import score_output
+    from trectools_plus.cli import printing, score_output
     from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
     from trectools_plus.measures.names import parse_measures
     from trectools_plus.validation import load_qrels, load_run
@@ -81,12 +81,12 @@ def evaluate_runs(
     evaluation = score_runs(judged, named, measures, missing)
     if output_format == "json":
         document = score_output.as_document(qrels, named, evaluation, per_query=per_query)
-        score_output.write_json(document, output)
+        printing.write_json(document, output)
     elif output_format == "table":
-        score_output.write_text(score_output.as_table(evaluation, per_query=per_query), output)
+        printing.write_text(score_output.as_table(evaluation, per_query=per_query), output)
     else:
         table = score_output.as_frame(evaluation, per_query=per_query)
-        score_output.write_frame(table, output_format, output)
+        printing.write_frame(table, output_format, output)
     _print_notes(evaluation)
 
 
@@ -108,14 +108,14 @@ def explain_measure(
       trectools-plus explain "AP(rel=2)@100"
       trectools-plus explain MRR@10 --format json
     """
-    from trectools_plus.cli import score_output
+    from trectools_plus.cli import printing, score_output
     from trectools_plus.measures.names import explain
 
     definition = explain(measure)
     if output_format == "json":
-        score_output.write_json(definition.as_dict(), None)
+        printing.write_json(definition.as_dict())
     else:
-        score_output.write_text(score_output.definition_lines(definition), None)
+        printing.write_text(score_output.definition_lines(definition))
 
 
 def _named(runs: Sequence[Run]) -> dict[str, Run]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-
-from trectools_plus.formats.atomic import atomic_write
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Run
@@ -121,27 +117,6 @@ def definition_lines(definition: Definition) -> Iterator[str]:
         lines = textwrap.wrap(text or "", WIDTH - 17, break_on_hyphens=False)
         for index, line in enumerate(lines):
             yield f"  {key if index == 0 else '':<15}{line}"
-
-
-def write_text(lines: Iterator[str], output: Path | None) -> None:
-    """Write lines to a file, or to stdout."""
-    with atomic_write(output or "-", "w") as stream:
-        stream.writelines(f"{line}\n" for line in lines)
-
-
-def write_json(document: Mapping[str, Any], output: Path | None) -> None:
-    """Write one JSON document to a file, or to stdout."""
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    write_text(iter([text]), output)
-
-
-def write_frame(table: pl.DataFrame, kind: Literal["csv", "parquet"], output: Path | None) -> None:
-    """Write a table to a file, or to stdout."""
-    with atomic_write(output or "-", "wb") as stream:
-        if kind == "csv":
-            table.write_csv(stream)
-        else:
-            table.write_parquet(stream)
 
 
 def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool) -> dict[str, Any]:

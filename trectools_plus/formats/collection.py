@@ -25,12 +25,14 @@ class Collection:
         corpus: The documents; ``None`` where only runs that exist are scored.
         topics: The queries.
         qrels: The judgments.
+        version: The version of the data, where it names one.
     """
 
     name: str
     corpus: Corpus | None
     topics: Topics
     qrels: Qrels
+    version: str | None = None
 
 
 def load_collection(spec: str | Path) -> Collection:

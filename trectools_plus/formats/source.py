@@ -36,6 +36,23 @@ class Source:
     data: bytes = field(repr=False)
     compression: Compression | None = None
 
+    @property
+    def text(self) -> str:
+        """The content as text, without byte order mark.
+
+        Raises:
+            FormatError: At the first byte that is not UTF-8.
+        """
+        try:
+            return self.data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise FormatError(
+                f"byte 0x{self.data[error.start]:02X} is not UTF-8",
+                path=self.path,
+                line=self.data.count(b"\n", 0, error.start) + 1,
+                remedy="save the file as UTF-8",
+            ) from None
+
 
 def read_source(path: str | Path) -> Source:
     """Read a file whole, decompressing it if its first bytes say so.

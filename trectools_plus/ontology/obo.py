@@ -73,17 +73,7 @@ def read_data_version(path: str | Path) -> str:
 
 def _read_text(path: str | Path) -> tuple[str, str]:
     source = read_source(path)
-    try:
-        text = source.data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = source.data.count(b"\n", 0, error.start) + 1
-        raise FormatError(
-            f"byte 0x{source.data[error.start]:02X} is not UTF-8",
-            path=source.path,
-            line=line,
-            remedy="save the file as UTF-8",
-        ) from None
-    return text.replace("\r\n", "\n"), source.path
+    return source.text.replace("\r\n", "\n"), source.path
 
 
 def _stanzas(text: str, path: str) -> Iterator[tuple[str, int, list[Line]]]:

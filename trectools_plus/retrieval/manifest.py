@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from importlib.metadata import version
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +11,6 @@ from pydantic import BaseModel, ConfigDict
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 MANIFEST_VERSION = "1.0"
-_PACKAGES = ("trectools-plus", "bm25s", "numpy", "polars", "pystemmer", "wordllama")
 
 
 class ManifestModel(BaseModel):
@@ -122,18 +118,3 @@ def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> 
     """Mean and percentiles of at least one latency."""
     p50, p95, p99 = (float(value) for value in np.percentile(latency_ms, [50, 95, 99]))
     return LatencyRecord(mean=float(np.mean(latency_ms)), p50=p50, p95=p95, p99=p99)
-
-
-def utc_now() -> str:
-    """The time in UTC, to the second, as in ``2025-01-31T12:00:00Z``."""
-    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def package_versions() -> dict[str, str]:
-    """Versions of the packages that decide a ranking."""
-    return {name: version(name) for name in _PACKAGES}
-
-
-def machine() -> dict[str, str]:
-    """``python`` and ``platform`` of this process."""
-    return {"python": platform.python_version(), "platform": platform.platform()}

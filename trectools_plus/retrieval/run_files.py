@@ -11,6 +11,12 @@ from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.run import write_run
 from trectools_plus.formats.tables import Corpus, Run, Topics
+from trectools_plus.provenance import (
+    describe_machine,
+    format_time,
+    package_versions,
+    utc_now,
+)
 from trectools_plus.ranking import separate_ties
 from trectools_plus.retrieval.base import Progress, no_progress
 from trectools_plus.retrieval.document_set import hash_corpus, hash_topics
@@ -20,10 +26,7 @@ from trectools_plus.retrieval.manifest import (
     FindingRecord,
     RunRecord,
     SourceRecord,
-    machine,
-    package_versions,
     summarise_latency,
-    utc_now,
 )
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.validation import Finding, Severity, validate_run
@@ -152,7 +155,7 @@ def _describe(
     path: Path, mode: str, fetched: FetchedRun, findings: list[Finding], request: _Request
 ) -> FetchManifest:
     return FetchManifest(
-        created_at=utc_now(),
+        created_at=format_time(utc_now()),
         command=request.command,
         mode=mode,
         backend="embedded",
@@ -165,7 +168,7 @@ def _describe(
         seed=None,
         index_snapshots=fetched.index_keys,
         packages=package_versions(),
-        **machine(),
+        **describe_machine(),
         run=RunRecord(
             path=path.name,
             sha256=sha256_file(path),

