@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
@@ -45,6 +45,7 @@ FILES = st.one_of(
 )
 
 
+@example(run_bytes=b"1 Q0 a 0 1 t\n1 Q0 b 0e0 1e400 t\n1 Q0 c 0 1e400 t", qrels_bytes=b"")
 @given(run_bytes=FILES, qrels_bytes=FILES)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_bytes_give_findings_and_no_exception(run_bytes: bytes, qrels_bytes: bytes) -> None:

@@ -218,7 +218,7 @@ class RunView(TableView):
         if group.row is not None:
             decimals = decimals[group.row]
         falling = (decimals[1:] <= decimals[:-1])[group.same_query]
-        counting = (np.diff(group.score) == 1)[group.same_query]
+        counting = (group.score[1:] == group.score[:-1] + 1)[group.same_query]
         return bool(len(falling)) and bool(falling.all()) and bool(counting.all())
 
 
