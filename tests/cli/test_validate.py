@@ -1,19 +1,28 @@
-"""``runs validate`` and ``qrels validate``: exit codes, formats, choices."""
+"""``runs validate`` and ``qrels validate``: exit codes, formats, choices, settings, mending."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import typer
+import yaml
 from typer.testing import CliRunner, Result
 
+from trectools_plus.cli.reference import iter_commands
 from trectools_plus.cli.validate import qrels_validate, runs_validate
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import CheckFailedError, InputError, UsageError
 
+ROOT = Path(__file__).resolve().parents[2]
 RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
+FORMATS = ("text", "concise", "json", "github", "sarif", "junit")
 
 app = typer.Typer()
 app.command("runs")(runs_validate)
@@ -26,14 +35,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "good.run").write_text(RUN, encoding="utf-8")
     (tmp_path / "bad.run").write_text(RUN.replace("b 2", "a 2"), encoding="utf-8")
     (tmp_path / "other.run").write_text(RUN.replace("Q0", "0"), encoding="utf-8")
+    (tmp_path / "gap.run").write_text(RUN.replace("b 2", "b 3"), encoding="utf-8")
     (tmp_path / "qrels.txt").write_text(QRELS, encoding="utf-8")
     (tmp_path / "bad.qrels").write_text(QRELS + "1 0 a 0\n", encoding="utf-8")
     (tmp_path / "topics.tsv").write_text("1\tone\n2\ttwo\n3\tthree\n", encoding="utf-8")
+    (tmp_path / "docids.txt").write_text("b\nc\n", encoding="utf-8")
     return tmp_path
 
 
 def _invoke(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(app, list(arguments), input=stdin)
+
+
+def _codes(*arguments: str) -> dict[str, str]:
+    files = json.loads(_invoke(*arguments, "--format", "json").stdout)["files"]
+    return {one["code"]: one["severity"] for file in files for one in file["findings"]}
 
 
 @pytest.mark.usefixtures("folder")
@@ -46,14 +62,22 @@ def _invoke(*arguments: str, stdin: str | None = None) -> Result:
         (("runs", "other.run"), 0),
         (("runs", "other.run", "--strict"), 1),
         (("runs", "other.run", "--strict", "--ignore", "R107"), 0),
+        (("runs", "other.run", "--profile", "submission"), 1),
         (("runs", "bad.run", "--select", "R107"), 0),
         (("runs", "bad.run", "--select", "r13,Q"), 1),
         (("runs", "good.run", "--max-depth", "1"), 1),
         (("runs", "good.run", "--topics", "topics.tsv"), 1),
+        (("runs", "good.run", "--topics", "topics.tsv", "--profile", "trec"), 0),
+        (("runs", "good.run", "--docids", "docids.txt"), 1),
+        (("runs", "good.run", "--docid-pattern", "[ab]"), 0),
+        (("runs", "good.run", "--docid-pattern", "[bc]"), 1),
+        (("runs", "good.run", "--profile", "submission", "--max-tag-length", "2"), 1),
         (("runs", "good.run", "--qrels", "bad.qrels"), 1),
+        (("runs", "bad.run", "--statistics"), 1),
+        (("runs", "bad.run", "--all"), 1),
         (("qrels", "qrels.txt"), 0),
         (("qrels", "bad.qrels"), 1),
-        (("qrels", "qrels.txt", "--run", "good.run"), 0),
+        (("qrels", "qrels.txt", "--run", "good.run", "--topics", "topics.tsv"), 0),
     ],
 )
 def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
@@ -61,10 +85,33 @@ def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_unreadable_files_and_unknown_codes_are_no_findings() -> None:
-    assert isinstance(_invoke("runs", "none.run").exception, InputError)
-    assert isinstance(_invoke("runs", "good.run", "--qrels", "none").exception, InputError)
-    assert isinstance(_invoke("runs", "good.run", "--select", "X").exception, UsageError)
+@pytest.mark.parametrize(
+    ("arguments", "error", "word"),
+    [
+        (("none.run",), InputError, "no such file"),
+        (("good.run", "none.run", "--format", "json"), InputError, "no such file"),
+        (("good.run", "."), InputError, "folder"),
+        (("good.run", "nul\x00.run"), InputError, "no such file"),
+        (("good.run", "--qrels", "none"), InputError, "none"),
+        (("-", "--qrels", "-"), UsageError, "read once"),
+        (("good.run", "--select", "X"), UsageError, "X"),
+        (("good.run", "--profile", "x"), UsageError, "default, trec, submission"),
+        (("good.run", "--docid-pattern", "("), UsageError, "regular expression"),
+        (("good.run", "--statistics", "--format", "sarif"), UsageError, "--format sarif"),
+        (("good.run", "--diff"), UsageError, "--fix OUT"),
+        (("good.run", "--fix", "o", "--diff", "--format", "json"), UsageError, "--format json"),
+        (("good.run", "gap.run", "--fix", "o"), UsageError, "folder"),
+        (("good.run", "--fix", "R131"), UsageError, "--fix OUT"),
+        (("good.run", "--config", "none.toml"), InputError, "none.toml"),
+    ],
+)
+def test_what_cannot_be_done_is_no_finding(
+    arguments: tuple[str, ...], error: type[Exception], word: str
+) -> None:
+    result = _invoke("runs", *arguments)
+    assert isinstance(result.exception, error), result.exception
+    assert word in str(result.exception)
+    assert not result.stdout
 
 
 @pytest.mark.usefixtures("folder")
@@ -87,15 +134,148 @@ def test_broken_qrels_are_reported_beside_the_run() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_text_names_the_place_and_the_remedy() -> None:
-    text = _invoke("runs", "bad.run").stdout
-    assert "bad.run:2:6: error R131: a again in query 1 (line 1, score 2.5; here 1.5)." in text
-    assert text.rstrip().endswith("1 error, 0 warnings, 0 infos in 1 file.")
+    lines = _invoke("runs", "bad.run").stdout.splitlines()
+    assert lines[1].split()[:3] == ["2:6", "error", "R131"]
+    assert "a again in query 1 (line 1, score 2.5; here 1.5)." in lines[1]
+    assert "Found 1 error in 1 file." in lines
 
 
-def test_standard_input_is_a_run() -> None:
-    result = _invoke("runs", "-", stdin=RUN)
+@pytest.mark.usefixtures("folder")
+def test_all_shows_every_row() -> None:
+    text = _invoke("runs", "other.run", "--all").stdout
+    assert re.findall(r"(\d+) │ (.*)", text) == [
+        ("1", "1 0 a 1 2.5 tag"),
+        ("2", "1 0 b 2 1.5 tag"),
+        ("3", "2 0 a 1 0.5 tag"),
+    ]
+
+
+@pytest.mark.usefixtures("folder")
+def test_profiles_change_severities() -> None:
+    arguments = ("runs", "other.run", "--topics", "topics.tsv")
+    assert _codes(*arguments) == {"R107": "warning", "P108": "error"}
+    assert _codes(*arguments, "--profile", "trec") == {"R107": "warning", "P108": "warning"}
+    assert _codes(*arguments, "--profile", "submission") == {"R107": "error", "P108": "error"}
+
+
+def test_settings_apply_and_the_command_line_wins(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(
+        "[tool.trectools-plus.validate]\nprofile = 'submission'\nstrict = true\nignore = ['P']\n"
+    )
+    arguments = ("runs", "other.run", "--topics", "topics.tsv")
+    assert _codes(*arguments) == {"R107": "error"}
+    assert _codes(*arguments, "--profile", "default") == {"R107": "warning"}
+    assert _invoke(*arguments, "--profile", "default").exit_code == 1
+    assert _invoke(*arguments, "--profile", "default", "--no-strict").exit_code == 0
+    assert _codes(*arguments, "--select", "P108") == {"P108": "error"}
+    (folder / "mine.toml").write_text("[validate]\nignore = ['R107']\n")
+    assert _codes(*arguments, "--config", "mine.toml") == {"P108": "error"}
+    (folder / "pyproject.toml").write_text("[tool.trectools-plus.validate]\ndepth = 5\n")
+    result = _invoke(*arguments)
+    assert isinstance(result.exception, UsageError)
+    assert "unknown key 'depth'" in str(result.exception)
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_standard_input_is_a_run(output_format: str, folder: Path) -> None:
+    result = _invoke("runs", "-", "--format", output_format, stdin=RUN.replace("Q0", "0"))
     assert result.exit_code == 0
-    assert result.stdout.startswith("-: run, 3 rows, 2 queries; no findings")
+    assert "R107" in result.stdout
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_many_files_and_no_findings(output_format: str, folder: Path) -> None:
+    names = [f"{n}.run" for n in range(40)]
+    for name in names:
+        (folder / name).write_text(RUN, encoding="utf-8")
+    result = _invoke("runs", *names, "--format", output_format)
+    assert result.exit_code == 0
+    if output_format == "text":
+        assert result.stdout == "No findings in 40 files.\n"
+    elif output_format == "json":
+        assert len(json.loads(result.stdout)["files"]) == 40
+    elif output_format == "sarif":
+        assert json.loads(result.stdout)["runs"][0]["results"] == []
+    elif output_format == "junit":
+        assert len(ElementTree.fromstring(result.stdout)) == 40
+    else:
+        assert result.stdout == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names that Windows does not allow")
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_unusual_paths(output_format: str, folder: Path) -> None:
+    name = "a b\n\x1b[31mé\u200b,:%.run"
+    (folder / name).write_text(RUN.replace("b 2", "a 2"), encoding="utf-8")
+    result = _invoke("runs", name, "--format", output_format, "--all")
+    assert result.exit_code == 1
+    assert "\x1b" not in result.stdout
+    if output_format == "json":
+        assert json.loads(result.stdout)["files"][0]["path"] == name
+    elif output_format == "sarif":
+        assert "a%20b%0A%1B%5B31m%C3%A9%E2%80%8B%2C%3A%25.run" in result.stdout
+    elif output_format == "junit":
+        assert ElementTree.fromstring(result.stdout)[0].get("failures") == "1"
+    else:
+        assert "a b\\x0a\\x1b[31mé\\u200b," in result.stdout.replace("%2C", ",")
+
+
+@pytest.mark.usefixtures("folder")
+def test_fix_writes_a_copy_and_reports_what_is_left() -> None:
+    result = _invoke("runs", "gap.run", "--fix", "out.run", "--diff")
+    assert result.exit_code == 0
+    assert Path("out.run").read_text("utf-8") == RUN
+    assert "b 3" in Path("gap.run").read_text("utf-8")
+    assert "gap.run:2: - 1 Q0 b 3 1.5 tag\n" in result.stdout
+    assert "R124 rank-gap" in result.stdout
+    assert "out.run: run, 3 rows, 2 queries; no findings" in result.stdout
+    assert _invoke("runs", "bad.run", "--fix", "out.run").exit_code == 1
+    assert _invoke("runs", "bad.run", "--fix", "out.run", "--fix", "R131").exit_code == 0
+    assert Path("out.run").read_text("utf-8").count("\n") == 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_ways_to_fix_are_passed_on() -> None:
+    _invoke("runs", "bad.run", "--fix", "o", "--fix", "R131", "--dedup", "last")
+    assert "2.5" not in Path("o").read_text("utf-8")
+    _invoke("qrels", "bad.qrels", "--fix", "o", "--fix", "Q142", "--on-conflict", "min")
+    assert "1 0 a 0\n" in Path("o").read_text("utf-8")
+    Path("no-tag.run").write_text(RUN.replace(" tag", ""), encoding="utf-8")
+    _invoke("runs", "no-tag.run", "--fix", "o", "--fix", "R101", "--tag", "mine")
+    assert Path("o").read_text("utf-8") == RUN.replace("tag", "mine")
+
+
+@pytest.mark.usefixtures("folder")
+def test_fix_into_a_folder_and_beside_other_formats() -> None:
+    Path("out").mkdir()
+    result = _invoke("runs", "gap.run", "good.run", "--fix", "out", "--format", "json")
+    files = json.loads(result.stdout)["files"]
+    assert [Path(file["path"]).as_posix() for file in files] == ["out/gap.run", "out/good.run"]
+    assert [one["code"] for one in files[0]["fixes"]["applied"]] == ["R124"]
+    assert not result.stderr
+    result = _invoke("runs", "gap.run", "--fix", "out", "--format", "github")
+    assert result.stdout == ""
+    assert "gap.run: fixed" in result.stderr
+    Path("sub").mkdir()
+    Path("sub/gap.run").write_text(RUN)
+    result = _invoke("runs", "gap.run", "sub/gap.run", "--fix", "out")
+    assert "same name" in str(result.exception)
+
+
+@pytest.mark.usefixtures("folder")
+def test_fix_of_standard_input() -> None:
+    result = _invoke("runs", "-", "--fix", "out.run", stdin=RUN.replace("\n", "\r\n"))
+    assert result.exit_code == 0
+    assert Path("out.run").read_bytes() == RUN.encode()
+    result = _invoke("runs", "-", "--fix", "out.run", stdin="{}\0")
+    assert isinstance(result.exception, CheckFailedError)
+
+
+def test_help_needs_no_rules() -> None:
+    code = "import sys, trectools_plus.cli.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert not loaded & {"polars", "numpy", "rich", "trectools_plus.validation"}
 
 
 @pytest.mark.parametrize("command", ["runs", "qrels"])
@@ -103,3 +283,21 @@ def test_help_has_an_example(command: str) -> None:
     result = _invoke(command, "--help")
     assert result.exit_code == 0
     assert "Examples" in result.stdout
+
+
+def test_hooks_call_commands_that_exist() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    commands = {name for name, _ in iter_commands()}
+    wanted = {
+        "trectools-plus-runs": ("bm25.run", "runs/x.run.gz"),
+        "trectools-plus-qrels": ("qrels.txt", "data/qrels.dev.tsv.gz", "x.qrels"),
+        "trectools-plus-topics": ("topics.tsv", "data/topics-2024.xml", "topics.yaml"),
+    }
+    assert {hook["id"] for hook in hooks} == set(wanted)
+    for hook in hooks:
+        assert hook["entry"] in commands
+        assert hook["require_serial"], "one process for all files"
+        for name in wanted[hook["id"]]:
+            assert re.search(hook["files"], name), name
+        for name in ("README.md", "a.runner", "src/topics.py", "qrels/notes.md"):
+            assert not re.search(hook["files"], name), name

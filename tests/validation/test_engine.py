@@ -45,6 +45,7 @@ FILES = st.one_of(
 )
 
 
+@example(run_bytes=b"\x1c \x1c \x1c \x1c \x1c \x1c \x1c", qrels_bytes=b"1 0 a 1 \xc2\xa0")
 @example(run_bytes=b"1 Q0 a 0 1 t\n1 Q0 b 0e0 1e400 t\n1 Q0 c 0 1e400 t", qrels_bytes=b"")
 @given(run_bytes=FILES, qrels_bytes=FILES)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.validation import CATALOGUE, FileReport, validate_qrels, validate_run
-
-NOT_BUILT_YET = {"R115", "R128"}
+from trectools_plus.validation import FileReport, validate_qrels, validate_run, validate_topics
 
 
 def _worst(report: FileReport) -> str:
@@ -18,34 +16,48 @@ def _worst(report: FileReport) -> str:
     return next((name for name in ("error", "warning") if name in severities), "ok")
 
 
-def _complaint(folder: Path, entry: dict[str, Any]) -> str | None:
-    """What is not as the manifest says; ``None`` if all is."""
+def _report(folder: Path, entry: dict[str, Any]) -> FileReport:
     path = folder / entry["file"]
     other = folder / entry["with"] if "with" in entry else None
-    run = entry["kind"] == "run"
-    report = validate_run(path, qrels=other) if run else validate_qrels(path, run=other)
-    if _worst(report) != entry["expect"]:
-        return f"{path.name}: {_worst(report)}, expected {entry['expect']}"
-    if entry["rule"] is None or entry["rule"] in NOT_BUILT_YET:
+    if entry["kind"] == "run":
+        return validate_run(path, qrels=other, optional_rules=True)
+    if entry["kind"] == "qrels":
+        return validate_qrels(path, run=other)
+    return validate_topics(path)
+
+
+def _complaint(folder: Path, entry: dict[str, Any]) -> str | None:
+    """What is not as the manifest says; ``None`` if all is."""
+    name, report = entry["file"], _report(folder, entry)
+    if (report.kind, _worst(report)) != (entry["kind"], entry["expect"]):
+        return f"{name}: {report.kind} {_worst(report)}, expected {entry['expect']}"
+    if entry["rule"] is None:
         return None
     finding = next((f for f in report.findings if f.code == entry["rule"]), None)
     if finding is None:
-        return f"{path.name}: no {entry['rule']}"
+        return f"{name}: no {entry['rule']}"
     severity = "info" if entry["expect"] == "ok" else entry["expect"]
     if (finding.severity, entry["line"] or finding.line) != (severity, finding.line):
-        return f"{path.name}: {finding}"
+        return f"{name}: {finding}"
     return None
 
 
-def test_every_malformed_file_gets_what_the_manifest_says(shared_data: Path) -> None:
-    folder = shared_data / "malformed"
+@pytest.mark.parametrize(("name", "least"), [("malformed", 80), ("malformed_topics", 15)])
+def test_every_malformed_file_gets_what_the_manifest_says(
+    name: str, least: int, shared_data: Path
+) -> None:
+    folder = shared_data / name
     entries = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    assert len(entries) > 80
+    assert len(entries) > least
     assert [text for entry in entries if (text := _complaint(folder, entry))] == []
 
 
-def test_skipped_rules_are_really_not_there() -> None:
-    assert not NOT_BUILT_YET & {rule.code for rule in CATALOGUE}
+@pytest.mark.parametrize("name", ["tiny_v1.json", "70cases_gemini_v1.json"])
+def test_real_test_sets_have_no_errors(name: str, shared_data: Path) -> None:
+    report = validate_topics(shared_data / "phentrieve" / "german" / name)
+    assert report.kind == "testset"
+    assert report.rows in (9, 70)
+    assert report.errors == ()
 
 
 @pytest.mark.parametrize(

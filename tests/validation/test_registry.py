@@ -21,15 +21,20 @@ def test_two_rules_of_one_code_or_name_are_refused() -> None:
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)
 def test_every_rule_explains_itself(rule: Rule) -> None:
-    assert re.fullmatch(r"[FRQP]\d{3}", rule.code)
+    assert re.fullmatch(r"[FRQTP]\d{3}", rule.code)
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
-    assert rule.on == {"F": "file", "R": "run", "Q": "qrels", "P": "pair"}[rule.code[0]]
+    assert (
+        rule.on == {"F": "file", "R": "run", "Q": "qrels", "T": "topics", "P": "pair"}[rule.code[0]]
+    )
     assert len(rule.rationale) > 40
     assert rule.rationale.endswith(".")
     assert rule.checks
     assert rule.remedy
     assert rule.remedy[-1] not in ".!"
-    assert re.match(rf"(run|qrels)\.txt(\.gz)?(:\d+)?: \w+ {rule.code}: ", rule.example)
+    assert re.match(
+        rf"(run\.txt|run\.txt\.gz|qrels\.txt|topics\.tsv|set\.yaml)(:\d+)?: \w+ {rule.code}: ",
+        rule.example,
+    )
     assert rule.check.__doc__
 
 
@@ -44,7 +49,13 @@ def test_select_and_ignore_take_codes_and_prefixes() -> None:
         "R131",
         "Q142",
     ]
-    assert all(CATALOGUE.chooser([], [])(code) for code in RULES)
+    assert [code for code in RULES if not CATALOGUE.chooser([], [])(code)] == ["R128"]
+
+
+def test_a_rule_that_is_off_takes_its_whole_code() -> None:
+    assert not CATALOGUE.chooser(["R12"], [])("R128")
+    assert CATALOGUE.chooser(["R12", "R128"], [])("R128")
+    assert not CATALOGUE.chooser(["R128"], ["R1"])("R128")
 
 
 def test_an_unknown_code_is_a_usage_error() -> None:

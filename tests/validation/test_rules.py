@@ -6,16 +6,30 @@ import gzip
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from trectools_plus.formats.tables import Topics
-from trectools_plus.validation import CATALOGUE, FileReport, Finding, validate_qrels, validate_run
+from trectools_plus.validation import (
+    CATALOGUE,
+    FileReport,
+    Finding,
+    validate_qrels,
+    validate_run,
+    validate_topics,
+)
+from trectools_plus.validation.collection_ids import DocumentIds
 
 RUN = (
     "1 Q0 d01 1 9.5 base\n1 Q0 d02 2 8.0 base\n1 Q0 d03 3 7.25 base\n"
     "2 Q0 d07 1 5.5 base\n2 Q0 d05 2 5.0 base\n3 Q0 d09 1 3.0 base\n"
 )
 QRELS = "1 0 d01 2\n1 0 d02 0\n2 0 d05 1\n2 0 d07 0\n3 0 d09 1\n3 0 d08 0\n"
+TSV = "1\tfirst query\n2\tsecond query\n3\tthird query\n"
+SET = (
+    'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02: 0}\n'
+    '  - id: "2"\n    text: second query\n    relevant: {d03: 1, d04: 0}\n'
+)
 TOPICS = Topics.from_dict({"1": "one", "2": "two", "3": "three"})
 
 
@@ -29,7 +43,11 @@ class Case:
     severity: str | None = None  # where it is not the rule's own
     qrels: str | None = None
     topics: Topics | None = None
+    name: str = "input.txt"
+    collection: DocumentIds | None = None
 
+
+KNOWN = DocumentIds(pl.Series([f"d{n:02}" for n in range(20)]), "d[0-9]+")
 
 CASES: dict[str, Case] = {
     "F101": Case("# a\n\n", RUN, None),
@@ -41,6 +59,8 @@ CASES: dict[str, Case] = {
     "F107": Case("# note\n" + RUN, RUN.replace("d01", "#d01"), 1),
     "F108": Case(RUN.replace("\n2", "\n \n2", 1), RUN, 4),
     "F109": Case(RUN[:-1], RUN, None),
+    "F110": Case(RUN.replace("d02", "d" * 70_000), RUN.replace("d02", "d" * 60_000), 2),
+    "F112": Case(gzip.compress(RUN.encode()), RUN, None),
     "F111": Case(gzip.compress(RUN.encode())[:-9], gzip.compress(RUN.encode()), None),
     "R101": Case(RUN.replace(" 8.0 base", " 8.0"), RUN, 2),
     "R102": Case(RUN.replace("d02", "d02 b"), RUN.replace("d02", "d02_b"), 2),
@@ -49,11 +69,17 @@ CASES: dict[str, Case] = {
     "R105": Case("qid Q0 docno rank score tag\n" + RUN, "qid Q0 docno 1 99 tag\n" + RUN, 1),
     "R106": Case(RUN.replace("1 Q0", "1  Q0"), RUN.replace(" ", "\t"), None),
     "R107": Case(RUN.replace("Q0 d02", "0 d02"), RUN, 2),
+    "R108": Case(
+        "1 d01 Q0 1 9.5 t\n1 d02 Q0 2 8 t\n2 d01 Q0 1 7 t\n",
+        "1 Q0 d01 1 9.5 t\n2 Q0 d01 1 8 t\n3 Q0 d01 1 7 t\n",
+        1,
+    ),
     "R110": Case(RUN.replace("9.5", "9,5"), RUN.replace("9.5", "+9.5e+0"), 1),
     "R111": Case(RUN.replace("8.0", "NaN"), RUN.replace("9.5", "1e308"), 2),
     "R112": Case("#1 Q0 d10 4 6.0 base\n" + RUN, "#1 Q0 d10 4 six base\n" + RUN, 1),
     "R113": Case(RUN.replace("3.0", "3e-400"), RUN.replace("3.0", "0.0e-400"), 6),
     "R114": Case(RUN.replace("d02", "d\u00a002"), RUN.replace("d02", "d\u4e2d02"), 2),
+    "R115": Case(RUN.replace("d03", "007"), RUN.replace("d03", "100").replace("d01", "NASA"), 3),
     "R120": Case(RUN.replace("d02 2", "d02 two"), RUN.replace("d02 2", "d02 02"), 2),
     "R121": Case(
         "1 Q0 a 1 0.1 t\n1 Q0 b 2 0.2 t\n2 Q0 a 1 0.1 t\n2 Q0 b 2 0.2 t\n",
@@ -66,11 +92,13 @@ CASES: dict[str, Case] = {
     "R125": Case(RUN.replace("8.0", "9.9"), RUN.replace("8.0", "9.49"), 2),
     "R126": Case("1 Q0 b 2 1 t\n1 Q0 a 1 2 t\n", RUN, 2),
     "R127": Case(RUN + "1 Q0 d77 4 1 base\n", RUN + "01 Q0 d77 1 1 base\n", 7),
+    "R128": Case(RUN.replace("2 Q0", "4 Q0"), RUN.replace("3 Q0", "10 Q0"), None),
     "R131": Case(RUN.replace("d03", "d01"), RUN.replace("d03", "D01"), 3),
     "R141": Case(RUN.replace("8.0", "9.5"), RUN.replace("8.0", "9.4"), 2),
     "R142": Case(RUN.replace("5.0", "5.5"), RUN.replace("5.0", "5.4"), 5),
     "R143": Case(RUN.replace("8.0", "9.49999999"), RUN.replace("8.0", "9.499"), 2),
     "R151": Case(RUN.replace("d05 2 5.0 base", "d05 2 5.0 Base"), RUN, 5),
+    "R152": Case(RUN.replace("base", "a+b"), RUN.replace("base", "a_b.c-" + "d" * 58), 1),
     "R161": Case(
         "".join(f"1 Q0 d{n} {n} {999 - n} t\n" for n in range(1, 102)),
         "".join(f"1 Q0 d{n} {n} {999 - n} t\n" for n in range(1, 101)),
@@ -96,6 +124,7 @@ CASES: dict[str, Case] = {
     "Q135": Case("1 1 a 0\n1 0 b 0\n", "1 1 a 0\n1 0 b 1\n", 1),
     "Q141": Case(QRELS + "1 0 d01 2\n", QRELS + "1 0 D01 2\n", 7),
     "Q142": Case(QRELS + "1 0 d01 0\n", QRELS + "2 0 d01 0\n", 7),
+    "Q143": Case("1 1 a 1\n1 2 a 0\n1 1 b 0\n", "1 1 a 1\n1 2 b 0\n2 2 a 0\n", 2),
     "Q151": Case("1 0 a 1\n2 0 a 1\n1 0 b 0\n", "1 0 a 1\n1 0 b 1\n2 0 a 0\n", 3),
     "P101": Case(RUN, RUN.replace("2 Q0", "9 Q0"), None, qrels="a 0 d01 1\n1 0 d1 0\n"[:10]),
     "P102": Case(RUN + "9 Q0 d01 1 2 base\n", RUN, 7, qrels=QRELS),
@@ -105,6 +134,47 @@ CASES: dict[str, Case] = {
     "P106": Case(RUN.replace("d02", "D02"), RUN.replace("d02", "E02"), 2, qrels=QRELS),
     "P107": Case(RUN + "9 Q0 d01 1 2 base\n", RUN, 7, topics=TOPICS),
     "P108": Case(RUN.replace("3 Q0 d09 1 3.0 base\n", ""), RUN, None, topics=TOPICS),
+    "P109": Case(RUN.replace("d07", "d77"), RUN, 4, collection=KNOWN),
+    "P110": Case(RUN.replace("2 Q0 d07", "2 Q0 2"), RUN.replace("2 Q0 d07", "2 Q0 02"), 4),
+    # The second tie is between documents of one grade, so that its order changes nothing.
+    "P111": Case(
+        RUN.replace("8.0", "9.5"),
+        RUN.replace("5.0", "5.5").replace("d07", "d06"),
+        None,
+        qrels=QRELS.replace("2 0 d07 0", "2 0 d06 1"),
+    ),
+    "P112": Case(QRELS + "9 0 d01 1\n", QRELS, 7, topics=TOPICS),
+    "T101": Case(TSV.replace("2\t", "2 "), TSV, 2),
+    "T102": Case(TSV.replace("d q", "d\tq", 1), TSV.replace("d q", "d  q"), 2),
+    "T103": Case("qid\ttext\n" + TSV, "q\ttext\n" + TSV, 1),
+    "T104": Case(SET.replace("  - id", "\t- id"), SET.replace("id: ", "id:  "), 2, name="a.yaml"),
+    "T105": Case(SET.replace('"2"', "null"), SET.replace('"2"', '"null"'), 5, name="a.yaml"),
+    "T106": Case(
+        SET.replace("relevant: {d03", "relevent: {d03"),
+        SET.replace("text: s", "description: relevent\n    text: s"),
+        7,
+        name="a.yaml",
+    ),
+    "T111": Case(TSV + "2\tsecond query\n", TSV + "02\tsecond query\n", 4),
+    "T112": Case(TSV + "2\tother\n", TSV + "2\tsecond query\n", 4),
+    "T113": Case(TSV.replace("2\t", "q 2\t"), TSV.replace("2\t", " 2 \t"), 2),
+    "T114": Case(SET.replace('"2"', "010"), SET.replace('"2"', "!!str 010"), 5, name="a.yaml"),
+    "T115": Case(
+        SET.replace("first query", "NO"), SET.replace("first query", "None"), 3, name="a.yaml"
+    ),
+    "T116": Case(SET.replace("d04: 0", "d03: 0"), SET.replace("d04", "D03"), 7, name="a.yaml"),
+    "T117": Case(
+        SET.replace("first", "C #"),
+        SET.replace("first", "C#").replace("0}", "0} # c"),
+        3,
+        name="a.yaml",
+    ),
+    "T121": Case(TSV.replace("second query", ""), TSV.replace("second query", "?"), 2),
+    "T122": Case(TSV.replace("second", "First "), TSV.replace("second", "first-"), 2),
+    "T123": Case(TSV.replace("second", "a " * 1000), TSV.replace("second", "a " * 999), 2),
+    "T131": Case(
+        SET.replace("{d03: 1, d04: 0}", "{}"), SET.replace("d03: 1", "d03: 0"), 7, name="a.yaml"
+    ),
 }
 
 
@@ -114,11 +184,19 @@ def _write(path: Path, content: str | bytes) -> Path:
 
 
 def _report(code: str, content: str | bytes, case: Case, folder: Path) -> FileReport:
-    path = _write(folder / "input.txt", content)
-    if code.startswith("Q"):
-        return validate_qrels(path)
+    path = _write(folder / case.name, content)
+    if code.startswith("T"):
+        return validate_topics(path)
+    if code.startswith("Q") or code == "P112":
+        return validate_qrels(path, topics=case.topics)
     qrels = _write(folder / "qrels.txt", case.qrels) if case.qrels else None
-    return validate_run(path, qrels=qrels, topics=case.topics)
+    return validate_run(
+        path,
+        qrels=qrels,
+        topics=case.topics,
+        collection=case.collection,
+        optional_rules=code == "R128",
+    )
 
 
 def _finding(code: str, report: FileReport) -> Finding | None:
@@ -127,6 +205,7 @@ def _finding(code: str, report: FileReport) -> Finding | None:
 
 def test_every_rule_has_a_case() -> None:
     assert set(CASES) == {rule.code for rule in CATALOGUE}
+    assert len(CASES) == 89
 
 
 @pytest.mark.parametrize("code", sorted(CASES))
@@ -168,6 +247,9 @@ def test_nearly_broken_file_is_not(code: str, tmp_path: Path) -> None:
         ("Q122", QRELS.replace("d01 2", "d01 5"), "info"),
         ("Q122", QRELS.replace("d01 2", "d01 99999999999999999999"), "error"),
         ("Q132", QRELS.replace("3 0 d09 1\n3 0 d08 0\n", "3 0 d09 -1\n"), "warning"),
+        ("F110", RUN + "1 Q0 " + "d" * (16 << 20) + " 4 1 base\n", "error"),
+        ("T114", '{"id": 7, "text": "a"}\n', "warning"),
+        ("T114", '{"id": 7.5, "text": "a"}\n', "error"),
     ],
 )
 def test_severity_follows_what_is_seen(
@@ -204,6 +286,14 @@ def test_severity_follows_what_is_seen(
         ("Q131", QRELS.replace("d09 1", "d09 0"), "1 of 3 queries has no relevant document: 3"),
         ("Q142", QRELS + "1 0 d01 0\n", "d01 is 0 here, 2 on line 1"),
         ("Q111", QRELS.replace("d01 2", "d01 0.9"), "grade 0.9; trec_eval cuts it to 0"),
+        ("F110", RUN + "1 Q0 " + "d" * (16 << 20) + " 4 1 base\n", "nothing from here on was read"),
+        ("R108", "1 d01 Q0 1 9.5 t\n", "look swapped: 'd01' and 'Q0'"),
+        ("R108", "1 d01 0 1 9.5 t\n1 d02 0 2 8.5 t\n", "look swapped: 'd01' and '0'"),
+        ("R115", RUN.replace("d02", "NA"), "document id 'NA' is read as missing"),
+        ("R115", RUN.replace("d02", "1e5"), "document id '1e5' is read as 100000 by"),
+        ("R115", RUN.replace("2 Q0", "02 Q0"), "query id '02' is read as 2 by"),
+        ("R152", RUN.replace("base", "a+" + "b" * 78), "tag of 80 characters with '+'"),
+        ("Q143", "7 1 a 1\n7 2 a 0\n", "a is judged for 1 and 2 in query 7"),
     ],
 )
 def test_message_says_what_is_seen(code: str, content: str, words: str, tmp_path: Path) -> None:

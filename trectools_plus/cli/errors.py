@@ -42,11 +42,24 @@ def run_command(command: Callable[[], None]) -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
-    if hasattr(signal, "siginterrupt"):
-        # Polars' signal handler restarts a blocked read, and Ctrl-C would wait for its end.
-        signal.siginterrupt(signal.SIGINT, True)
     with translated_errors():
+        if hasattr(signal, "siginterrupt") and not _only_asks(sys.argv[1:]):
+            # Polars' signal handler, set on import, restarts a blocked read, and Ctrl-C would wait
+            # for its end. Every command that reads needs Polars anyway; help does without.
+            import polars  # noqa: F401
+
+            signal.siginterrupt(signal.SIGINT, True)
         command()
+
+
+def _only_asks(arguments: list[str]) -> bool:
+    """Whether the user asks for help, the version or a shell's completion, and not for work."""
+    asks = {"-h", "--help", "--version"}
+    return (
+        not arguments
+        or bool(asks & {*arguments})
+        or any(key.endswith("_COMPLETE") for key in os.environ)
+    )
 
 
 def _words_of(error: OSError) -> str:

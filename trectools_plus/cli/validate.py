@@ -2,46 +2,54 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.engine import (
-    DEFAULT_MAX_DEPTH,
-    open_qrels,
-    report_view,
-    validate_qrels,
-    validate_run,
+from trectools_plus.cli.validate_fix import Mender
+from trectools_plus.cli.validate_options import (
+    Config,
+    Diff,
+    Encoding,
+    Every,
+    FixValues,
+    Format,
+    Ignore,
+    Output,
+    OutputFormat,
+    ProfileName,
+    Select,
+    Statistics,
+    Strict,
+    require_readable,
+    settle,
 )
-from trectools_plus.validation.findings import FileReport, Severity
-from trectools_plus.validation.rendering import RENDERERS, print_text
-from trectools_plus.validation.views import QrelsView
+from trectools_plus.cli.validate_output import finish
+from trectools_plus.cli.validate_sides import Sides
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.choices import Choices
+    from trectools_plus.validation.findings import FileReport
+    from trectools_plus.validation.fixes import FixSummary
 
 
-class OutputFormat(StrEnum):
-    """How findings are written."""
+class Dedup(StrEnum):
+    """Which row of a repeated document stays."""
 
-    TEXT = "text"
-    JSON = "json"
-    GITHUB = "github"
-    SARIF = "sarif"
+    BEST = "best"
+    FIRST = "first"
+    LAST = "last"
 
 
-Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail the check too.")]
-Select = Annotated[
-    list[str] | None,
-    typer.Option("--select", metavar="CODES", help="Only these rules: codes or prefixes, R131,Q1."),
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option("--ignore", metavar="CODES", help="All but these rules: codes or prefixes."),
-]
-Format = Annotated[OutputFormat, typer.Option("--format", help="How findings are written.")]
+class OnConflict(StrEnum):
+    """Which grade of a document judged twice stays."""
+
+    MAX = "max"
+    MIN = "min"
+    LAST = "last"
 
 
 def runs_validate(
@@ -54,41 +62,109 @@ def runs_validate(
     topics: Annotated[
         str | None, typer.Option(metavar="FILE", help="Check that these queries are answered.")
     ] = None,
+    docids: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Check documents against this list, an id a line."),
+    ] = None,
+    docid_pattern: Annotated[
+        str | None,
+        typer.Option(metavar="REGEX", help="Check that document ids look like this as a whole."),
+    ] = None,
     max_depth: Annotated[
-        int, typer.Option(min=1, help="Results allowed per query.")
-    ] = DEFAULT_MAX_DEPTH,
-    strict: Strict = False,
+        int | None,
+        typer.Option(min=1, help="Results allowed per query: 100, or 1000 in profile trec."),
+    ] = None,
+    max_tag_length: Annotated[
+        int | None,
+        typer.Option(min=1, help="Characters allowed in the tag: 64, or 25 for submissions."),
+    ] = None,
+    profile: ProfileName = None,
     select: Select = None,
     ignore: Ignore = None,
+    strict: Strict = None,
+    every: Every = False,
+    statistics: Statistics = False,
     output_format: Format = OutputFormat.TEXT,
+    fix: FixValues = None,
+    diff: Diff = False,
+    dedup: Annotated[
+        Dedup, typer.Option(help="For --fix R131: which row of a repeated document stays.")
+    ] = Dedup.BEST,
+    tag: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="For --fix R101, R151, R152: the tag to write."),
+    ] = None,
+    encoding: Encoding = None,
+    config: Config = None,
 ) -> None:
     """Check TREC run files: columns, scores, ranks, duplicates, ties, depth, coverage.
 
     Every problem is reported in one pass, once per rule and file, with its line and what to do.
     Leaves with 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
+    Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
+    in trectools.toml.
 
     \b
     Examples:
       runs validate base.run
-      runs validate *.run --qrels qrels.txt --topics topics.tsv --max-depth 1000
+      runs validate *.run --qrels qrels.txt --topics topics.tsv --profile trec
       runs validate base.run --format json --ignore R123,R106
+      runs validate base.run --fix mended.run --fix R161 --diff
     """
-    chosen = CATALOGUE.chooser(_codes(select), _codes(ignore))
-    judgments = open_qrels(qrels) if qrels is not None else None
-    if topics is not None:
-        from trectools_plus.formats.topics import read_topics
+    output = Output(output_format, every, statistics, fix or (), diff)
+    choices = settle(
+        config,
+        profile=profile,
+        select=select,
+        ignore=ignore,
+        strict=strict,
+        max_depth=max_depth,
+        max_tag_length=max_tag_length,
+    )
+    require_readable([*runs, qrels, topics, None if docids is None else str(docids)])
+    limits = choices.profile
+    sides = Sides(qrels, topics, docids, docid_pattern)
 
-        queries = read_topics(topics)
-    else:
-        queries = None
+    def mend(path: str, target: str, codes: tuple[str, ...]) -> FixSummary:
+        from trectools_plus.validation.fixes import FixOptions, fix_run
+
+        ways = FixOptions(encoding=encoding, tag=tag, dedup=dedup.value)
+        depth = limits.max_depth
+        return fix_run(path, target, codes=codes, max_depth=depth, options=ways, qrels=qrels)
+
+    mender = Mender(output, runs, mend)
+    reports = _check_runs(map(mender.mended, runs), sides, choices, every=every)
+    finish(reports, choices, output, n_files=len(runs), mender=mender)
+
+
+def _check_runs(
+    runs: Iterable[str], sides: Sides, choices: Choices, *, every: bool
+) -> Iterator[FileReport]:
+    """Reports on runs, one by one, and on the qrels if they hold an error."""
+    from trectools_plus.validation.engine import open_qrels, report_view, validate_run
+    from trectools_plus.validation.findings import FileReport
+    from trectools_plus.validation.views import QrelsView
+
+    topics, documents = sides.read_topics(), sides.read_documents()
+    judgments = None if sides.qrels is None else open_qrels(sides.qrels)
     view = judgments if isinstance(judgments, QrelsView) else None
-    reports = [validate_run(run, qrels=view, topics=queries, max_depth=max_depth) for run in runs]
+    for run in runs:
+        yield validate_run(
+            run,
+            qrels=view,
+            topics=topics,
+            max_depth=choices.profile.max_depth,
+            max_tag_length=choices.profile.max_tag_length,
+            every_line=every,
+            optional_rules=choices.optional_rules,
+            collection=documents,
+        )
     # The qrels are not what was asked about, but no run can be scored against broken ones.
-    if judgments is not None:
-        of_qrels = report_view(judgments) if isinstance(judgments, QrelsView) else judgments
-        if of_qrels.errors:
-            reports.append(of_qrels)
-    _finish(reports, chosen, output_format, strict=strict)
+    if view is not None:
+        view.every_line = every
+        judgments = report_view(view)
+    if isinstance(judgments, FileReport) and judgments.errors:
+        yield judgments
 
 
 def qrels_validate(
@@ -98,48 +174,57 @@ def qrels_validate(
     run: Annotated[
         str | None, typer.Option(metavar="FILE", help="Check query ids against this run.")
     ] = None,
-    strict: Strict = False,
+    topics: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Check query ids against these topics.")
+    ] = None,
+    profile: ProfileName = None,
     select: Select = None,
     ignore: Ignore = None,
+    strict: Strict = None,
+    every: Every = False,
+    statistics: Statistics = False,
     output_format: Format = OutputFormat.TEXT,
+    fix: FixValues = None,
+    diff: Diff = False,
+    on_conflict: Annotated[
+        OnConflict, typer.Option(help="For --fix Q142: which grade of a document stays.")
+    ] = OnConflict.MAX,
+    subtopic: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="For --fix Q143: keep this subtopic; else all merge."),
+    ] = None,
+    encoding: Encoding = None,
+    config: Config = None,
 ) -> None:
     """Check relevance judgments: columns, grades, conflicts, queries with nothing relevant.
 
     Every problem is reported in one pass, once per rule and file, with its line and what to do.
     Leaves with 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
+    Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
+    in trectools.toml.
 
     \b
     Examples:
       qrels validate qrels.txt
       qrels validate qrels.txt --run base.run --strict
+      qrels validate qrels.txt --fix mended.txt --fix Q142 --on-conflict min
     """
-    chosen = CATALOGUE.chooser(_codes(select), _codes(ignore))
-    reports = [validate_qrels(path, run=run) for path in qrels]
-    _finish(reports, chosen, output_format, strict=strict)
+    output = Output(output_format, every, statistics, fix or (), diff)
+    choices = settle(config, profile=profile, select=select, ignore=ignore, strict=strict)
+    require_readable([*qrels, run, topics])
 
+    from trectools_plus.validation.engine import validate_qrels
 
-def _finish(
-    reports: Sequence[FileReport],
-    chosen: Callable[[str], bool],
-    output_format: OutputFormat,
-    *,
-    strict: bool,
-) -> None:
-    """Print the chosen findings and leave with 1 if any of them fails the check."""
-    reports = [
-        replace(report, findings=tuple(f for f in report.findings if chosen(f.code)))
-        for report in reports
-    ]
-    if output_format is OutputFormat.TEXT:
-        print_text(reports, sys.stdout)
-    else:
-        sys.stdout.write(RENDERERS[output_format](reports))
-    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    if any(finding.severity in failing for report in reports for finding in report.findings):
-        raise typer.Exit(1)
+    def mend(path: str, target: str, codes: tuple[str, ...]) -> FixSummary:
+        from trectools_plus.validation.fixes import FixOptions, fix_qrels
 
+        ways = FixOptions(encoding=encoding, on_conflict=on_conflict.value, subtopic=subtopic)
+        return fix_qrels(path, target, codes=codes, options=ways, run=run)
 
-def _codes(options: list[str] | None) -> list[str]:
-    """Codes of a repeatable option whose values may be lists: ``--select R1,R2 --select Q``."""
-    codes = [code.strip().upper() for option in options or () for code in option.split(",")]
-    return [code for code in codes if code]
+    mender = Mender(output, qrels, mend)
+    queries = Sides(topics=topics).read_topics()
+    reports = (
+        validate_qrels(mender.mended(path), run=run, topics=queries, every_line=every)
+        for path in qrels
+    )
+    finish(reports, choices, output, n_files=len(qrels), mender=mender)

@@ -27,6 +27,12 @@ _MAGIC: dict[Compression, tuple[bytes, ...]] = {
 }
 MAGIC_LENGTH = 10
 
+PIECE_BYTES = 1 << 20
+"""How much content comes out of a stream at a time, at most."""
+
+# A stream says how far back it refers, and costs so much memory before its first byte.
+_MAX_WINDOW_BYTES = 1 << 27
+
 # These two formats allow zero bytes after the last stream, as tape blocks and alignment leave them.
 _ZERO_PADDED: frozenset[Compression] = frozenset({"gzip", "xz"})
 
@@ -49,30 +55,30 @@ def detect(first_bytes: bytes) -> Compression | None:
 def decompress(chunks: Iterable[bytes], compression: Compression) -> Iterator[bytes]:
     """Decompress a stream of chunks, any number of members or frames one after another.
 
+    What comes out at a time is bounded, however well the stream is compressed.
+
     Raises:
         DamagedStreamError: If the stream ends early, is damaged, or something else follows it.
     """
-    start = _DECOMPRESSORS[compression]
-    decompressor: Any = None
+    start, feed_bytes = _DECOMPRESSORS[compression]
+    member: _Member | None = None
     try:
         for chunk in chunks:
-            pending = chunk
-            while pending:
-                if decompressor is None:
-                    if compression in _ZERO_PADDED:
+            for at in range(0, len(chunk), feed_bytes):
+                pending = chunk[at : at + feed_bytes]
+                while pending:
+                    if member is None and compression in _ZERO_PADDED:
                         pending = pending.lstrip(b"\0")
                         if not pending:
                             break
-                    decompressor = start()
-                content = decompressor.decompress(pending)
-                pending = b""
-                if content:
-                    yield content
-                if decompressor.eof:
-                    pending, decompressor = decompressor.unused_data, None
+                    member = member or start()
+                    yield from member.pieces(pending)
+                    pending = member.unused_data
+                    if member.eof:
+                        member = None
     except _damage_errors() as error:
         raise DamagedStreamError(f"{compression} stream is damaged ({error})") from error
-    if decompressor is not None:
+    if member is not None:
         raise DamagedStreamError(f"{compression} stream ends early")
 
 
@@ -97,17 +103,71 @@ def open_compressed(stream: IO[bytes], compression: Compression | None) -> IO[by
     raise ValueError("open_compressed() is for compressed output")
 
 
-def _zstd_decompressor() -> Any:
+class _Member:
+    """One member or frame of a stream, for libraries that buffer input they are not done with."""
+
+    def __init__(self, decompressor: Any) -> None:
+        self._decompressor = decompressor
+
+    @property
+    def eof(self) -> bool:
+        """Whether the member has ended."""
+        return bool(self._decompressor.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        """What was fed behind the member's end."""
+        return bytes(self._decompressor.unused_data)
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        """Feed some more of the stream; yield its content in pieces of at most ``PIECE_BYTES``."""
+        decompressor = self._decompressor
+        while content := decompressor.decompress(data, PIECE_BYTES):
+            yield content
+            data = b""
+            if decompressor.eof or decompressor.needs_input:
+                break
+
+
+class _GzipMember(_Member):
+    """zlib hands back the input that it did not get to."""
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        while content := self._decompressor.decompress(data, PIECE_BYTES):
+            yield content
+            data = self._decompressor.unconsumed_tail
+            if self._decompressor.eof:
+                break
+
+
+class _ZstdMember(_Member):
+    """zstandard gives all that some input makes, so that little input is fed at a time."""
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        content = self._decompressor.decompress(data)
+        for at in range(0, len(content), PIECE_BYTES):
+            yield content[at : at + PIECE_BYTES]
+
+
+def _start_zstd() -> _Member:
     import zstandard
 
-    return zstandard.ZstdDecompressor().decompressobj()
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)
+    return _ZstdMember(decompressor.decompressobj())
 
 
-_DECOMPRESSORS: dict[Compression, Callable[[], Any]] = {
-    "gzip": lambda: zlib.decompressobj(wbits=31),
-    "bz2": bz2.BZ2Decompressor,
-    "xz": lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ),
-    "zstd": _zstd_decompressor,
+def _start_xz() -> _Member:
+    return _Member(lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 * _MAX_WINDOW_BYTES))
+
+
+# How a member begins, and how much input is fed at a time. Small feeds keep a stream of very many
+# tiny members linear, for each leaves the rest of its feed to the next; a feed of zstandard can
+# become 32,768 times as much.
+_DECOMPRESSORS: dict[Compression, tuple[Callable[[], _Member], int]] = {
+    "gzip": (lambda: _GzipMember(zlib.decompressobj(wbits=31)), 1 << 14),
+    "bz2": (lambda: _Member(bz2.BZ2Decompressor()), 1 << 14),
+    "xz": (_start_xz, 1 << 14),
+    "zstd": (_start_zstd, 1 << 11),
 }
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.ids import id_problem
+from trectools_plus.formats.ids import id_problem, shortened
 from trectools_plus.formats.jsonl import find_key, get_id, get_text, iter_objects
 from trectools_plus.formats.source import iter_lines
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
@@ -68,7 +68,7 @@ def iter_corpus(path: str | Path) -> Iterator[Document]:
             raise FormatError(problem, path=shown, line=line, remedy=remedy)
         first = lines.setdefault(doc_id, line)
         if first != line:
-            what = f"document {doc_id} is already on line {first}"
+            what = f"document {shortened(doc_id)} is already on line {first}"
             raise FormatError(what, path=shown, line=line, remedy="keep one of them")
         title = get_text(record, "title", shown, line) if record.get("title") is not None else ""
         yield Document(doc_id, title, get_text(record, text_key, shown, line))

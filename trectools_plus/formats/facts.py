@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 LONG_LINE_BYTES = 64 * 1024
+"""Lines above this are noted as long."""
+
 _GUESS_FROM_BYTES = 4096
 
 
@@ -70,8 +72,16 @@ class FileFacts:
         tabbed_rows: Rows with a tab between fields; a file with both kinds mixes blanks.
         form_feed_lines: Lines, not comments, with a form feed or vertical tab; like trec_eval,
             the lexer splits there.
-        long_lines: Lines of more than ``LONG_LINE_BYTES`` bytes.
-        longest_line: Bytes of the longest line seen among ``long_lines``, 0 if there is none.
+        long_lines: Lines of more than ``LONG_LINE_BYTES`` bytes, the one that reading stopped at
+            included.
+        longest_line: Bytes of the longest line among ``long_lines``, 0 if there is none. Of a line
+            that reading stopped at, it is only known to have at least so many.
+        longest_line_at: The number of that line, from 1; ``None`` if there is none.
+        stopped_at: The line that reading stopped at, for it has more than
+            ``limits.MAX_LINE_BYTES``: neither it nor anything behind it was read. ``None`` when all
+            was read.
+        is_ascii: There is no byte above 0x7F.
+        has_controls: Some line has a byte from 1 to 31 that is no blank, CR or LF.
     """
 
     has_bom: bool
@@ -90,6 +100,10 @@ class FileFacts:
     form_feed_lines: Occurrences
     long_lines: Occurrences
     longest_line: int
+    longest_line_at: int | None = None
+    stopped_at: int | None = None
+    is_ascii: bool = False
+    has_controls: bool = True
 
 
 def guess_encoding(data: bytes, bad_utf8: bool) -> str | None:

@@ -14,12 +14,21 @@ UNWRITABLE_STARTS = ("#", "\ufeff")
 _UNWRITABLE = re.compile(UNWRITABLE)
 
 
+MAX_SHOWN = 100
+"""Characters of an id or field that a message shows."""
+
+
+def shortened(text: str) -> str:
+    """``text``, cut where it is too long for a message."""
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+
+
 def id_problem(text: str, kind: Literal["query", "document"]) -> str | None:
     """Say what is wrong with an id, as in "white space in query id 'q 1'"; ``None`` if nothing."""
     if not text:
         return f"empty {kind} id"
     if _UNWRITABLE.search(text):
-        return f"white space or control character in {kind} id {text!r}"
+        return f"white space or control character in {kind} id {shortened(text)!r}"
     if kind == "query" and text.startswith(UNWRITABLE_STARTS):
-        return f"{kind} id {text!r} would start a comment in a run or qrels file"
+        return f"{kind} id {shortened(text)!r} would start a comment in a run or qrels file"
     return None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.ids import shortened
 from trectools_plus.formats.lines import decode_lines
 
 
@@ -59,7 +61,7 @@ def find_key(record: dict[str, Any], keys: tuple[str, ...], what: str, path: str
     for key in keys:
         if key in record:
             return key
-    seen = ", ".join(record) or "none"
+    seen = shortened(", ".join(record)) or "none"
     raise FormatError(
         f"expected a field for the {what} ({', '.join(keys)}) but got {seen}",
         path=path,
@@ -112,9 +114,9 @@ def _wrong_type(key: str, wanted: str, value: Any, path: str, line: int) -> Form
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise _RefusedError(f"field '{twice}' occurs twice")
+        counts = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
+        raise _RefusedError(f"field '{shortened(twice)}' occurs twice")
     return record
 
 

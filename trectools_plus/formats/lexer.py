@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
+from trectools_plus.formats import limits
 from trectools_plus.formats.facts import (
     LONG_LINE_BYTES,
     BadByte,
@@ -31,12 +33,17 @@ from trectools_plus.formats.line_shapes import (
     Flags,
     Lines,
     LineShapes,
-    count_if_clean,
+    Words,
+    count_if_tidy,
 )
+from trectools_plus.formats.overlong import Overlong
 
 BOM = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 19
+PIECE_BYTES = 1 << 14
 _CHUNKS_WORTH_THREADS = 16
+# Line numbers have 32 bits; nothing that is a run has as many lines.
+MAX_LINES = (1 << 32) - 1
 
 
 @dataclass(slots=True)
@@ -64,14 +71,15 @@ class OddLines:
 
     lines: list[Lines] = field(default_factory=list)
     n_fields: list[Counts] = field(default_factory=list)
-    texts: list[bytes] = field(default_factory=list)
+    texts: list[pl.Series] = field(default_factory=list)
 
-    def add(self, which: Flags, n_fields: Counts, texts: list[bytes], first_line: int) -> None:
-        """Add a chunk's odd lines."""
+    def add(self, which: Flags, n_fields: Counts, text: bytes, first_line: int) -> None:
+        """Add a chunk's odd lines; ``text`` has an LF between any two of them."""
         at = np.flatnonzero(which)
         self.lines.append((at + first_line).astype(np.uint32))
-        self.n_fields.append(n_fields[at])
-        self.texts.extend(texts)
+        self.n_fields.append(n_fields[at].astype(np.uint32))
+        # Polars cuts the lines apart: millions of them are too many for objects of Python's.
+        self.texts.append(pl.Series([text.decode()]).str.split("\n").explode())
 
 
 class Lexer:
@@ -82,31 +90,49 @@ class Lexer:
         separator: Space or tab, whichever the file has first.
         n_rows: How many rows ``body`` has.
         row_lines: The file's own number of each row's line; ``None`` when they are 1, 2, 3, …
+        repeated: Fields, by position from 0, that are the same word in every row.
         misshapen, comments: Lines that are no rows.
         facts: All else.
+
+    Args:
+        data: The content of the file, or what was read of it.
+        n_fields: How many fields a row has.
+        overlong: The line that reading stopped at, if it did.
     """
 
-    def __init__(self, data: bytes, n_fields: int) -> None:
+    def __init__(self, data: bytes, n_fields: int, overlong: Overlong | None = None) -> None:
         self.n_fields = n_fields
+        self._overlong = overlong
         self.n_rows = 0
         self.misshapen = OddLines()
         self.comments = OddLines()
         self._data = data
         self._start = len(BOM) if data.startswith(BOM) else 0
         self.separator = _first_separator(data)
+        self._is_ascii = data.isascii()
+        self._has_hash = b"#" in data
+        self._controls = False
+        first = data[self._start : self._start + LONG_LINE_BYTES]
+        self._words = Words.of_first_row(first, n_fields, self.separator)
         self._pieces: list[bytes | memoryview] | None = None
         self._row_lines: list[Lines] = []
+        self._stopped_at: int | None = None
         self._n_lines = 0
         self._n_crlf = 0
         self._bare_cr, self._nul, self._blank = Marks(), Marks(), Marks()
         self._loose, self._form_feeds, self._long = Marks(), Marks(), Marks()
         self._longest = self._spaced = self._tabbed = 0
+        self._longest_at: int | None = None
         self._bad_utf8: BadByte | None = None
         self._run()
 
     def _run(self) -> None:
-        chunks = list(_line_chunks(self._data, self._start))
+        chunks = list(_line_chunks(self._data, self._start, len(self._data), CHUNK_BYTES))
         for (begin, end), n_rows in zip(chunks, self._check_all(chunks), strict=True):
+            if self._n_lines + end - begin > MAX_LINES:
+                self._data = self._data[:begin]
+                self._stopped_at = self._n_lines + 1
+                break
             if n_rows is not None:
                 self._add_rows(n_rows)
                 if self._pieces is not None:
@@ -114,20 +140,37 @@ class Lexer:
                 continue
             if self._pieces is None:
                 self._pieces = [memoryview(self._data)[self._start : begin]]
-            self._pieces.append(self._tidy(self._data[begin:end], begin))
+                self._row_lines = [np.arange(1, self._n_lines + 1, dtype=np.uint32)]
+            # Few lines are odd, as a rule: only what is near them is taken apart.
+            for piece_begin, piece_end in _line_chunks(self._data, begin, end, PIECE_BYTES):
+                self._pieces.append(self._read_piece(piece_begin, piece_end))
         self.body = self._join_body()
-        n_ends = self._n_lines - (not self._final_newline)
         self.row_lines = None if self.n_rows == self._n_lines else _join(self._row_lines)
-        self.facts = FileFacts(
+        self.repeated = {at: word.decode() for at, word in self._words.by_field.items()}
+        if self._overlong is not None:
+            self._note_overlong(self._overlong)
+        self.facts = self._facts()
+
+    def _note_overlong(self, overlong: Overlong) -> None:
+        self._stopped_at = self._n_lines + 1
+        self._long.add(np.ones(1, np.bool_), self._stopped_at)
+        self._longest, self._longest_at = limits.MAX_LINE_BYTES + 1, self._stopped_at
+        n_cr = overlong.head.count(b"\r")
+        if n_cr and self._n_lines == 0:  # perhaps all its line ends
+            self._bare_cr.add(np.array([n_cr]), 1)
+
+    def _facts(self) -> FileFacts:
+        head = self._data or (self._overlong.head if self._overlong else b"")
+        return FileFacts(
             has_bom=self._start > 0,
             n_lines=self._n_lines,
-            n_lf=n_ends - self._n_crlf,
+            n_lf=self._n_lines - (not self._final_newline) - self._n_crlf,
             n_crlf=self._n_crlf,
             final_newline=self._final_newline,
             bare_cr=self._bare_cr.done(),
             nul=self._nul.done(),
             bad_utf8=self._bad_utf8,
-            encoding_guess=guess_encoding(self._data, self._bad_utf8 is not None),
+            encoding_guess=guess_encoding(head, self._bad_utf8 is not None),
             blank_lines=self._blank.done(),
             loose_rows=self._loose.done(),
             spaced_rows=self._spaced,
@@ -135,18 +178,38 @@ class Lexer:
             form_feed_lines=self._form_feeds.done(),
             long_lines=self._long.done(),
             longest_line=self._longest,
+            longest_line_at=self._longest_at,
+            stopped_at=self._stopped_at,
+            is_ascii=self._is_ascii,
+            has_controls=self._controls,
         )
 
     def _check_all(self, chunks: list[tuple[int, int]]) -> Iterable[int | None]:
         """Look over the chunks, several at a time: NumPy lets other threads run meanwhile."""
+        whole: Bytes = np.frombuffer(self._data, np.uint8)
 
         def check(chunk: tuple[int, int]) -> int | None:
-            return count_if_clean(self._data[slice(*chunk)], self.n_fields, self.separator)
+            begin, end = chunk
+            if self._needs_reading(begin, end):
+                return None
+            return count_if_tidy(whole[begin:end], self.n_fields, self.separator, self._words)
 
         if len(chunks) < _CHUNKS_WORTH_THREADS:
             return [check(chunk) for chunk in chunks]
         with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
             return list(pool.map(check, chunks))
+
+    def _needs_reading(self, begin: int, end: int) -> bool:
+        """Whether a chunk has comments or is no UTF-8."""
+        data = self._data
+        if self._has_hash and (data[begin] == HASH or data.find(b"\n#", begin, end) >= 0):
+            return True
+        if not self._is_ascii:
+            try:
+                data[begin:end].decode()
+            except UnicodeDecodeError:
+                return True
+        return False
 
     @property
     def _final_newline(self) -> bool:
@@ -159,8 +222,9 @@ class Lexer:
 
     def _add_rows(self, n_rows: int) -> None:
         """Count a chunk that holds nothing but tidy rows."""
-        first_line = self._n_lines + 1
-        self._row_lines.append(np.arange(first_line, first_line + n_rows, dtype=np.uint32))
+        if self._pieces is not None:
+            first_line = self._n_lines + 1
+            self._row_lines.append(np.arange(first_line, first_line + n_rows, dtype=np.uint32))
         self.n_rows += n_rows
         self._n_lines += n_rows
         if self.separator == b"\t":
@@ -168,17 +232,35 @@ class Lexer:
         else:
             self._spaced += n_rows
 
+    def _read_piece(self, begin: int, end: int) -> bytes:
+        """Read a piece of a chunk that is not tidy; the piece may be."""
+        piece = self._data[begin:end]
+        if not self._needs_reading(begin, end):
+            n_rows = count_if_tidy(
+                np.frombuffer(piece, np.uint8), self.n_fields, self.separator, self._words
+            )
+            if n_rows is not None:
+                self._add_rows(n_rows)
+                return piece
+        return self._tidy(piece, begin)
+
     def _tidy(self, chunk: bytes, begin: int) -> bytes:
         """Make a chunk's rows tidy and take note of everything in it that was not."""
         chunk = self._as_utf8(chunk, begin)
         if b"\r\n" in chunk:
             without_cr = chunk.replace(b"\r\n", b"\n")
-            n_rows = count_if_clean(without_cr, self.n_fields, self.separator)
+            n_rows = self._count_if_tidy(without_cr)
             if n_rows is not None:
                 self._n_crlf += len(chunk) - len(without_cr)
                 self._add_rows(n_rows)
                 return without_cr
         return self._lex(chunk)
+
+    def _count_if_tidy(self, chunk: bytes) -> int | None:
+        if self._has_hash and (chunk.startswith(b"#") or b"\n#" in chunk):
+            return None
+        text: Bytes = np.frombuffer(chunk, np.uint8)
+        return count_if_tidy(text, self.n_fields, self.separator, self._words)
 
     def _as_utf8(self, chunk: bytes, begin: int) -> bytes:
         try:
@@ -214,6 +296,7 @@ class Lexer:
         for odd, which in ((self.misshapen, wrong), (self.comments, comment)):
             if which.any():
                 odd.add(which, lines.n_fields, lines.texts(text, which), first_line)
+        self._controls |= bool((lines.data & (text < SPACE) & (text != 0) & (text != CR)).any())
 
         at = np.flatnonzero(row)
         self._row_lines.append((at + first_line).astype(np.uint32))
@@ -221,7 +304,12 @@ class Lexer:
         self._n_lines += len(row)
         tidy = np.where(lines.blanks, np.uint8(self.separator[0]), text)
         body = tidy[lines.bytes_of(row) & (lines.data | lines.ends | lines.inner)].tobytes()
-        return body if not len(body) or body.endswith(b"\n") else body + b"\n"
+        if len(at) and not body.endswith(b"\n"):
+            body += b"\n"
+        # Whatever is not tidy even now, such as long lines, leaves its words unknown.
+        if len(at) and self._words.by_field and self._count_if_tidy(body) is None:
+            self._words.by_field.clear()
+        return body
 
     def _note_lines(self, text: Bytes, lines: LineShapes, first_line: int) -> None:
         """Take note of line ends, NULs and length."""
@@ -230,16 +318,17 @@ class Lexer:
         self._nul.add(lines.total(text == 0), first_line)
         self._long.add(lines.lengths > LONG_LINE_BYTES, first_line)
         longest = int(lines.lengths.max())
-        if longest > LONG_LINE_BYTES:
-            self._longest = max(self._longest, longest)
+        if longest > max(LONG_LINE_BYTES, self._longest):
+            self._longest = longest
+            self._longest_at = first_line + int(lines.lengths.argmax())
 
 
-def _line_chunks(data: bytes, start: int) -> Iterator[tuple[int, int]]:
-    """Cut data into pieces of whole lines, about ``CHUNK_BYTES`` long or one line if longer."""
-    while start < len(data):
-        end = data.rfind(b"\n", start, start + CHUNK_BYTES) + 1
+def _line_chunks(data: bytes, start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
+    """Cut data into pieces of whole lines, about ``size`` long or one line if longer."""
+    while start < stop:
+        end = data.rfind(b"\n", start, min(start + size, stop)) + 1
         if not end:
-            end = data.find(b"\n", start + CHUNK_BYTES) + 1 or len(data)
+            end = data.find(b"\n", start + size, stop) + 1 or stop
         yield start, end
         start = end
 

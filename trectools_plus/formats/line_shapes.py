@@ -15,6 +15,9 @@ _KIND = np.full(256, _DATA, np.uint8)
 _KIND[[TAB, 11, 12, SPACE]] = _BLANK
 _KIND[LF] = _END
 
+MAX_WORD = 64
+"""Longer words are not looked for in every row."""
+
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
@@ -80,38 +83,61 @@ class LineShapes:
         """Flag the bytes of some of the lines."""
         return np.repeat(which, np.diff(self.bounds))
 
-    def texts(self, text: Bytes, which: Flags) -> list[bytes]:
-        """Cut out some of the lines, without their ends."""
+    def texts(self, text: Bytes, which: Flags) -> bytes:
+        """Cut out some of the lines, with an LF between any two."""
         kept = self.bytes_of(which) & (self.data | self.blanks | self.ends)
-        return text[kept].tobytes().removesuffix(b"\n").split(b"\n")
+        return text[kept].tobytes().removesuffix(b"\n")
 
 
-def count_if_clean(chunk: bytes, n_fields: int, separator: bytes) -> int | None:
-    """Count a chunk's rows if it is nothing but tidy rows of valid UTF-8; ``None`` if not.
+@dataclass(slots=True)
+class Words:
+    """Fields that hold the same word in every row seen so far, by their position from 0."""
+
+    by_field: dict[int, bytes]
+
+    @classmethod
+    def of_first_row(cls, data: bytes, n_fields: int, separator: bytes) -> Words:
+        """Expect column 2 and the last column of the first line: those that tend not to change."""
+        fields = data[: data.find(b"\n") + 1].rstrip(b"\r\n").split(separator)
+        if len(fields) != n_fields:
+            return cls({})
+        return cls({at: fields[at] for at in {1, n_fields - 1} if len(fields[at]) <= MAX_WORD})
+
+    def check(self, text: Bytes, breaks: Counts) -> None:
+        """Forget the words that some row of a chunk has not; ``breaks`` are its field ends."""
+        for at, word in list(self.by_field.items()):
+            begins = breaks[:, at - 1] + 1
+            same = bool((breaks[:, at] - begins == len(word)).all())
+            if not (same and all((text[begins + n] == byte).all() for n, byte in enumerate(word))):
+                self.by_field.pop(at, None)
+
+
+def count_if_tidy(
+    text: Bytes, n_fields: int, separator: bytes, words: Words | None = None
+) -> int | None:
+    """Count a chunk's rows if it is nothing but tidy rows; ``None`` if not.
 
     Tidy: of all bytes up to 0x20, none touch each other, and they come as ``n_fields - 1``
-    separators and an LF, over and over.
+    separators and an LF, over and over; no line is long. Whether lines begin with ``#``, and what
+    the bytes above 0x7F are, is not looked at.
+
+    Args:
+        text: The chunk: whole lines.
+        n_fields: How many fields a row has.
+        separator: What stands between two fields.
+        words: Repeated words, to be checked along the way.
     """
-    if not chunk.endswith(b"\n"):
+    breaks = np.flatnonzero(text <= SPACE)
+    if len(breaks) == 0 or len(breaks) % n_fields or breaks[0] == 0 or breaks[-1] != len(text) - 1:
         return None
-    text = np.frombuffer(chunk, np.uint8)
-    low = text <= SPACE
-    if low[0] or (low[1:] & low[:-1]).any():
+    if (breaks[1:] - breaks[:-1]).min() < 2:
         return None
-    n_rows = int(np.count_nonzero(text == LF))
-    if np.count_nonzero(text == separator[0]) != n_rows * (n_fields - 1):
+    rows = breaks.reshape(-1, n_fields)
+    pattern = np.frombuffer(separator * (n_fields - 1) + b"\n", np.uint8)
+    if not (text.take(rows) == pattern).all():
         return None
-    at = np.flatnonzero(low)
-    stops = at[n_fields - 1 :: n_fields]
-    if len(at) != n_rows * n_fields or not (text[stops] == LF).all():
+    if np.diff(rows[:, -1], prepend=-1).max() > LONG_LINE_BYTES:
         return None
-    if np.diff(stops, prepend=-1).max() > LONG_LINE_BYTES:
-        return None
-    if b"#" in chunk and (chunk.startswith(b"#") or b"\n#" in chunk):
-        return None
-    if not chunk.isascii():
-        try:
-            chunk.decode()
-        except UnicodeDecodeError:
-            return None
-    return n_rows
+    if words is not None and words.by_field:
+        words.check(text, rows)
+    return len(rows)

@@ -68,7 +68,12 @@ def refuse_problems(
     Raises:
         FormatError: If there is a problem, or the file has no data rows.
     """
-    found = [*_problems_of_bytes(columns), _misshapen(columns, layout), *further]
+    found = [
+        *_problems_of_bytes(columns),
+        _misshapen(columns, layout),
+        *further,
+        _stopped(columns, layout),
+    ]
     # min() keeps the first of equals: bad bytes explain a bad field on the same line.
     problem = min((p for p in found if p), key=lambda p: p.line, default=None)
     path = columns.source.path
@@ -115,6 +120,14 @@ def _character(
     if line is None:
         return None
     return Problem(line, columns.line_text(line).find(character) + 1, what, remedy)
+
+
+def _stopped(columns: Columns, layout: str) -> Problem | None:
+    if columns.facts.stopped_at is None:
+        return None
+    overlong = columns.source.overlong
+    what = "more lines than any run has" if overlong is None else overlong.what
+    return Problem(columns.facts.stopped_at, None, what, f"write {layout}, one entry a line")
 
 
 def _misshapen(columns: Columns, layout: str) -> Problem | None:

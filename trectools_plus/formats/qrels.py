@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.formats.columns import Columns, scan_columns
+from trectools_plus.formats.ids import shortened
 from trectools_plus.formats.numerals import INTEGER, parse_integers
 from trectools_plus.formats.problems import Problem, refuse_problems
 from trectools_plus.formats.rows import refuse_unwritable, write_rows
@@ -52,7 +53,7 @@ def read_qrels(path: str | Path) -> Qrels:
         FormatError: If a line has another number of columns, a grade is no integer of 64 bits,
             the text is not clean UTF-8, or there is no data.
     """
-    source = read_source(path)
+    source = read_source(path, partial=True)
     return parse_qrels(scan_columns(source, N_FIELDS if not has_beir_header(source) else 3))
 
 
@@ -75,7 +76,7 @@ def parse_qrels(columns: Columns) -> Qrels:
 
 def has_beir_header(source: Source) -> bool:
     """Whether the first line that is not blank names BEIR's three columns."""
-    start = source.data[:4096].decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
+    start = source.head.decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
     fields = start.split("\n", 1)[0].lower().replace("-", "").replace("_", "").split()
     return len(fields) == 3 and all(
         field in names for field, names in zip(fields, _BEIR_HEADER, strict=True)
@@ -113,8 +114,9 @@ def _parse_texts(
 
 def _bad_grade(text: str) -> tuple[str, str]:
     if pl.Series([text]).str.contains(INTEGER)[0]:
-        return f"grade {text} is beyond 64-bit integers", "use small grades such as 0 to 3"
-    what = f"expected an integer grade but got {text!r}"
+        what = f"grade {shortened(text)} is beyond 64-bit integers"
+        return what, "use small grades such as 0 to 3"
+    what = f"expected an integer grade but got {shortened(text)!r}"
     if pl.Series([text]).str.contains(r"^[+-]?[0-9]+\.0*$")[0]:
-        return what, f"write {text.partition('.')[0]}"
+        return what, f"write {shortened(text.partition('.')[0])}"
     return what, "use whole grades such as 0 to 3"

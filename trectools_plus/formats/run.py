@@ -8,6 +8,7 @@ import polars as pl
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns import Columns, scan_columns
+from trectools_plus.formats.ids import shortened
 from trectools_plus.formats.numerals import DECIMAL, parse_decimals, parse_ranks
 from trectools_plus.formats.problems import Problem, refuse_problems
 from trectools_plus.formats.rows import refuse_unwritable, write_rows
@@ -45,7 +46,7 @@ def read_run(path: str | Path) -> Run:
         FormatError: If a line has another number of columns, a rank is no integer, a score is no
             finite decimal, the text is not clean UTF-8, or there is no data.
     """
-    return parse_run(scan_columns(read_source(path), N_FIELDS))
+    return parse_run(scan_columns(read_source(path, partial=True), N_FIELDS))
 
 
 def parse_run(columns: Columns) -> Run:
@@ -110,12 +111,13 @@ def _parse_texts(columns: Columns) -> pl.DataFrame:
 
 
 def _bad_rank(text: str) -> tuple[str, str]:
-    return f"expected an integer rank but got {text!r}", "number the results of each query from 1"
+    what = f"expected an integer rank but got {shortened(text)!r}"
+    return what, "number the results of each query from 1"
 
 
 def _bad_score(text: str) -> tuple[str, str]:
     if pl.Series([text]).str.contains(DECIMAL)[0]:
-        return f"score {text} is beyond 64-bit floats", "rescale the scores"
+        return f"score {shortened(text)} is beyond 64-bit floats", "rescale the scores"
     if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
         return f"score {text!r} is not finite and has no order", "score again or drop the row"
-    return f"expected a decimal score but got {text!r}", "write scores as 12.5 or 1.25e1"
+    return f"expected a decimal score but got {shortened(text)!r}", "write scores as 12.5 or 1.25e1"

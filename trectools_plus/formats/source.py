@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats import limits
 from trectools_plus.formats.compression import (
     MAGIC_LENGTH,
     Compression,
@@ -18,6 +21,7 @@ from trectools_plus.formats.compression import (
     decompress,
     detect,
 )
+from trectools_plus.formats.overlong import HEAD_BYTES, Overlong, find_overlong
 
 CHUNK_BYTES = 1 << 20
 
@@ -28,13 +32,30 @@ class Source:
 
     Attributes:
         path: The file as the user named it; ``-`` is standard input.
-        data: The whole content, decompressed, byte order mark and all.
+        data: The whole content, decompressed, byte order mark and all; or what stands above a
+            line that is too long.
         compression: ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"``, or ``None`` for plain bytes.
+        overlong: The line that reading stopped at, if it did.
     """
 
     path: str
     data: bytes = field(repr=False)
     compression: Compression | None = None
+    overlong: Overlong | None = None
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines without their LF, one at a time; nothing follows a last LF."""
+        begin = 0
+        while (end := self.data.find(b"\n", begin)) >= 0:
+            yield self.data[begin:end]
+            begin = end + 1
+        if begin < len(self.data):
+            yield self.data[begin:]
+
+    @property
+    def head(self) -> bytes:
+        """The first few thousand bytes of the content, of a line that is too long as well."""
+        return self.data[:HEAD_BYTES] or (b"" if self.overlong is None else self.overlong.head)
 
     @property
     def text(self) -> str:
@@ -54,24 +75,32 @@ class Source:
             ) from None
 
 
-def read_source(path: str | Path) -> Source:
+def read_source(path: str | Path, *, partial: bool = False) -> Source:
     """Read a file whole, decompressing it if its first bytes say so.
 
     Args:
         path: A file, or ``-`` for standard input.
+        partial: At a line of more than ``limits.MAX_LINE_BYTES``, return what stands above it
+            (``overlong`` tells) instead of raising.
 
     Raises:
-        InputError: If it is missing, a folder, or may not be read.
-        FormatError: If a compressed stream ends early or is damaged.
+        InputError: If it is missing, a folder, may not be read, or is too large for the memory.
+        FormatError: If a compressed stream ends early, is damaged or expands beyond all measure,
+            or a line is too long.
     """
     shown = str(path)
     with _opened(path) as stream:
-        data = stream.read()
-    compression = detect(data[:MAGIC_LENGTH])
-    if compression is not None:
-        chunks = (data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES))
-        data = b"".join(_content(chunks, compression, shown))
-    return Source(shown, data, compression)
+        first = _read_first(stream)
+        compression = detect(first)
+        size = _regular_size(stream) if compression is None else None
+        if size is not None:
+            data, overlong = _read_plain(stream, first, size, shown)
+        else:
+            chunks = _content(_chunks_of(stream, first), compression, shown)
+            data, overlong = _collect(chunks, shown)
+    if overlong is not None and not partial:
+        raise overlong.as_error(shown)
+    return Source(shown, data, compression, overlong)
 
 
 def iter_lines(path: str | Path) -> Iterator[bytes]:
@@ -81,19 +110,24 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
 
     Raises:
         InputError: If it is missing, a folder, or may not be read.
-        FormatError: If a compressed stream ends early or is damaged.
+        FormatError: If a compressed stream ends early, is damaged or expands beyond all measure,
+            or a line has more than ``limits.MAX_LINE_BYTES``.
     """
     with _opened(path) as stream:
         first = _read_first(stream)
-        compressed = chain([first], iter(lambda: stream.read(CHUNK_BYTES), b""))
         parts: list[bytes] = []
-        for chunk in _content(compressed, detect(first), str(path)):
+        n_open = n_lines = 0
+        for chunk in _content(_chunks_of(stream, first), detect(first), str(path)):
             head, *tail = chunk.split(b"\n")
             parts.append(head)
+            n_open += len(head)
+            if n_open > limits.MAX_LINE_BYTES:
+                raise Overlong(n_lines + 1).as_error(str(path))
             if tail:
                 yield b"".join(parts)
                 yield from tail[:-1]
                 parts = [tail[-1]]
+                n_open, n_lines = len(tail[-1]), n_lines + len(tail)
         last = b"".join(parts)
         if last:
             yield last
@@ -124,6 +158,65 @@ def _read_first(stream: IO[bytes]) -> bytes:
     return first
 
 
+def _chunks_of(stream: IO[bytes], first: bytes) -> Iterator[bytes]:
+    return chain([first], iter(lambda: stream.read(CHUNK_BYTES), b""))
+
+
+def _regular_size(stream: IO[bytes]) -> int | None:
+    """Bytes of a regular file; ``None`` for a pipe, a device and the like."""
+    if stream is getattr(sys.stdin, "buffer", None):
+        return None
+    status = os.fstat(stream.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else None
+
+
+def _read_plain(
+    stream: IO[bytes], first: bytes, size: int, shown: str
+) -> tuple[bytes, Overlong | None]:
+    """Read a file whose size is known, in one piece; first find out where to stop."""
+    if size <= len(first):
+        first += stream.read()
+        return _above_overlong(first)
+    if size > limits.max_content_bytes():
+        raise _too_large(shown, size)
+
+    def read_at(begin: int, end: int) -> bytes:
+        stream.seek(begin)
+        return stream.read(end - begin)
+
+    overlong_from = find_overlong(read_at, size)
+    stream.seek(0)
+    if overlong_from is None:
+        return stream.read(), None
+    head = read_at(overlong_from, overlong_from + HEAD_BYTES)
+    data = read_at(0, overlong_from)
+    return data, Overlong(data.count(b"\n") + 1, head)
+
+
+def _collect(chunks: Iterable[bytes], shown: str) -> tuple[bytes, Overlong | None]:
+    """Join a stream of unknown length, up to a line or a size that is too much."""
+    limit = limits.max_content_bytes()
+    parts: list[bytes] = []
+    size = n_open = 0
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        n_open = n_open + len(chunk) if (at := chunk.rfind(b"\n")) < 0 else len(chunk) - 1 - at
+        if n_open > limits.MAX_LINE_BYTES:
+            break
+        if size > limit:
+            raise _too_large(shown, size)
+    return _above_overlong(b"".join(parts))
+
+
+def _above_overlong(data: bytes) -> tuple[bytes, Overlong | None]:
+    overlong_from = find_overlong(lambda begin, end: data[begin:end], len(data))
+    if overlong_from is None:
+        return data, None
+    head = data[overlong_from : overlong_from + HEAD_BYTES]
+    return data[:overlong_from], Overlong(data.count(b"\n", 0, overlong_from) + 1, head)
+
+
 def _content(
     chunks: Iterable[bytes], compression: Compression | None, shown: str
 ) -> Iterator[bytes]:
@@ -131,17 +224,42 @@ def _content(
     if compression is None:
         yield from chunks
         return
-    lines = 0
-    try:
-        for chunk in decompress(chunks, compression):
-            lines += chunk.count(b"\n")
+    n_lines = n_packed = n_bytes = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal n_packed
+        for chunk in chunks:
+            n_packed += len(chunk)
             yield chunk
+
+    try:
+        for content in decompress(counted(), compression):
+            n_lines += content.count(b"\n")
+            n_bytes += len(content)
+            if n_bytes > limits.EXPANSION_FREE_BYTES and n_bytes > limits.MAX_EXPANSION * n_packed:
+                raise FormatError(
+                    f"{compression} stream expands more than {limits.MAX_EXPANSION} times: "
+                    f"{n_packed:,} bytes to over {n_bytes:,}, and reading stopped there",
+                    path=shown,
+                    remedy="a decompression bomb? Unpack it yourself if it is meant",
+                )
+            yield content
     except DamagedStreamError as error:
         raise FormatError(
-            f"{error}, after {lines:,} whole lines",
+            f"{error}, after {n_lines:,} whole lines",
             path=shown,
             remedy="copy or make the file again",
         ) from error
+
+
+def _too_large(shown: str, size: int) -> InputError:
+    limit = limits.max_content_bytes()
+    return InputError(
+        f"at least {size / 2**30:.1f} GiB of content, more than the {limit / 2**30:.1f} GiB that "
+        "are read on this machine",
+        where=shown,
+        remedy=f"split it, or set {limits.LIMIT_VARIABLE} if there is memory for it",
+    )
 
 
 def _unreadable(error: OSError, shown: str) -> InputError:

@@ -55,8 +55,10 @@ def iter_sgml(text: str, path: str) -> Iterator[Topic]:
     Raises:
         FormatError: If a block lacks ``<num>`` or ``<title>``, or has a field twice.
     """
+    line, counted_to = 1, 0
     for block in _TOP.finditer(text):
-        line = text.count("\n", 0, block.start()) + 1
+        line += text.count("\n", counted_to, block.start())
+        counted_to = block.start()
         fields: dict[str, str] = {}
         for found in _FIELD.finditer(block[1]):
             tag = found[1].lower()
@@ -76,17 +78,42 @@ def iter_sgml(text: str, path: str) -> Iterator[Topic]:
         yield Topic(line, query_id, title, further)
 
 
+_ID_NAMES = ("number", "num", "id", "qid", "query_id", "topic_id")
+_TEXT_NAMES = ("query", "title", "")
+
+
 @dataclass(slots=True)
-class _Element:
-    """A ``<topic>`` while it is being parsed: its own text under the empty name."""
+class Element:
+    """A ``<topic>`` of an XML file.
+
+    Attributes:
+        line: The line it starts on, from 1.
+        attributes: Its attributes, names in lower case.
+        texts: The pieces of text in each child, by its name; its own under the empty name.
+    """
 
     line: int
     attributes: dict[str, str]
     texts: dict[str, list[str]] = field(default_factory=lambda: {"": []})
 
+    def topic(self, path: str) -> Topic:
+        """The topic it describes.
 
-_ID_NAMES = ("number", "num", "id", "qid", "query_id", "topic_id")
-_TEXT_NAMES = ("query", "title", "")
+        Raises:
+            FormatError: If it lacks number or text.
+        """
+        texts = {name: _one_line("".join(parts)) for name, parts in self.texts.items()}
+        values = {**texts, **self.attributes}
+        id_name = next((name for name in _ID_NAMES if values.get(name)), None)
+        text_name = next((name for name in _TEXT_NAMES if texts.get(name)), None)
+        if id_name is None:
+            raise _missing("number", path, self.line)
+        if text_name is None:
+            raise _missing("<query> or <title>", path, self.line)
+        further = {
+            name: value for name, value in texts.items() if name not in (id_name, text_name, "")
+        }
+        return Topic(self.line, values[id_name].strip(), texts[text_name], further)
 
 
 def iter_xml(data: bytes, path: str) -> Iterator[Topic]:
@@ -99,48 +126,51 @@ def iter_xml(data: bytes, path: str) -> Iterator[Topic]:
         FormatError: With line and column, if the XML is not well-formed (a DTD counts as such);
             with line, if a topic lacks number or text.
     """
-    for element in _parse_xml(data, path):
-        texts = {name: _one_line("".join(parts)) for name, parts in element.texts.items()}
-        values = {**texts, **element.attributes}
-        id_name = next((name for name in _ID_NAMES if values.get(name)), None)
-        text_name = next((name for name in _TEXT_NAMES if texts.get(name)), None)
-        if id_name is None:
-            raise _missing("number", path, element.line)
-        if text_name is None:
-            raise _missing("<query> or <title>", path, element.line)
-        further = {
-            name: value for name, value in texts.items() if name not in (id_name, text_name, "")
-        }
-        yield Topic(element.line, values[id_name].strip(), texts[text_name], further)
+    for element in parse_xml(data, path):
+        yield element.topic(path)
 
 
-def _parse_xml(data: bytes, path: str) -> list[_Element]:
-    topics: list[_Element] = []
+def parse_xml(data: bytes, path: str) -> list[Element]:
+    """Find the ``<topic>`` elements of an XML file, whatever they hold.
+
+    Raises:
+        FormatError: With line and column, if the XML is not well-formed.
+    """
+    topics: list[Element] = []
     open_tags: list[str] = []
+    topic_at: list[int] = []  # where in open_tags a topic is open
+
     parser = expat.ParserCreate("utf-8")
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         open_tags.append(tag.lower())
         if open_tags[-1] == "topic":
             lowered = {name.lower(): value for name, value in attributes.items()}
-            topics.append(_Element(parser.CurrentLineNumber, lowered))
+            topics.append(Element(parser.CurrentLineNumber, lowered))
+            topic_at.append(len(open_tags) - 1)
+
+    def end(_: str) -> None:
+        open_tags.pop()
+        if topic_at and topic_at[-1] == len(open_tags):
+            topic_at.pop()
 
     def characters(text: str) -> None:
-        if "topic" in open_tags:
+        if topic_at:
             # Whatever is nested deeper belongs to the topic's direct child.
-            child = open_tags[open_tags.index("topic") + 1 :][:1]
+            child = open_tags[topic_at[0] + 1 : topic_at[0] + 2]
             topics[-1].texts.setdefault("".join(child), []).append(text)
 
     parser.StartElementHandler = start
-    parser.EndElementHandler = lambda _: open_tags.pop()
+    parser.EndElementHandler = end
     parser.CharacterDataHandler = characters
     # A root of our own: some files are a bare sequence of topics. It cannot hold a declaration
     # or a DTD, so no entity is ever defined; the declaration's place keeps its line ends.
     declaration = re.match(rb"\s*<\?xml[^>]*\?>", data)
     if declaration:
         data = b"\n" * declaration[0].count(b"\n") + data[declaration.end() :]
+    root = b"<root>"
     try:
-        parser.Parse(b"<root>", False)
+        parser.Parse(root, False)
         parser.Parse(data, False)
         parser.Parse(b"</root>", True)
     except expat.ExpatError as error:
@@ -148,7 +178,7 @@ def _parse_xml(data: bytes, path: str) -> list[_Element]:
             f"no XML: {expat.ErrorString(error.code)}",
             path=path,
             line=error.lineno,
-            column=error.offset + 1,
+            column=error.offset + 1 - (len(root) if error.lineno == 1 else 0),
             remedy="close every tag, and write &amp; for & and &lt; for <",
         ) from error
     return topics

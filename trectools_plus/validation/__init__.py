@@ -1,4 +1,4 @@
-"""Checks of runs and qrels: rules with codes, findings as objects, rendered late."""
+"""Checks of runs, qrels and topics: rules with codes, findings as objects, rendered late."""
 
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import (
@@ -17,6 +17,7 @@ from trectools_plus.validation.findings import (
     refuse_errors,
 )
 from trectools_plus.validation.loading import load_qrels, load_run
+from trectools_plus.validation.topics.engine import validate_topics
 
 __all__ = [
     "CATALOGUE",
@@ -33,4 +34,5 @@ __all__ = [
     "refuse_errors",
     "validate_qrels",
     "validate_run",
+    "validate_topics",
 ]

@@ -12,6 +12,7 @@ _HEADINGS: dict[Subject, str] = {
     "file": "Files",
     "run": "Runs",
     "qrels": "Qrels",
+    "topics": "Topics and test sets",
     "pair": "Run against qrels and topics",
 }
 _FIXES = {
@@ -29,8 +30,9 @@ def render_rules_markdown() -> str:
 def _page() -> Iterator[str]:
     yield "# Rules of the validators"
     yield ""
-    yield "`runs validate` and `qrels validate` report at most one finding per rule and file, with"
-    yield "its first line and a count. An error stops scoring unless the rule says otherwise."
+    yield "`runs validate`, `qrels validate` and `topics validate` report at most one finding per"
+    yield "rule and file, with its first line and a count. An error stops scoring unless the rule"
+    yield "says otherwise."
     for subject, heading in _HEADINGS.items():
         rules = [rule for rule in CATALOGUE if rule.on == subject]
         yield ""

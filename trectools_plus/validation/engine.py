@@ -12,10 +12,11 @@ from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.formats.source import read_source
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.collection_ids import DocumentIds
 from trectools_plus.validation.findings import FileReport, Finding
 from trectools_plus.validation.pairs import PairView
 from trectools_plus.validation.registry import Hit, Subject
-from trectools_plus.validation.views import QrelsView, RunView, TableView
+from trectools_plus.validation.views import MAX_TAG_LENGTH, QrelsView, RunView, TableView
 
 DEFAULT_MAX_DEPTH = 100
 """Results per query that runs may have unless the user says otherwise."""
@@ -27,6 +28,10 @@ def validate_run(
     qrels: Qrels | QrelsView | str | Path | None = None,
     topics: Topics | None = None,
     max_depth: int | None = DEFAULT_MAX_DEPTH,
+    max_tag_length: int = MAX_TAG_LENGTH,
+    every_line: bool = False,
+    optional_rules: bool = False,
+    collection: DocumentIds | None = None,
 ) -> FileReport:
     """Check a run file, alone or beside qrels and topics.
 
@@ -36,6 +41,10 @@ def validate_run(
             :func:`validate_qrels` gives).
         topics: The queries that the run should answer.
         max_depth: Results allowed per query; ``None`` for no limit.
+        max_tag_length: Characters allowed in the run tag.
+        every_line: Whether findings keep the lines of all places and not only of the first few.
+        optional_rules: Whether rules that are off by default are run too.
+        collection: The document ids that there are.
 
     Returns:
         All findings of the file. A malformed file is a report with errors, not an exception.
@@ -46,21 +55,32 @@ def validate_run(
     run = open_run(path, max_depth)
     if isinstance(run, FileReport):
         return run
+    run.every_line = every_line
+    run.optional_rules = optional_rules
+    run.max_tag_length = max_tag_length
     findings = check_view(run)
     other = _qrels_view(qrels)
     if _comparable(run) and not isinstance(other, FileReport):
         comparable = other if other is None or _comparable(other) else None
         ids = None if topics is None else topics.query_ids
-        findings += check_pair_view(PairView(run, comparable, ids))
+        findings += check_pair_view(PairView(run, comparable, ids, collection=collection))
     return _report(run, findings)
 
 
-def validate_qrels(path: str | Path, *, run: Run | str | Path | None = None) -> FileReport:
-    """Check a qrels file, alone or beside a run.
+def validate_qrels(
+    path: str | Path,
+    *,
+    run: Run | str | Path | None = None,
+    topics: Topics | None = None,
+    every_line: bool = False,
+) -> FileReport:
+    """Check a qrels file, alone or beside a run and topics.
 
     Args:
         path: The qrels; ``-`` is standard input.
         run: A run to compare ids with; what does not meet is reported at the qrels' lines.
+        topics: The queries that may be judged.
+        every_line: Whether findings keep the lines of all places and not only of the first few.
 
     Returns:
         All findings of the file. A malformed file is a report with errors, not an exception.
@@ -71,11 +91,12 @@ def validate_qrels(path: str | Path, *, run: Run | str | Path | None = None) -> 
     qrels = open_qrels(path)
     if isinstance(qrels, FileReport):
         return qrels
+    qrels.every_line = every_line
     findings = check_view(qrels)
-    if run is not None:
-        other = RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
-        if isinstance(other, RunView) and _comparable(other) and _comparable(qrels):
-            findings += check_pair_view(PairView(other, qrels, at="qrels"))
+    if _comparable(qrels) and (run is not None or topics is not None):
+        other = _run_view(run)
+        ids = None if topics is None else topics.query_ids
+        findings += check_pair_view(PairView(other, qrels, ids, at="qrels"))
     return _report(qrels, findings)
 
 
@@ -107,47 +128,59 @@ def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Fin
 def open_run(path: str | Path, max_depth: int | None) -> RunView | FileReport:
     """Read and lex a run; a damaged compressed stream is a report already."""
     try:
-        source = read_source(path)
+        source = read_source(path, partial=True)
     except FormatError as error:
-        return _damaged(error, "run")
+        return damaged_report(error, "run")
     return RunView.of_file(scan_columns(source, RUN_FIELDS), max_depth)
 
 
 def open_qrels(path: str | Path) -> QrelsView | FileReport:
     """Read and lex qrels; a damaged compressed stream is a report already."""
     try:
-        source = read_source(path)
+        source = read_source(path, partial=True)
     except FormatError as error:
-        return _damaged(error, "qrels")
+        return damaged_report(error, "qrels")
     return QrelsView.of_file(scan_columns(source, QRELS_FIELDS))
 
 
 def check_view(view: TableView) -> list[Finding]:
     """Run the rules for files of its kind over a view."""
-    return _run_rules(view, ("file", "run" if view.kind == "run" else "qrels"), view)
+    return run_rules(view, ("file", "run" if view.kind == "run" else "qrels"), view)
 
 
 def check_pair_view(pair: PairView) -> list[Finding]:
     """Run the rules that look at two files."""
-    return _run_rules(pair, ("pair",), pair.here)
+    return run_rules(pair, ("pair",), pair.here)
 
 
-def _run_rules(
+def run_rules(
     subject: TableView | PairView, kinds: Iterable[Subject], here: TableView
 ) -> list[Finding]:
+    """Run the rules of some kinds over a view, or over a pair whose findings are put ``here``."""
     findings = []
     for rule in CATALOGUE:
         if rule.on not in kinds or (here.columns is None and not rule.tables):
             continue
+        if rule.optional and not here.optional_rules:
+            continue
         hit = rule.check(subject)
         if hit is not None:
-            findings.append(rule.finding(hit, here.path))
+            findings.append(rule.finding(hit, here.path, every_line=here.every_line))
     return findings
 
 
 def _comparable(view: TableView) -> bool:
     """Whether a file has ids that are worth comparing with another's."""
     return view.n_rows > 0 and view.shape.verdict == "rows"
+
+
+def _run_view(run: Run | str | Path | None) -> RunView:
+    """The run to compare with; without rows if there is none, or none that can be compared."""
+    nothing = RunView.of_table(Run.from_dict({}))
+    if run is None:
+        return nothing
+    view = RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
+    return view if isinstance(view, RunView) and _comparable(view) else nothing
 
 
 def _qrels_view(qrels: Qrels | QrelsView | str | Path | None) -> QrelsView | FileReport | None:
@@ -163,10 +196,12 @@ def report_view(view: TableView) -> FileReport:
 
 def _report(view: TableView, findings: list[Finding]) -> FileReport:
     n_queries = view.blocks.query_ids.len()
-    return FileReport(view.path, view.kind, view.n_rows, n_queries, tuple(findings))
+    index = view.line_index if view.every_line else None
+    line_text = None if index is None else index.text
+    return FileReport(view.path, view.kind, view.n_rows, n_queries, tuple(findings), line_text)
 
 
-def _damaged(error: FormatError, kind: str) -> FileReport:
+def damaged_report(error: FormatError, kind: str) -> FileReport:
     """The report on a file whose compressed stream cannot be read to its end (F111)."""
     hit = Hit(error.what, remedy=error.remedy and error.remedy[:1].upper() + error.remedy[1:])
     return FileReport(error.path, kind, 0, 0, (CATALOGUE["F111"].finding(hit, error.path),))

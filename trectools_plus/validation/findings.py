@@ -1,13 +1,13 @@
 """What a check says: findings, collected as objects and rendered late.
 
 A finding is a value. Nothing here prints: :mod:`trectools_plus.validation.rendering` turns the
-same objects into text, JSON, GitHub annotations or SARIF.
+same objects into text, JSON, GitHub annotations, SARIF or JUnit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from trectools_plus.errors import CheckFailedError
@@ -56,6 +56,8 @@ class Finding:
         doc_id: The document of the first place, where there is one.
         count: How many places (rows, queries, ids) the finding stands for.
         lines: The first few line numbers, the first of them ``line``.
+        every_line: The line number of each place, when all were asked for; else as ``lines``.
+        total: How many there are of what ``count`` counts, where that is known: 3 of 50 queries.
         blocks_scoring: Whether scoring refuses a file with this finding.
     """
 
@@ -73,6 +75,8 @@ class Finding:
     count: int = 1
     lines: tuple[int, ...] = ()
     blocks_scoring: bool = False
+    total: int | None = None
+    every_line: Sequence[int] = field(default=(), compare=False, repr=False)
 
     @property
     def place(self) -> str:
@@ -86,10 +90,12 @@ class FileReport:
 
     Attributes:
         path: The file as the user named it.
-        kind: ``run`` or ``qrels``.
+        kind: ``run``, ``qrels``, ``topics`` or ``testset``.
         rows: Number of data rows of the right shape.
         queries: Number of distinct query ids in them.
         findings: In the order of the catalogue: one per rule.
+        line_text: The text of a line of the file, by its number; only where every line of a
+            finding was asked for, because it keeps the content of the file in memory.
     """
 
     path: str
@@ -97,6 +103,7 @@ class FileReport:
     rows: int
     queries: int
     findings: tuple[Finding, ...]
+    line_text: Callable[[int], str] | None = field(default=None, compare=False, repr=False)
 
     @property
     def errors(self) -> tuple[Finding, ...]:

@@ -8,10 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 
+import numpy as np
 import polars as pl
 
 INVISIBLE = "[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"
 """Characters without width, removed before two ids are compared."""
+
+LONGEST_NORMALISED = 1000
+"""Ids with more characters are not brought into a normal form."""
 
 VOTERS = 200
 """Ids looked at to find a common prefix or suffix."""
@@ -29,20 +33,23 @@ def _as_number(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    return re.sub(INVISIBLE, "", text)
+    return text if text.isascii() else re.sub(INVISIBLE, "", text)
 
 
-def _normal(text: str) -> str:
+def normal_form(text: str) -> str:
+    """NFC of an id; a very long one as it is, for Python sorts its marks in quadratic time."""
+    if text.isascii() or len(text) > LONGEST_NORMALISED:
+        return text
     return unicodedata.normalize("NFC", text)
 
 
 FOLDS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("leading zeros", without_zeros),
     ("upper and lower case", str.casefold),
-    ("Unicode normal form", _normal),
+    ("Unicode normal form", normal_form),
     ("invisible characters", _bare),
     ("number form", _as_number),
-    ("spelling", lambda text: without_zeros(_as_number(_normal(_bare(text)).casefold()))),
+    ("spelling", lambda text: without_zeros(_as_number(normal_form(_bare(text)).casefold()))),
 )
 """Causes by which query ids differ, each with what removes it; the last removes all of them."""
 
@@ -74,6 +81,16 @@ def folded(doc_ids: pl.Series) -> pl.Series:
     if doc_ids.str.len_bytes().sum() != doc_ids.str.len_chars().sum():
         doc_ids = doc_ids.str.replace_all(INVISIBLE, "").str.normalize("NFC")
     return doc_ids.str.to_lowercase()
+
+
+def folds_to_itself(doc_ids: pl.Series) -> bool:
+    """Whether no id is changed by :func:`folded`: a quick look that may say no for yes."""
+    text = doc_ids.str.join("").item()
+    if not text.isascii():
+        return False
+    data = np.frombuffer(text.encode(), np.uint8)
+    # Unsigned subtraction wraps around, so that one comparison tests both ends of a range.
+    return not bool((data - np.uint8(ord("A")) < 26).any())
 
 
 def common_affix(ours: pl.Series, theirs: pl.Series) -> tuple[str, str] | None:

@@ -14,6 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.validation import sweep
+from trectools_plus.validation.keys import among, keys_of
+
+Ranks = npt.NDArray[np.int64 | np.float64]
 Rows = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
@@ -51,11 +55,15 @@ class QueryBlocks:
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
         """Number of rows of each query."""
+        if not self.interleaved:
+            return np.diff(self.starts, append=len(self.query))
         return np.bincount(self.query, minlength=self.query_ids.len())
 
     @cached_property
     def first_rows(self) -> Rows:
         """First row of each query."""
+        if not self.interleaved:
+            return self.starts
         _, first = np.unique(self.block_query, return_index=True)
         rows: Rows = self.starts[first]
         return rows
@@ -64,8 +72,8 @@ class QueryBlocks:
 def find_blocks(query_ids: pl.Series) -> QueryBlocks:
     """Number the queries of a column of ids; only the first id of each block is hashed."""
     block = query_ids.rle_id().to_numpy()
-    changes = np.flatnonzero(block[1:] != block[:-1]) + 1
-    starts = np.concatenate([np.zeros(min(1, len(block)), np.int64), changes])
+    n_blocks = int(block[-1]) + 1 if len(block) else 0
+    starts: Rows = np.searchsorted(block, np.arange(n_blocks, dtype=block.dtype))
     heads = query_ids.gather(starts)
     distinct = heads.unique(maintain_order=True)
     if distinct.len() == heads.len():
@@ -83,13 +91,13 @@ class Ordered:
     Attributes:
         row: Positions in the file's rows, or ``None`` when the order is the file's own.
         query: Query number at each place.
-        rank: Rank at each place (float64, NaN where the text is no whole number).
+        rank: Rank at each place: int64, or float64 with NaN where a text is no whole number.
         score: Score at each place (float64, NaN where the text is no number).
     """
 
     row: Rows | None
     query: npt.NDArray[np.uint32]
-    rank: npt.NDArray[np.float64]
+    rank: Ranks
     score: npt.NDArray[np.float64]
 
     @cached_property
@@ -105,21 +113,52 @@ class Ordered:
             return self.score.astype(np.float32)
 
     @cached_property
-    def rank_steps(self) -> npt.NDArray[np.float64]:
+    def in_step(self) -> bool:
+        """Whether every rank is one above the rank before, where that is of the same query."""
+
+        def test(begin: int, end: int) -> bool:
+            query, rank = self.query[max(0, begin - 1) : end], self.rank[max(0, begin - 1) : end]
+            return bool(((rank[1:] - rank[:-1] == 1) | (query[1:] != query[:-1])).all())
+
+        return sweep.holds(test, sweep.pieces(len(self.query)))
+
+    @cached_property
+    def rank_steps(self) -> Ranks:
         """For places 1, 2, …: rank minus the rank before; 1 where another query begins."""
-        return np.where(self.same_query, np.diff(self.rank), 1.0)
+        if self.in_step:
+            return np.broadcast_to(np.int64(1), max(0, len(self.query) - 1))
+        return np.where(self.same_query, np.diff(self.rank), self.rank.dtype.type(1))
 
     @cached_property
     def falls(self) -> bool:
         """Whether every score is below the one before, even in 32 bits."""
-        lower = self.score32[1:] < self.score32[:-1]
-        return bool((lower | ~self.same_query).all())
+
+        def test(begin: int, end: int) -> bool:
+            query = self.query[max(0, begin - 1) : end]
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                score = self.score[max(0, begin - 1) : end].astype(np.float32)
+            return bool(((score[1:] < score[:-1]) | (query[1:] != query[:-1])).all())
+
+        return sweep.holds(test, sweep.pieces(len(self.query)))
+
+    @cached_property
+    def heads(self) -> Rows:
+        """First place of each query."""
+        changes: Rows = np.flatnonzero(self.query[1:] != self.query[:-1]) + 1
+        return np.concatenate([np.zeros(min(1, len(self.query)), np.int64), changes])
+
+    def firsts(self, n: int) -> Rows:
+        """The first ``n`` places of each query, or as many as it has, in order."""
+        sizes = np.diff(self.heads, append=len(self.query))
+        numbers = np.arange(n)
+        places: Rows = (self.heads[:, None] + numbers)[numbers < sizes[:, None]]
+        return places
 
     def rows(self, places: npt.NDArray[np.int64]) -> Rows:
         """File rows of ``places``."""
         return places if self.row is None else self.row[places]
 
-    def sorted_by(self, key: npt.NDArray[np.float64]) -> Ordered:
+    def sorted_by(self, key: npt.NDArray[np.int64 | np.float64]) -> Ordered:
         """The same rows by query and then ``key``, lowest first; ties keep their order.
 
         Only queries that are out of order are sorted, and the rest stays where it is.
@@ -127,27 +166,40 @@ class Ordered:
         in_order = (key[1:] >= key[:-1]) | ~self.same_query
         unsorted = np.zeros(int(self.query.max(initial=0)) + 1, np.bool_)
         unsorted[self.query[1:][~in_order]] = True
-        places = np.flatnonzero(unsorted[self.query])
-        order = np.arange(len(key))
-        order[places] = places[np.lexsort((key[places], self.query[places]))]
-        row = order if self.row is None else self.row[order]
-        return Ordered(row, self.query[order], self.rank[order], self.score[order])
+        places = np.flatnonzero(unsorted.take(self.query))
+        moved = places[np.lexsort((key[places], self.query[places]))]
+        row = np.arange(len(key)) if self.row is None else self.row.copy()
+        rank, score = self.rank.copy(), self.score.copy()
+        row[places], rank[places], score[places] = row[moved], rank[moved], score[moved]
+        # Queries stand one after another, so that only their own rows change places.
+        return Ordered(row, self.query, rank, score)
 
 
-def find_repeats(query: npt.NDArray[np.uint32], doc_ids: pl.Series) -> pl.DataFrame:
+def find_repeats(
+    query: npt.NDArray[np.uint32], doc_ids: pl.Series, starts: Rows | None = None
+) -> pl.DataFrame:
     """Rows whose (query, document) has occurred before.
 
-    Every pair gets a 64-bit key of query number and part of a hash of the id. Sorting the keys
-    shows whether any two are equal; only rows with such a key are looked at with their real ids,
-    so a chance collision costs time and changes nothing.
+    Args:
+        query: The number of each row's query.
+        doc_ids: Its document.
+        starts: The first rows of the queries, if all rows of each are together. Then equal pairs
+            are near each other, and rows are looked at in pieces.
 
     Returns:
         ``row``, ``first``: a row, and the first row with the same pair, in file order.
     """
-    key = (query.astype(np.uint64) << np.uint64(40)) ^ (doc_ids.hash().to_numpy() >> np.uint64(24))
-    ordered = np.sort(key)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    rows = np.flatnonzero(np.isin(key, twice)) if len(twice) else np.empty(0, np.int64)
-    suspects = pl.DataFrame({"row": rows, "query": query[rows], "doc_id": doc_ids.gather(rows)})
-    with_first = suspects.with_columns(first=pl.col("row").min().over("query", "doc_id"))
+
+    def suspects(begin: int, end: int) -> Rows:
+        key = keys_of(query[begin:end], doc_ids.slice(begin, end - begin))
+        ordered = np.sort(key)
+        twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        return among(key, twice) + begin
+
+    n_rows = len(query)
+    whole = [(0, n_rows)] if n_rows else []
+    found = sweep.over(suspects, whole if starts is None else sweep.pieces(n_rows, starts))
+    rows = np.concatenate([np.empty(0, np.int64), *found])
+    pairs = pl.DataFrame({"row": rows, "query": query[rows], "doc_id": doc_ids.gather(rows)})
+    with_first = pairs.with_columns(first=pl.col("row").min().over("query", "doc_id"))
     return with_first.filter(pl.col("row") > pl.col("first")).select("row", "first")

@@ -8,7 +8,15 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from trectools_plus.validation.matching import common_affix, folded, near_matches
+from trectools_plus.validation import sweep
+from trectools_plus.validation.collection_ids import DocumentIds
+from trectools_plus.validation.keys import KeyTable
+from trectools_plus.validation.matching import (
+    common_affix,
+    folded,
+    folds_to_itself,
+    near_matches,
+)
 from trectools_plus.validation.order import Flags, Rows
 from trectools_plus.validation.views import QrelsView, RunView, TableView
 
@@ -23,6 +31,7 @@ class PairView:
         qrels: The qrels, if given.
         topic_ids: The query ids of the topics, if given.
         at: The side that findings are reported on: its path and its line numbers.
+        collection: The document ids that there are, if known.
     """
 
     def __init__(
@@ -31,11 +40,13 @@ class PairView:
         qrels: QrelsView | None = None,
         topic_ids: list[str] | None = None,
         at: Literal["run", "qrels"] = "run",
+        collection: DocumentIds | None = None,
     ) -> None:
         self.run = run
         self.qrels = qrels
         self.topic_ids = topic_ids
         self.at = at
+        self.collection = collection
 
     @property
     def here(self) -> TableView:
@@ -73,34 +84,51 @@ class PairView:
         )
 
     @cached_property
+    def judgments(self) -> pl.DataFrame:
+        """``query, doc_id``: what is judged of the run's queries, by their numbers in the run."""
+        assert self.qrels is not None
+        numbers = pl.DataFrame({"id": self.run.blocks.query_ids}).with_row_index("query")
+        ids = pl.DataFrame({"id": self.qrels.blocks.query_ids})
+        in_run = ids.join(numbers, on="id", how="left", maintain_order="left")["query"]
+        query = in_run.gather(self.qrels.blocks.query)
+        table = pl.DataFrame({"query": query, "doc_id": self.qrels.frame["doc_id"]})
+        return table.drop_nulls("query").cast({"query": pl.UInt32})
+
+    @cached_property
+    def judged_rows(self) -> Rows:
+        """Rows of the run whose document is judged for its query, ascending."""
+        if self.qrels is None:
+            return np.empty(0, np.int64)
+        judgments = self.judgments
+        table = KeyTable.of(judgments["query"].to_numpy(), judgments["doc_id"])
+        query, doc_ids = self.run.blocks.query, self.run.frame["doc_id"]
+
+        def find(begin: int, end: int) -> Rows:
+            return table.find(query[begin:end], doc_ids.slice(begin, end - begin)) + begin
+
+        rows = _joined(sweep.over(find, sweep.pieces(self.run.n_rows)))
+        likely = pl.DataFrame({"query": query[rows], "doc_id": doc_ids.gather(rows), "row": rows})
+        found = likely.join(judgments, on=["query", "doc_id"], how="semi", maintain_order="left")
+        return found["row"].to_numpy()
+
+    @cached_property
     def judged(self) -> Flags:
         """For each row of the run: whether its document is judged for its query."""
-        if self.qrels is None:
-            return np.zeros(self.run.n_rows, np.bool_)
         flags = np.zeros(self.run.n_rows, np.bool_)
-        judged_ids = self.qrels.frame["doc_id"].unique()
-        rows = self.run.frame["doc_id"].is_in(judged_ids.implode()).arg_true()
-        # Documents judged for some query are few; only their pairs are compared.
-        pairs = self.run.frame.select("query_id", "doc_id")[rows].with_columns(row=rows)
-        judgments = self.qrels.frame.select("query_id", "doc_id")
-        judged = pairs.join(judgments, on=["query_id", "doc_id"], how="semi")["row"]
-        flags[judged.to_numpy()] = True
+        flags[self.judged_rows] = True
         return flags
 
     @cached_property
     def in_shared_query(self) -> Flags:
         """For each row of the run: whether its query is judged."""
         of_query = self.run.blocks.query_ids.is_in(list(self.shared_ids)).to_numpy()
-        flags: Flags = of_query[self.run.blocks.query]
+        flags: Flags = of_query.take(self.run.blocks.query)
         return flags
 
     def judged_at_cutoff(self) -> float:
         """Share of judged documents among the first 10 of each judged query."""
         scored = self.run.scored
-        places = np.arange(self.run.n_rows)
-        heads = np.concatenate([[True], ~scored.same_query])
-        position = places - np.maximum.accumulate(np.where(heads, places, 0))
-        rows = scored.rows(places[position < JUDGED_CUTOFF])
+        rows = scored.rows(scored.firsts(JUDGED_CUTOFF))
         rows = rows[self.in_shared_query[rows]]
         return float(self.judged[rows].mean()) if len(rows) else 0.0
 
@@ -110,16 +138,30 @@ class PairView:
 
         ``other`` is equal to ``doc_id`` but for case, normal form or invisible characters.
         """
-        assert self.qrels is not None
-        theirs = self.qrels.frame.select(
-            "query_id", other="doc_id", fold=folded(self.qrels.frame["doc_id"])
-        )
-        folds = folded(self.run.frame["doc_id"])
-        known = folds.is_in(theirs["fold"].unique().implode()).to_numpy()
-        rows = np.flatnonzero(known & self.in_shared_query & ~self.judged)
-        ours = self.run.frame.select("query_id", "doc_id", fold=folds)[rows]
-        near = ours.with_columns(row=pl.Series(rows)).join(theirs, on=["query_id", "fold"])
-        return near.unique("row", keep="first").sort("row").drop("fold", "query_id")
+        judgments = self.judgments
+        theirs = judgments.select("query", other="doc_id", fold=folded(judgments["doc_id"]))
+        table = KeyTable.of(theirs["query"].to_numpy(), theirs["fold"])
+        all_plain = not bool((theirs["fold"] != theirs["other"]).any())
+        query, doc_ids = self.run.blocks.query, self.run.frame["doc_id"]
+
+        def find(begin: int, end: int) -> Rows:
+            ours = doc_ids.slice(begin, end - begin)
+            if folds_to_itself(ours):
+                # Plain ids on both sides are judged, or they are other ids.
+                return np.empty(0, np.int64) if all_plain else self._unjudged(table, begin, ours)
+            return self._unjudged(table, begin, folded(ours))
+
+        rows = _joined(sweep.over(find, sweep.pieces(self.run.n_rows)))
+        ours = pl.DataFrame({"query": query[rows], "doc_id": doc_ids.gather(rows), "row": rows})
+        ours = ours.with_columns(fold=folded(ours["doc_id"]))
+        near = ours.join(theirs, on=["query", "fold"], maintain_order="left_right")
+        return near.unique("row", keep="first").sort("row").select("doc_id", "row", "other")
+
+    def _unjudged(self, table: KeyTable, begin: int, folds: pl.Series) -> Rows:
+        """Rows of a piece, not judged, whose folded document may be in ``table``."""
+        query = self.run.blocks.query[begin : begin + folds.len()]
+        rows = table.find(query, folds) + begin
+        return rows[~self.judged[rows]]
 
     @cached_property
     def document_affix(self) -> tuple[str, str, Rows] | None:
@@ -129,7 +171,7 @@ class PairView:
             Which side has it ("run" or "qrels"), the affix as "prefix 'x'", and the run's rows
             that carry it.
         """
-        if self.qrels is None or bool(self.judged.any()):
+        if self.qrels is None or len(self.judged_rows):
             return None
         rows = np.flatnonzero(self.in_shared_query)
         ours = self.run.frame["doc_id"].gather(rows)
@@ -144,3 +186,7 @@ class PairView:
         if found is not None:
             return "qrels", f"{found[0]} '{found[1]}'", rows
         return None
+
+
+def _joined(rows: list[Rows]) -> Rows:
+    return np.concatenate([np.empty(0, np.int64), *rows])

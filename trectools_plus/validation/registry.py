@@ -23,7 +23,7 @@ from typing import Any, Literal
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import Finding, Fix, Severity
 
-Subject = Literal["file", "run", "qrels", "pair"]
+Subject = Literal["file", "run", "qrels", "topics", "pair"]
 SeverityName = Literal["error", "warning", "info"]
 FixName = Literal["safe", "ask", "no"]
 
@@ -39,6 +39,7 @@ class Hit:
         message: What is seen and why it matters; no full stop at the end.
         lines: Line numbers in the file, first ones first; empty for a whole file or a table.
         count: How many places there are in all.
+        total: How many there could be at most, where that tells more: 3 of 50 queries.
         column: Character column of the field on the first line, from 1.
         query_id: The query of the first place.
         doc_id: The document of the first place.
@@ -54,6 +55,7 @@ class Hit:
     doc_id: str | None = None
     severity: SeverityName | None = None
     remedy: str | None = None
+    total: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Rule:
     """One rule of the catalogue.
 
     Attributes:
-        code: A letter for the subject (F file, R run, Q qrels, P pair) and three digits.
+        code: A letter for the subject (F file, R run, Q qrels, T topics, P pair) and three digits.
         name: Kebab-case, unique within the subject.
         on: What the rule looks at.
         severity: Its usual severity.
@@ -74,6 +76,7 @@ class Rule:
         tables: Whether it also makes sense for a table that never was a file. Rank columns do
             not: a table built from a dict has no ranks of its own.
         blocks: Whether scoring refuses an error of this rule.
+        optional: Whether it is off unless its code is selected.
     """
 
     code: str
@@ -88,9 +91,16 @@ class Rule:
     check: Callable[[Any], Hit | None]
     tables: bool
     blocks: bool
+    optional: bool = False
 
-    def finding(self, hit: Hit, path: str) -> Finding:
-        """The finding for what :attr:`check` saw in the file ``path``."""
+    def finding(self, hit: Hit, path: str, *, every_line: bool = False) -> Finding:
+        """The finding for what :attr:`check` saw in the file ``path``.
+
+        Args:
+            hit: What was seen.
+            path: The file, or the name of a table.
+            every_line: Whether the finding keeps all line numbers and not only the first few.
+        """
         severity = Severity(hit.severity) if hit.severity else self.severity
         lines = tuple(int(line) for line in hit.lines[:LINES_KEPT])
         return Finding(
@@ -108,6 +118,8 @@ class Rule:
             count=hit.count,
             lines=lines,
             blocks_scoring=self.blocks and severity is Severity.ERROR,
+            total=hit.total,
+            every_line=hit.lines if every_line else lines,
         )
 
 
@@ -124,6 +136,7 @@ def rule(
     remedy: str,
     tables: bool = False,
     blocks: bool = True,
+    optional: bool = False,
 ) -> Callable[[Callable[[Any], Hit | None]], Rule]:
     """Turn a function into a :class:`Rule`; the arguments are the rule's attributes."""
 
@@ -141,6 +154,7 @@ def rule(
             check=check,
             tables=tables,
             blocks=blocks,
+            optional=optional,
         )
 
     return declare
@@ -169,7 +183,7 @@ class Registry:
     def of_modules(cls, *modules: ModuleType) -> Registry:
         """All rules defined in ``modules``, by code, files first and pairs last."""
         found = [one for module in modules for one in vars(module).values()]
-        order = "FRQP"
+        order = "FRQTP"
         rules = [one for one in found if isinstance(one, Rule)]
         return cls(sorted(rules, key=lambda one: (order.find(one.code[0]), one.code)))
 
@@ -191,7 +205,8 @@ class Registry:
         """A test of codes for ``--select`` and ``--ignore``.
 
         Args:
-            select: Codes or prefixes (``R131``, ``R1``, ``Q``); empty for all.
+            select: Codes or prefixes (``R131``, ``R1``, ``Q``); empty for all. Rules that are off
+                by default are chosen by their whole code only.
             ignore: Codes or prefixes to leave out; they win over ``select``.
 
         Raises:
@@ -205,7 +220,8 @@ class Registry:
                 )
 
         def chosen(code: str) -> bool:
-            selected = not select or code.startswith(tuple(select))
+            by_prefix = not select or code.startswith(tuple(select))
+            selected = code in select or (by_prefix and not self._rules[code].optional)
             return selected and not (ignore and code.startswith(tuple(ignore)))
 
         return chosen

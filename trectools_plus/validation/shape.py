@@ -54,7 +54,7 @@ def shape_of_run(columns: Columns) -> Shape:
     first_line = _first_line(columns)
     if _is_not_text(columns):
         return Shape("not-text", first_line=first_line)
-    other = other_format(columns.source.data, columns.n_rows)
+    other = other_format(columns.source.head, columns.n_rows)
     if other is not None:
         return Shape("other-format", other, first_line=first_line)
     if _all_misshapen(columns, QRELS_FIELDS) and _all_match(columns, 4, INTEGER):
@@ -85,7 +85,7 @@ def other_format(data: bytes, n_rows: int) -> str | None:
     """Name the format of a file's first 4 KiB when it is plainly not columns.
 
     Args:
-        data: The content of the file.
+        data: The content of the file, or its beginning.
         n_rows: How many rows of the right shape it has. Files that have some are not judged by
             their first character, for ids may start with a brace or a quote.
     """
@@ -134,6 +134,8 @@ def _first_line(columns: Columns) -> int | None:
         starts.append(int(columns.lines[0]))
     if columns.misshapen.height:
         starts.append(int(columns.misshapen["line"][0]))
+    if columns.facts.stopped_at is not None:
+        starts.append(columns.facts.stopped_at)
     return min(starts, default=None)
 
 
@@ -153,6 +155,11 @@ def field_of(texts: pl.Series, field: int) -> pl.Series:
     return texts.str.extract(pattern, 1)
 
 
+def fields_of(text: str) -> list[str]:
+    """The fields of a line; unlike ``str.split()`` it splits at ASCII blanks only."""
+    return re.findall(r"[^ \t\x0b\x0c\r]+", text)
+
+
 def _is_name(text: str) -> bool:
     """Whether a field is a column's name, where a number is due."""
     return bool(_WORD.fullmatch(text)) and not _NUMBER_WORD.match(text)
@@ -167,7 +174,7 @@ def _header(
     if first_line is None or columns.n_rows < 1 + in_rows:
         return None, False
     text = columns.line_text(first_line)
-    fields = text.split()
+    fields = fields_of(text)
     named = number_fields if in_rows else range(1, len(fields) + 1)
     if not all(_is_name(fields[field - 1]) for field in named if field <= len(fields)):
         return None, False

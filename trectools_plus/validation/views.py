@@ -7,8 +7,10 @@ first rule asks for it; a file without a fault never asks for most of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,14 @@ import polars as pl
 from trectools_plus.formats.columns import Columns
 from trectools_plus.formats.numerals import INTEGER, parse_ranks
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.validation.order import Ordered, QueryBlocks, Rows, find_blocks, find_repeats
+from trectools_plus.validation.order import (
+    Ordered,
+    QueryBlocks,
+    Ranks,
+    Rows,
+    find_blocks,
+    find_repeats,
+)
 from trectools_plus.validation.places import LineIndex
 from trectools_plus.validation.registry import LINES_KEPT
 from trectools_plus.validation.shape import (
@@ -28,6 +37,9 @@ from trectools_plus.validation.shape import (
 )
 
 Numbers = npt.NDArray[np.float64]
+
+MAX_TAG_LENGTH = 64
+"""Characters that a run tag may have unless the user says otherwise."""
 
 
 class TableView:
@@ -41,10 +53,18 @@ class TableView:
     Attributes:
         kind: ``run`` or ``qrels``.
         frame: One row per data row: ``query_id``, ``doc_id`` and what else the kind has.
+        every_line: Whether rules are to give the lines of all places, not of the first few.
+        optional_rules: Whether rules that are off by default are run too.
+        is_by_lines: Whether each line is an entry, so that blank and endless ones are odd.
+        has_comments: Whether a line that begins with '#' is a comment that is better not there.
     """
 
     kind: str
     frame: pl.DataFrame
+    every_line: bool = False
+    optional_rules: bool = False
+    is_by_lines: bool = True
+    has_comments: bool = True
 
     def __init__(self, path: str, columns: Columns | None, shape: Shape) -> None:
         self.path = path
@@ -78,9 +98,14 @@ class TableView:
     @cached_property
     def repeats(self) -> pl.DataFrame:
         """``row, first``: rows whose (query, document) occurred before, and where first."""
+        return self.find_repeats()
+
+    def find_repeats(self) -> pl.DataFrame:
+        """Look for :attr:`repeats`."""
         if self.columns is not None and self.columns.facts.bad_utf8 is not None:
             return _NO_REPEATS  # every bad byte shows as U+FFFD, which makes ids equal
-        return find_repeats(self.blocks.query, self.frame["doc_id"])
+        starts = None if self.blocks.interleaved else self.blocks.starts
+        return find_repeats(self.blocks.query, self.frame["doc_id"], starts)
 
     @cached_property
     def line_index(self) -> LineIndex | None:
@@ -95,13 +120,15 @@ class TableView:
         lines = self.columns.lines.to_numpy()
         return lines[int(self.shape.header_in_rows) :]
 
-    def lines(self, rows: Iterable[int]) -> list[int]:
-        """Line numbers of the first few of ``rows``; none for a table."""
+    def lines(self, rows: Iterable[int]) -> Sequence[int]:
+        """Line numbers of the first few of ``rows``, or of all; none for a table."""
         if self.line_numbers is None:
             return []
-        return [
-            int(self.line_numbers[row]) for row, _ in zip(rows, range(LINES_KEPT), strict=False)
-        ]
+        if self.every_line:
+            places = rows if isinstance(rows, np.ndarray) else np.fromiter(rows, np.int64)
+            # Millions of places are a matter of course, so not as a list of Python's integers.
+            return array("I", self.line_numbers[places].astype(np.uintc).tobytes())
+        return [int(self.line_numbers[row]) for row in islice(rows, LINES_KEPT)]
 
     def query_id(self, row: int) -> str:
         """Query id of a row."""
@@ -125,7 +152,18 @@ class TableView:
 
     def text(self, row: int, field: int) -> str:
         """A field as the file spells it."""
-        return str(self.strings[f"c{field}"][int(row)])
+        assert self.line_index is not None
+        assert self.line_numbers is not None
+        return self.line_index.field(int(self.line_numbers[row]), field)
+
+    def texts(self, field: int, rows: Rows | None = None) -> pl.Series:
+        """A field of every row, or of some rows, as the file spells it; empty for a table."""
+        if self.columns is None or self.frame.is_empty():
+            return pl.Series(dtype=pl.String)
+        if rows is not None and len(rows) <= _FEW_ROWS:
+            return pl.Series([self.text(row, field) for row in rows.tolist()], dtype=pl.String)
+        texts = self.columns.texts(field)[int(self.shape.header_in_rows) :]
+        return texts if rows is None else texts.gather(rows)
 
     def column(self, row: int, field: int) -> int | None:
         """Character column, from 1, at which a field of a row begins; ``None`` for a table."""
@@ -138,12 +176,14 @@ class RunView(TableView):
     """A run as rules see it.
 
     Attributes:
-        rank: Rank of each row (float64), NaN where the text is no whole number.
+        rank: Rank of each row: int64, or float64 with NaN where a text is no whole number.
         score: Score of each row (float64), NaN where the text is no number or says NaN.
         max_depth: Results allowed per query; ``None`` for no limit.
+        max_tag_length: Characters allowed in the run tag.
     """
 
     kind = "run"
+    max_tag_length: int = MAX_TAG_LENGTH
 
     def __init__(
         self,
@@ -156,16 +196,16 @@ class RunView(TableView):
         super().__init__(path, columns, shape)
         self.frame = frame
         self.max_depth = max_depth
-        self.rank: Numbers = frame["rank"].cast(pl.Float64).to_numpy()
+        self.rank = _ranks(frame["rank"])
         self.score: Numbers = frame["score"].to_numpy()
 
     @classmethod
     def of_file(cls, columns: Columns, max_depth: int | None = None) -> RunView:
         """A view of a lexed file, whatever is in it."""
         shape = shape_of_run(columns)
-        frame = None if shape.header_in_rows else columns.typed(_RUN_TYPES)
+        frame = None if shape.header_in_rows else columns.typed(_RUN_TYPES, compact=_RUN_WORDS)
         if frame is None:
-            frame = _parse_run(columns.rows[int(shape.header_in_rows) :])
+            frame = _parse_run(_texts_of(columns, _RUN_TYPES)[int(shape.header_in_rows) :])
         if shape.verdict != "rows":
             frame = frame.clear()
         return cls(columns.source.path, columns, shape, frame, max_depth)
@@ -186,7 +226,7 @@ class RunView(TableView):
     @cached_property
     def ranked(self) -> Ordered:
         """Rows by query and rank; rows without a rank come last in their query."""
-        if bool((self.grouped.rank_steps >= 0).all()):
+        if self.grouped.in_step or bool((self.grouped.rank_steps >= 0).all()):
             return self.grouped
         return self.grouped.sorted_by(self.grouped.rank)
 
@@ -194,6 +234,8 @@ class RunView(TableView):
     def scored(self) -> Ordered:
         """Rows by query and falling score; rows with equal scores are in rank order."""
         ranked = self.ranked
+        if ranked.falls:
+            return ranked
         falling = (ranked.score[1:] <= ranked.score[:-1]) | ~ranked.same_query
         return ranked if bool(falling.all()) else ranked.sorted_by(-ranked.score)
 
@@ -207,11 +249,32 @@ class RunView(TableView):
         return np.flatnonzero(equal) + 1
 
     @cached_property
+    def documents_in_column_2(self) -> bool:
+        """Whether columns 2 and 3 have changed places: 'Q0', or one value, in column 3."""
+        if self.columns is None or self.n_rows == 0:
+            return False
+        second, third = self.frame["q0"], self.frame["doc_id"]
+        if third[0] != third[min(1, self.n_rows - 1)] or bool((third != third[0]).any()):
+            return False
+        if third[0].upper() == "Q0":
+            return bool((second.cast(pl.String).str.to_uppercase() != "Q0").any())
+        pairs = self.frame.select("query_id", "q0")
+        # One document again and again is another fault, unless column 2 tells the rows apart.
+        return pairs.height > pairs["query_id"].n_unique() and not bool(pairs.is_duplicated().any())
+
+    @cached_property
+    def repeats(self) -> pl.DataFrame:
+        """As for any table; none where column 3 does not hold the documents."""
+        return _NO_REPEATS if self.documents_in_column_2 else self.find_repeats()
+
+    @cached_property
     def swapped_columns(self) -> bool:
         """Whether rank and score have changed places: decimals in column 4, 1, 2, 3 in column 5."""
-        if self.columns is None or self.n_rows < 2 or not np.isnan(self.rank).any():
+        if self.columns is None or self.n_rows < 2 or self.rank.dtype == np.int64:
             return False
-        decimals = self.strings["c4"].cast(pl.Float64, strict=False).to_numpy()
+        if not np.isnan(self.rank).any():
+            return False
+        decimals = self.texts(4).cast(pl.Float64, strict=False).to_numpy()
         if not np.isfinite(decimals).all():
             return False
         group = self.grouped
@@ -245,7 +308,7 @@ class QrelsView(TableView):
         shape = shape_of_qrels(columns)
         frame = None if shape.header_in_rows else columns.typed(_QRELS_TYPES)
         if frame is None:
-            frame = _parse_qrels(columns.rows[int(shape.header_in_rows) :])
+            frame = _parse_qrels(_texts_of(columns, _QRELS_TYPES)[int(shape.header_in_rows) :])
         if shape.verdict != "rows":
             frame = frame.clear()
         return cls(columns.source.path, columns, shape, frame)
@@ -264,6 +327,8 @@ class QrelsView(TableView):
         return highest
 
 
+_FAR = 1 << 53
+_FEW_ROWS = 1000
 _NO_REPEATS = pl.DataFrame(schema={"row": pl.Int64, "first": pl.Int64})
 _RUN_TYPES: dict[str, type[pl.DataType]] = {
     "query_id": pl.String,
@@ -273,12 +338,30 @@ _RUN_TYPES: dict[str, type[pl.DataType]] = {
     "score": pl.Float64,
     "tag": pl.String,
 }
+_RUN_WORDS = ("q0", "tag")
 _QRELS_TYPES: dict[str, type[pl.DataType]] = {
     "query_id": pl.String,
     "iteration": pl.String,
     "doc_id": pl.String,
     "relevance": pl.Int64,
 }
+
+
+def _ranks(ranks: pl.Series) -> Ranks:
+    """Ranks to compute with: as float64 where some are unknown, or too far apart for int64."""
+    if ranks.dtype == pl.Int64 and ranks.is_between(-_FAR, _FAR).all():
+        return ranks.to_numpy()
+    return ranks.cast(pl.Float64).to_numpy()
+
+
+def _texts_of(columns: Columns, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """The rows as texts under the names of ``schema``."""
+    texts = columns.typed(dict.fromkeys(schema, pl.String), compact=_RUN_WORDS)
+    if texts is None:
+        texts = columns.rows.drop("line").rename(
+            dict(zip(columns.rows.columns[1:], schema, strict=True))
+        )
+    return texts
 
 
 def _parse_run(strings: pl.DataFrame) -> pl.DataFrame:
@@ -288,12 +371,12 @@ def _parse_run(strings: pl.DataFrame) -> pl.DataFrame:
     """
     return pl.DataFrame(
         {
-            "query_id": strings["c1"],
-            "q0": strings["c2"],
-            "doc_id": strings["c3"],
-            "rank": _parse_ranks(strings["c4"]),
-            "score": strings["c5"].cast(pl.Float64, strict=False).fill_null(np.nan),
-            "tag": strings["c6"],
+            "query_id": strings["query_id"],
+            "q0": strings["q0"],
+            "doc_id": strings["doc_id"],
+            "rank": _parse_ranks(strings["rank"]),
+            "score": strings["score"].cast(pl.Float64, strict=False).fill_null(np.nan),
+            "tag": strings["tag"],
         }
     )
 
@@ -310,13 +393,13 @@ def _parse_ranks(texts: pl.Series) -> pl.Series:
 
 def _parse_qrels(strings: pl.DataFrame) -> pl.DataFrame:
     """Columns of qrels from their texts; a grade that is no whole number becomes NaN."""
-    grade = strings["c4"].cast(pl.Float64, strict=False)
-    whole = strings["c4"].str.contains(INTEGER)
+    grade = strings["relevance"].cast(pl.Float64, strict=False)
+    whole = strings["relevance"].str.contains(INTEGER)
     return pl.DataFrame(
         {
-            "query_id": strings["c1"],
-            "iteration": strings["c2"],
-            "doc_id": strings["c3"],
+            "query_id": strings["query_id"],
+            "iteration": strings["iteration"],
+            "doc_id": strings["doc_id"],
             "relevance": grade.set(~whole, None).fill_null(np.nan),
         }
     )

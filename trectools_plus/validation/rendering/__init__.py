@@ -1,26 +1,34 @@
-"""Findings as text, JSON, GitHub annotations and SARIF: renderers of one and the same list."""
+"""Findings as text, JSON, GitHub annotations, SARIF and JUnit: one list, one module per output.
 
-from collections.abc import Callable, Sequence
+Every renderer takes reports one by one and yields its document in pieces, so that a report can be
+forgotten once it is written: thousands of files, or millions of places, need no more memory than
+one file does.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 
 from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.rendering.github import render_github
-from trectools_plus.validation.rendering.json import render_json
-from trectools_plus.validation.rendering.sarif import render_sarif
-from trectools_plus.validation.rendering.text import print_text, render_text
+from trectools_plus.validation.rendering.concise import iter_concise
+from trectools_plus.validation.rendering.github import iter_github
+from trectools_plus.validation.rendering.json import iter_json
+from trectools_plus.validation.rendering.junit import iter_junit
+from trectools_plus.validation.rendering.sarif import iter_sarif
+from trectools_plus.validation.rendering.text import iter_text
 
-RENDERERS: dict[str, Callable[[Sequence[FileReport]], str]] = {
-    "text": render_text,
-    "json": render_json,
-    "github": render_github,
-    "sarif": render_sarif,
+RENDERERS: dict[str, Callable[[Iterable[FileReport]], Iterator[str]]] = {
+    "text": iter_text,
+    "concise": iter_concise,
+    "json": iter_json,
+    "github": iter_github,
+    "sarif": iter_sarif,
+    "junit": iter_junit,
 }
 """Output formats by the name they have on the command line."""
 
-__all__ = [
-    "RENDERERS",
-    "print_text",
-    "render_github",
-    "render_json",
-    "render_sarif",
-    "render_text",
-]
+
+def render(reports: Iterable[FileReport], output_format: str = "text") -> str:
+    """All findings in one of the formats of :data:`RENDERERS`, as one string."""
+    return "".join(RENDERERS[output_format](reports))
+
+
+__all__ = ["RENDERERS", "render"]

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 
 from trectools_plus.validation.findings import FileReport, Finding, Severity
+from trectools_plus.validation.rendering.occurrences import iter_occurrences
+from trectools_plus.validation.rendering.places import printable
 from trectools_plus.validation.wording import sentences
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def render_github(reports: Sequence[FileReport]) -> str:
-    """One ``::error file=…,line=…::message`` line per finding; empty without findings."""
-    return "".join(f"{_annotation(finding)}\n" for report in reports for finding in report.findings)
+def iter_github(reports: Iterable[FileReport]) -> Iterator[str]:
+    """One ``::error file=…,line=…::message`` line per finding; nothing without findings."""
+    for report in reports:
+        for finding in iter_occurrences(report):
+            yield f"{_annotation(finding)}\n"
 
 
 def _annotation(finding: Finding) -> str:
     places = {
-        "file": finding.path,
+        "file": printable(finding.path),
         "line": finding.line,
         "col": finding.column,
         "title": f"{finding.code} {finding.name}",
@@ -25,7 +29,7 @@ def _annotation(finding: Finding) -> str:
     properties = ",".join(
         f"{key}={_escape_property(str(value))}" for key, value in places.items() if value
     )
-    text = _escape(sentences(finding.message, finding.remedy))
+    text = _escape(printable(sentences(finding.message, finding.remedy)))
     return f"::{_COMMANDS[finding.severity]} {properties}::{text}"
 
 

@@ -2,53 +2,99 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any
-from urllib.parse import quote
 
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Severity
 from trectools_plus.validation.registry import Rule
+from trectools_plus.validation.rendering.chunks import json_chunks
+from trectools_plus.validation.rendering.occurrences import iter_occurrences
+from trectools_plus.validation.rendering.places import file_uri, printable
 from trectools_plus.validation.wording import sentences
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+PACKAGE = "trectools-plus"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def render_sarif(reports: Sequence[FileReport]) -> str:
-    """All findings as a SARIF log with one run, ending in a newline."""
+def iter_sarif(reports: Iterable[FileReport]) -> Iterator[str]:
+    """All findings as a SARIF log with one run, in pieces."""
     index = {rule.code: at for at, rule in enumerate(CATALOGUE)}
-    results = [
-        _result(finding, index[finding.code]) for report in reports for finding in report.findings
-    ]
-    driver = {"name": "trectools-plus", "rules": [_rule(rule) for rule in CATALOGUE]}
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    results = (
+        _result(finding, index[finding.code])
+        for report in reports
+        for finding in iter_occurrences(report)
+    )
+    run = {"tool": {"driver": _driver()}, "columnKind": "unicodeCodePoints", "results": results}
+    yield from json_chunks({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+    yield "\n"
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
-    return {
+def documentation_url() -> str | None:
+    """Where the documentation is published, as the package's metadata say; ``None`` if nowhere."""
+    named = (url.partition(",") for url in _metadata("Project-URL"))
+    return next((url.strip() for label, _, url in named if label == "Documentation"), None)
+
+
+def _metadata(key: str) -> list[str]:
+    """Values of a key of the package's metadata; none where it runs without being installed."""
+    try:
+        return metadata(PACKAGE).get_all(key) or []
+    except PackageNotFoundError:
+        return []
+
+
+def _driver() -> dict[str, Any]:
+    docs = documentation_url()
+    driver: dict[str, Any] = {"name": PACKAGE}
+    for version in _metadata("Version"):
+        driver["version"] = version
+    if docs is not None:
+        driver["informationUri"] = docs
+    driver["rules"] = [_rule(rule, docs) for rule in CATALOGUE]
+    return driver
+
+
+def _rule(rule: Rule, docs: str | None) -> dict[str, Any]:
+    said = f"{rule.rationale} {sentences(rule.remedy)}"
+    described: dict[str, Any] = {
         "id": rule.code,
-        "name": rule.name,
-        "shortDescription": {"text": rule.checks},
+        "name": "".join(word.capitalize() for word in re.split(r"\W", rule.name)),
+        "shortDescription": {"text": sentences(rule.checks)},
         "fullDescription": {"text": rule.rationale},
-        "help": {"text": rule.remedy},
+        "help": {
+            "text": f"{said}\n\nExample: {rule.example}",
+            "markdown": f"{said}\n\n```text\n{rule.example}\n```\n",
+        },
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": {"tags": [rule.on], "fix": rule.fix.value},
     }
+    if docs is not None:
+        described["helpUri"] = f"{docs.rstrip('/')}/rules/#{rule.code}"
+    return described
 
 
 def _result(finding: Finding, rule_index: int) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.path)}}
+    place: dict[str, Any] = {"artifactLocation": {"uri": file_uri(finding.path)}}
     if finding.line is not None:
         place["region"] = {"startLine": finding.line}
         if finding.column is not None:
             place["region"]["startColumn"] = finding.column
+    properties = {
+        "count": finding.count,
+        "lines": list(finding.lines),
+        "fix": finding.fix.value,
+        "queryId": finding.query_id,
+        "docId": finding.doc_id,
+    }
     return {
         "ruleId": finding.code,
         "ruleIndex": rule_index,
         "level": _LEVELS[finding.severity],
-        "message": {"text": sentences(finding.message, finding.remedy)},
+        "message": {"text": printable(sentences(finding.message, finding.remedy))},
         "locations": [{"physicalLocation": place}],
-        "properties": {"count": finding.count, "lines": list(finding.lines)},
+        "properties": {key: value for key, value in properties.items() if value is not None},
     }

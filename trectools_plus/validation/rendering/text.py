@@ -1,80 +1,157 @@
-"""Findings for people: grouped by file, worst first, one summary line."""
+"""Findings for people: grouped by file, worst first, aligned, with a summary line."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from trectools_plus.validation.findings import FileReport, Finding, Severity, count_severities
+from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
+from trectools_plus.validation.rendering.occurrences import iter_rows
+from trectools_plus.validation.rendering.places import line_ranges, printable
+from trectools_plus.validation.rendering.tally import Tally
 from trectools_plus.validation.wording import plural, sentences
 
 WIDTH = 100
 """Columns that no line exceeds, unless a single word (a path, an id) does."""
 
+_NARROWEST = 60
 _ORDER = list(Severity)
-_STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
+_SEVERITY_WIDTH = max(map(len, Severity))
+
+Line = list[tuple[str, str]]
+"""Pieces of a line, each with its style; a style is a Rich style or empty."""
 
 
-def render_text(reports: Sequence[FileReport]) -> str:
-    """All findings as plain text, ending in a newline.
+def iter_text(
+    reports: Iterable[FileReport], *, statistics: bool = False, list_clean: bool = True
+) -> Iterator[str]:
+    """Plain text, line by line.
 
-    Each finding starts with ``path:line:column: severity code:`` so that editors can jump to it.
+    Args:
+        reports: Read once, one at a time.
+        statistics: Whether to count by rule in a table, in the place of the findings.
+        list_clean: Whether files without findings are named.
     """
-    return "".join(f"{line}\n" for line, _ in _lines(reports))
+    lines = text_lines(reports, statistics=statistics, list_clean=list_clean)
+    for line in lines:
+        yield "".join(text for text, _ in line).rstrip() + "\n"
 
 
-def print_text(reports: Sequence[FileReport], stream: TextIO) -> None:
-    """Write :func:`render_text` to a stream, in colour if that is a terminal."""
+def print_text(
+    reports: Iterable[FileReport],
+    stream: TextIO,
+    *,
+    statistics: bool = False,
+    list_clean: bool = True,
+) -> None:
+    """Write :func:`iter_text` to a stream; in its width, and in colour, if it is a terminal.
+
+    The environment variable ``NO_COLOR`` turns colours off, as everywhere.
+    """
     if not stream.isatty():
-        stream.write(render_text(reports))
+        stream.writelines(iter_text(reports, statistics=statistics, list_clean=list_clean))
         return
     from rich.console import Console
     from rich.text import Text
 
+    width = max(_NARROWEST, min(WIDTH, shutil.get_terminal_size().columns))
+    plain = bool(os.environ.get("NO_COLOR"))
     console = Console(file=stream, highlight=False, soft_wrap=True)
-    for line, severity in _lines(reports):
-        text = Text(line)
-        if severity is not None:
-            text.highlight_words([f" {severity} "], _STYLES[severity])
-        console.print(text)
+    for line in text_lines(reports, width, statistics=statistics, list_clean=list_clean):
+        console.print(Text.assemble(*((text, "" if plain else style) for text, style in line)))
 
 
-def _lines(reports: Sequence[FileReport]) -> Iterator[tuple[str, Severity | None]]:
-    """Lines of the report, each with the severity of the finding that begins on it."""
-    for report in reports:
-        size = f"{plural(report.rows, 'row')}, {plural(report.queries, 'query', 'queries')}"
-        verdict = "" if report.findings else "; no findings"
-        yield f"{report.path}: {report.kind}, {size}{verdict}", None
-        for finding in sorted(report.findings, key=_urgency):
-            first, *rest = _wrap(finding)
-            yield first, finding.severity
-            yield from ((line, None) for line in rest)
-        yield "", None
-    yield _summary(reports), None
+def text_lines(
+    reports: Iterable[FileReport],
+    width: int = WIDTH,
+    *,
+    statistics: bool = False,
+    list_clean: bool = True,
+) -> Iterator[Line]:
+    """Lines of the report as pieces with styles."""
+    tally = Tally()
+    for report in tally.count(reports):
+        if not statistics and (report.findings or list_clean):
+            yield from _file_lines(report, width)
+    if statistics:
+        yield from _table_lines(tally)
+    worst = next((severity for severity in Severity if tally.findings[severity]), None)
+    yield [(tally.sentence(), f"bold {_COLOURS[worst]}" if worst else "bold green")]
+    hint = None if statistics else tally.fix_hint()
+    if hint is not None:
+        yield from ([(line, "")] for line in textwrap.wrap(hint, width, break_on_hyphens=False))
+
+
+def _table_lines(tally: Tally) -> Iterator[Line]:
+    """The table of ``--statistics`` and a blank line; nothing without findings."""
+    for at, row in enumerate(tally.as_table()):
+        yield [(row, "" if at else "bold")]
+    if any(tally.findings.values()):
+        yield []
+
+
+def _file_lines(report: FileReport, width: int) -> Iterator[Line]:
+    size = f"{plural(report.rows, 'row')}, {plural(report.queries, 'query', 'queries')}"
+    verdict = "" if report.findings else "; no findings"
+    yield [(printable(report.path), "bold"), (f": {report.kind}, {size}{verdict}", "")]
+    findings = sorted(report.findings, key=_urgency)
+    places = _aligned([(finding.line, finding.column) for finding in findings])
+    for finding, place in zip(findings, places, strict=True):
+        head = _head(finding, place)
+        margin = sum(len(text) for text, _ in head)
+        every = len(finding.every_line) > 1 and report.line_text is not None
+        for at, (line, style) in enumerate(_body(finding, width - margin, every=every)):
+            yield [*(head if at == 0 else [(" " * margin, "")]), (line, style)]
+        if every:
+            yield from _row_lines(report, finding, margin, width)
+    yield []
+
+
+def _head(finding: Finding, place: str) -> Line:
+    """``  line:column  severity  code``, with a mark where a program can mend it unasked."""
+    colour = _COLOURS[finding.severity]
+    return [
+        (f"  {place}  ", "dim"),
+        (f"{finding.severity:<{_SEVERITY_WIDTH}}  ", colour),
+        (finding.code, f"bold {colour}"),
+        ("* " if finding.fix is Fix.SAFE else "  ", "bold green"),
+    ]
+
+
+def _body(finding: Finding, width: int, *, every: bool) -> Iterator[tuple[str, str]]:
+    """What is the matter, and what to do about it."""
+    where = "" if every else line_ranges(finding.lines, finding.count)
+    for line in _wrap(sentences(finding.message) + (f" [{where}]" if where else ""), width):
+        yield line, ""
+    for at, line in enumerate(_wrap(sentences(finding.remedy), width - 2)):
+        yield f"{' ' if at else '→'} {line}", "cyan"
+
+
+def _row_lines(report: FileReport, finding: Finding, margin: int, width: int) -> Iterator[Line]:
+    """Each line of a finding as it stands in the file."""
+    digits = len(str(max(finding.every_line)))
+    left = max(0, width - margin - digits - 3)
+    for number, text in iter_rows(report, finding):
+        yield [(f"{'':{margin}}{number:>{digits}} │ ", "dim"), (text[:left], "")]
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    return textwrap.wrap(printable(text), width, break_long_words=False, break_on_hyphens=False)
+
+
+def _aligned(places: Sequence[tuple[int | None, int | None]]) -> list[str]:
+    """``line:column`` with the colons below each other; ``-`` for a whole file."""
+    lines = [str(line or "-") for line, _ in places]
+    columns = [f":{column}" if column else "" for _, column in places]
+    before, after = max(map(len, lines), default=0), max(map(len, columns), default=0)
+    return [
+        f"{line:>{before}}{column:<{after}}" for line, column in zip(lines, columns, strict=True)
+    ]
 
 
 def _urgency(finding: Finding) -> tuple[int, int]:
     return _ORDER.index(finding.severity), finding.line or 0
-
-
-def _wrap(finding: Finding) -> list[str]:
-    text = sentences(finding.message, finding.remedy)
-    if len(finding.lines) > 1:
-        more = ", …" if finding.count > len(finding.lines) else ""
-        text += f" [lines {', '.join(map(str, finding.lines))}{more}]"
-    return textwrap.wrap(
-        f"{finding.place}: {finding.severity} {finding.code}: {text}",
-        WIDTH,
-        initial_indent="  ",
-        subsequent_indent="      ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _summary(reports: Sequence[FileReport]) -> str:
-    counts = count_severities(finding for report in reports for finding in report.findings)
-    parts = [plural(counts[severity], severity) for severity in Severity]
-    files = plural(len(reports), "file")
-    return f"{', '.join(parts)} in {files}." if any(counts.values()) else f"No findings in {files}."

@@ -8,6 +8,8 @@ from trectools_plus.validation.shape import has_only_bare_cr, wide_encoding
 from trectools_plus.validation.views import TableView
 from trectools_plus.validation.wording import on, plural, quoted
 
+_NOTHING = {"topics": "no topics", "testset": "no test cases"}
+
 
 @rule(
     "F101",
@@ -27,14 +29,19 @@ def empty_file(table: TableView) -> Hit | None:
     """There is nothing to score."""
     if table.n_rows or table.shape.first_line is not None:
         return None
+    if table.columns is not None and table.columns.facts.stopped_at is not None:
+        return None  # F110 says it
+    nothing = _NOTHING.get(table.kind, "no data rows")
     if table.columns is None:
-        return Hit("no data rows")
+        return Hit(nothing)
     n_comments, n_blank = table.columns.comments.height, table.columns.facts.blank_lines.count
     if n_comments and rows_behind_hash(table).height == n_comments:
         return None  # R112 and Q112 say it better
     seen = [plural(n_comments, "comment line")] if n_comments else []
     seen += [plural(n_blank, "blank line")] if n_blank else []
-    return Hit(f"no data rows ({' and '.join(seen) or 'the file is empty'})")
+    if not table.columns.facts.n_lines:
+        seen = ["the file is empty"]
+    return Hit(f"{nothing} ({' and '.join(seen)})" if seen else nothing)
 
 
 @rule(
@@ -58,9 +65,12 @@ def byte_order_mark(table: TableView) -> Hit | None:
     fields = columns.line_text(1).split() if columns.facts.n_lines else []
     first = fields[0] if fields else ""
     mark = quoted("\ufeff" + first)
+    if not table.is_by_lines:
+        return Hit("byte order mark in front of the text; not every parser takes it", [1])
+    who = "trec_eval and pytrec_eval" if table.kind in ("run", "qrels") else "other readers"
     return Hit(
-        f"byte order mark before {quoted(first)}; trec_eval and pytrec_eval would read "
-        f"query id {mark} and lose the row",
+        f"byte order mark before {quoted(first)}; {who} would read query id {mark} and lose "
+        "the row",
         [1],
     )
 
@@ -136,8 +146,9 @@ def bare_cr(table: TableView) -> Hit | None:
         return None
     marks = columns.facts.bare_cr
     if has_only_bare_cr(columns):
+        who = "trec_eval reads" if table.kind in ("run", "qrels") else "other readers take"
         return Hit(
-            "line ends are bare CR; trec_eval reads the whole file as one row",
+            f"line ends are bare CR; {who} the whole file as one row",
             [1],
             marks.count,
         )
@@ -171,8 +182,9 @@ def nul_byte(table: TableView) -> Hit | None:
     marks = columns.facts.nul
     column = _column_of(table, marks.first, "\0")
     several = f" ({marks.count:,} in all)" if marks.count > 1 else ""
+    who = "trec_eval aborts or stops" if table.kind in ("run", "qrels") else "some readers stop"
     return Hit(
-        f"NUL byte at column {column}{several}; trec_eval aborts or stops reading here",
+        f"NUL byte at column {column}{several}; {who} reading here",
         marks.lines.tolist(),
         marks.count,
         column,
@@ -192,7 +204,7 @@ def nul_byte(table: TableView) -> Hit | None:
 )
 def comment_line(table: TableView) -> Hit | None:
     """A line is a comment (and not a row that was commented out)."""
-    if table.columns is None or table.shape.verdict == "not-text":
+    if table.columns is None or table.shape.verdict == "not-text" or not table.has_comments:
         return None
     hashed = rows_behind_hash(table)["line"]
     comments = table.columns.comments["line"]
@@ -200,7 +212,12 @@ def comment_line(table: TableView) -> Hit | None:
     if lines.is_empty():
         return None
     many = f"{lines.len():,} comment lines" if lines.len() > 1 else "comment line"
-    accepts = "only trec_eval 10 accepts " + ("them" if lines.len() > 1 else "it")
+    them = "them" if lines.len() > 1 else "it"
+    accepts = f"only trec_eval 10 accepts {them}"
+    if table.kind == "topics":
+        accepts = "other readers take it for a topic"
+        if lines.len() > 1:
+            accepts = "other readers take them for topics"
     remedy = "Remove them" if lines.len() > 1 else None
     return Hit(f"{many}; {accepts}", lines[:10].to_list(), lines.len(), remedy=remedy)
 
@@ -220,14 +237,17 @@ def comment_line(table: TableView) -> Hit | None:
 )
 def blank_line(table: TableView) -> Hit | None:
     """A line is empty."""
-    if table.columns is None or not table.columns.facts.blank_lines:
+    if table.columns is None or not table.columns.facts.blank_lines or not table.is_by_lines:
         return None
     if table.shape.first_line is None:
         return None  # F101 counts them
     blank = table.columns.facts.blank_lines
     many = f"{blank.count:,} blank lines" if blank.count > 1 else "blank line"
+    rejected = "trec_eval rejects blank lines in qrels, pytrec_eval and ranx in runs too"
+    if table.kind == "topics":
+        rejected = "other readers stop there, or take an empty topic"
     return Hit(
-        f"{many}; trec_eval rejects blank lines in qrels, pytrec_eval and ranx in runs too",
+        f"{many}; {rejected}",
         blank.lines.tolist(),
         blank.count,
         remedy="Remove them" if blank.count > 1 else None,
@@ -250,24 +270,9 @@ def no_final_newline(table: TableView) -> Hit | None:
     columns = table.columns
     if columns is None or columns.facts.final_newline or table.shape.verdict == "not-text":
         return None
+    if not table.is_by_lines or columns.facts.stopped_at is not None:
+        return None
     return Hit("no newline at end of file")
-
-
-@rule(
-    "F111",
-    "truncated-gzip",
-    on="file",
-    severity="error",
-    fix="no",
-    checks="gzip stream ends early or CRC differs",
-    rationale="What could be read of a cut file looks like a whole one with fewer queries.",
-    example="run.txt.gz: error F111: gzip stream ends early, after 4,412 whole lines. Copy or "
-    "make the file again.",
-    remedy="Copy or make the file again",
-)
-def truncated_gzip(table: TableView) -> Hit | None:  # noqa: ARG001
-    """Reported by the engine: a damaged stream has no table."""
-    return None
 
 
 def _column_of(table: TableView, line: int | None, character: str) -> int | None:

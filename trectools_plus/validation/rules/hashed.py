@@ -17,6 +17,10 @@ def rows_behind_hash(table: TableView) -> pl.DataFrame:
     """Comment lines (``line, text``) that would be rows if '#' did not begin a comment."""
     if table.columns is None:
         return pl.DataFrame(schema={"line": pl.UInt32, "text": pl.String})
+    if table.kind == "testset":
+        return table.columns.comments.clear()
+    if table.kind not in _LAST_NUMBER:
+        return table.columns.comments.filter(pl.col("text").str.contains("\t", literal=True))
     n_fields, field, pattern = _LAST_NUMBER[table.kind]
     comments = table.columns.comments
     text = comments["text"].str.strip_chars_start("#")

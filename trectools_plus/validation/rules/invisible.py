@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-import numpy as np
 import polars as pl
 
 from trectools_plus.formats.columns import Columns
@@ -24,7 +23,6 @@ INVISIBLE_IN_IDS = r"[\u{ad}\u{200b}-\u{200f}\u{2060}-\u{2064}\u{feff}]"
 
 # What all of the above begin with in UTF-8; a file without these bytes has none of them.
 _LEADS = (b"\xc2", b"\xe1\x9a", b"\xe2\x80", b"\xe2\x81", b"\xe3\x80\x80", b"\xef\xbb\xbf")
-_CHUNK = 1 << 20
 _NAMES = {
     "\u00a0": "no-break space",
     "\u3000": "ideographic space",
@@ -63,20 +61,9 @@ def invisible_character(run: RunView) -> Hit | None:
 def _suspicious(columns: Columns) -> bool:
     """Whether the file may hold any such character: a quick look at its bytes."""
     data = columns.source.data
-    if not data.isascii() and any(lead in data[3:] for lead in _LEADS):
+    if not columns.facts.is_ascii and any(lead in data[3:] for lead in _LEADS):
         return True
-    return b"\x7f" in data or _has_controls(data)
-
-
-def _has_controls(data: bytes) -> bool:
-    """Whether there is a control byte other than NUL, blanks and line ends (1-8, 14-31)."""
-    text = np.frombuffer(data, np.uint8)
-    for begin in range(0, len(text), _CHUNK):
-        chunk = text[begin : begin + _CHUNK]
-        # Unsigned subtraction wraps around, so that one comparison tests both ends of a range.
-        if (chunk - np.uint8(14) < 18).any() or (chunk - np.uint8(1) < 8).any():
-            return True
-    return False
+    return columns.facts.has_controls or b"\x7f" in data
 
 
 def _lines_with(columns: Columns, pattern: str, *, every_field: bool) -> pl.DataFrame:

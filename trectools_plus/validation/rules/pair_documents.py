@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 import numpy as np
 
-from trectools_plus.validation.matching import INVISIBLE
+from trectools_plus.validation.matching import INVISIBLE, normal_form
 from trectools_plus.validation.pairs import JUDGED_CUTOFF, PairView
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.wording import listed, plural, visible
@@ -97,10 +96,76 @@ def document_id_near_match(pair: PairView) -> Hit | None:
     )
 
 
+@rule(
+    "P109",
+    "document-not-in-collection",
+    on="pair",
+    severity="error",
+    fix="no",
+    tables=True,
+    checks="id not in the given id list, or not matching --docid-pattern",
+    rationale="No judgment can ever know such a document: ids of passages instead of documents, "
+    "of an older version of the collection, or of row numbers.",
+    example="run.txt:4: error P109: d10 is not in the collection. Use the ids of the collection.",
+    remedy="Use the ids of the collection",
+)
+def document_not_in_collection(pair: PairView) -> Hit | None:
+    """A retrieved document does not exist."""
+    if pair.collection is None or pair.at != "run":
+        return None
+    rows = np.flatnonzero(pair.collection.lacks(pair.run.frame["doc_id"]))
+    if len(rows) == 0:
+        return None
+    doc_id = pair.run.doc_id(rows[0])
+    of = f" ({len(rows):,} of {plural(pair.run.n_rows, 'row')})" if len(rows) > 1 else ""
+    return Hit(
+        f"{visible(doc_id, marks=True)} is not in the collection{of}",
+        pair.run.lines(rows),
+        len(rows),
+        pair.run.column(rows[0], 3),
+        pair.run.query_id(rows[0]),
+        doc_id,
+        total=pair.run.n_rows,
+    )
+
+
+@rule(
+    "P110",
+    "self-retrieval",
+    on="pair",
+    severity="info",
+    fix="ask",
+    tables=True,
+    checks="document id equals query id (BEIR drops these)",
+    rationale="In ArguAna, Quora and the like the queries are documents of the collection, and "
+    "each finds itself first. BEIR drops such rows, other tools count them.",
+    example="run.txt:1: info P110: query 1 retrieves document 1. Drop such rows if queries are "
+    "documents.",
+    remedy="Drop such rows if queries are documents",
+)
+def self_retrieval(pair: PairView) -> Hit | None:
+    """A query retrieves a document of its own id."""
+    if pair.at != "run":
+        return None
+    rows = np.flatnonzero((pair.run.frame["query_id"] == pair.run.frame["doc_id"]).to_numpy())
+    if len(rows) == 0:
+        return None
+    query_id = pair.run.query_id(rows[0])
+    more = f" ({len(rows):,} such rows)" if len(rows) > 1 else ""
+    return Hit(
+        f"query {visible(query_id)} retrieves document {visible(query_id)}{more}",
+        pair.run.lines(rows),
+        len(rows),
+        pair.run.column(rows[0], 3),
+        query_id,
+        query_id,
+    )
+
+
 def _difference(ours: str, theirs: str) -> str:
     if ours.lower() == theirs.lower():
         return "lower-casing"
-    if unicodedata.normalize("NFC", ours) == unicodedata.normalize("NFC", theirs):
+    if normal_form(ours) == normal_form(theirs):
         return "Unicode normalisation (NFC)"
     if re.sub(INVISIBLE, "", ours) == re.sub(INVISIBLE, "", theirs):
         return "removing invisible characters"

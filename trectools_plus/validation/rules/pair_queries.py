@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from trectools_plus.validation.pairs import PairView
 from trectools_plus.validation.registry import Hit, rule
@@ -26,7 +26,7 @@ from trectools_plus.validation.wording import listed, plural, visible
 )
 def no_shared_queries(pair: PairView) -> Hit | None:
     """Run and qrels have no query in common."""
-    if pair.qrels is None or pair.shared_ids:
+    if pair.qrels is None or pair.shared_ids or pair.run.n_rows == 0:
         return None
     ours = pair.run_ids if pair.at == "run" else pair.qrels_ids
     cause = _cause(pair)
@@ -117,6 +117,7 @@ def query_not_in_run(pair: PairView) -> Hit | None:
         _first_lines(pair.qrels, missing) if pair.at == "qrels" else (),
         len(missing),
         query_id=missing[0],
+        total=len(pair.qrels_ids),
     )
 
 
@@ -214,6 +215,38 @@ def topic_not_in_run(pair: PairView) -> Hit | None:
     return Hit(f"{subject} no row{ids}", count=len(missing), query_id=missing[0])
 
 
+@rule(
+    "P112",
+    "judged-not-in-topics",
+    on="pair",
+    severity="warning",
+    fix="no",
+    tables=True,
+    checks="qrels query not in topics",
+    rationale="No system is asked such a query, and every one scores 0 on it: qrels of another "
+    "year, or an id that was changed on the way.",
+    example="qrels.txt:10: warning P112: query 9 is judged but not a topic. Is this the right "
+    "topics file?",
+    remedy="Is this the right topics file?",
+)
+def judged_not_in_topics(pair: PairView) -> Hit | None:
+    """A judged query is none of the topics."""
+    if pair.topic_ids is None or pair.qrels is None or pair.at != "qrels":
+        return None
+    topics = set(pair.topic_ids)
+    extra = [query_id for query_id in pair.qrels_ids if query_id not in topics]
+    if not extra:
+        return None
+    what = "not a topic" if len(extra) == 1 else "not topics"
+    return Hit(
+        f"{_query(extra, 'is', 'are', len(pair.qrels_ids))} judged but {what}",
+        _first_lines(pair.qrels, extra),
+        len(extra),
+        query_id=extra[0],
+        total=len(pair.qrels_ids),
+    )
+
+
 def _query(ids: list[str], singular: str, several: str, n_queries: int) -> str:
     """``query 9 has`` or ``3 of 10 queries (7, 8, 9) have``."""
     if len(ids) == 1:
@@ -226,7 +259,7 @@ def _ids(table: TableView) -> list[str]:
     return ids
 
 
-def _first_lines(table: TableView, ids: Iterable[str]) -> list[int]:
+def _first_lines(table: TableView, ids: Iterable[str]) -> Sequence[int]:
     """Lines on which the first few of some queries begin."""
     first_row = dict(zip(_ids(table), table.blocks.first_rows.tolist(), strict=True))
     return table.lines(first_row[query_id] for query_id in ids)

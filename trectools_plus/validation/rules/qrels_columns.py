@@ -6,7 +6,7 @@ import polars as pl
 
 from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.shape import other_format
+from trectools_plus.validation.shape import fields_of, other_format
 from trectools_plus.validation.views import QrelsView
 from trectools_plus.validation.wording import on, plural, quoted, visible
 
@@ -32,8 +32,8 @@ def too_few_columns(qrels: QrelsView) -> Hit | None:
     if short.is_empty() or qrels.columns is None:
         return None
     first = short.row(0, named=True)
-    other = other_format(qrels.columns.source.data, qrels.n_rows)
-    guess = f"; the file is {other}?" if other else _missing_column(first["text"].split())
+    other = other_format(qrels.columns.source.head, qrels.n_rows)
+    guess = f"; the file is {other}?" if other else _missing_column(fields_of(first["text"]))
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need 4 ({LAYOUT}){guess}"
         f"{on(short.height, 'line')}",
@@ -70,7 +70,7 @@ def too_many_columns(qrels: QrelsView) -> Hit | None:
     first = long.row(0, named=True)
     everywhere = qrels.n_rows == 0 and bool((long["n_fields"] == QRELS_FIELDS + 1).all())
     guess = "space in the document id?"
-    if everywhere and _is_prels(first["text"].split()):
+    if everywhere and _is_prels(fields_of(first["text"])):
         guess = "prels with sampling columns? trec_eval reads plain qrels only"
     return Hit(
         f"{plural(first['n_fields'], 'column')}; {guess}{on(long.height, 'line')}",

@@ -74,9 +74,49 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
     )
 
 
+@rule(
+    "Q143",
+    "looks-diversity",
+    on="qrels",
+    severity="error",
+    fix="ask",
+    tables=True,
+    checks="duplicates differ in column 2: subtopic qrels",
+    rationale="In qrels for diversity, column 2 is the subtopic and a document is judged once for "
+    "each. Every measure of relevance alone ignores column 2, and keeps any one of the grades.",
+    example="qrels.txt:2: error Q143: column 2 holds subtopics: d01 is judged for 1 and 2 in query "
+    "7. Choose one subtopic or merge them.",
+    remedy="Choose one subtopic or merge them",
+)
+def looks_diversity(qrels: QrelsView) -> Hit | None:
+    """A document is judged for several subtopics of a query."""
+    again = qrels.repeats.filter(_of_other_subtopic(qrels))
+    if again.is_empty():
+        return None
+    row, first = again["row"][0], again["first"][0]
+    subtopics = qrels.frame["iteration"]
+    more = f" ({again.height:,} such rows)" if again.height > 1 else ""
+    return Hit(
+        f"column 2 holds subtopics: {visible(qrels.doc_id(row))} is judged for "
+        f"{visible(subtopics[first])} and {visible(subtopics[row])} in query "
+        f"{visible(qrels.query_id(row))}{more}",
+        qrels.lines(again["row"].to_list()),
+        again.height,
+        qrels.column(row, 2),
+        qrels.query_id(row),
+        qrels.doc_id(row),
+    )
+
+
+def _of_other_subtopic(qrels: QrelsView) -> pl.Series:
+    """For each repeated (query, document) pair: whether its column 2 is not that of the first."""
+    subtopics, again = qrels.frame["iteration"], qrels.repeats
+    return subtopics.gather(again["row"]) != subtopics.gather(again["first"])
+
+
 def _repeats(qrels: QrelsView, *, agree: bool) -> pl.DataFrame:
     """Repeated (query, document) pairs whose grades agree, or do not; unreadable ones neither."""
-    again = qrels.repeats
+    again = qrels.repeats.filter(~_of_other_subtopic(qrels))
     here, there = qrels.grade[again["row"].to_numpy()], qrels.grade[again["first"].to_numpy()]
     readable = ~(np.isnan(here) | np.isnan(there))
     return again.filter(pl.Series(readable & ((here == there) == agree), dtype=pl.Boolean))

@@ -96,7 +96,7 @@ def _unreadable(qrels: QrelsView, *, fractional: bool) -> Rows:
     rows = np.flatnonzero(np.isnan(qrels.grade))
     if qrels.columns is None or len(rows) == 0:
         return rows[:0]
-    decimal = qrels.strings["c4"].gather(rows).str.contains(DECIMAL).to_numpy()
+    decimal = qrels.texts(4, rows).str.contains(DECIMAL).to_numpy()
     wanted: Rows = rows[decimal == fractional]
     return wanted
 

@@ -11,6 +11,7 @@ from trectools_plus.formats.numerals import DECIMAL, INTEGER
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.rules.invisible import INVISIBLE_BLANKS
+from trectools_plus.validation.shape import fields_of
 from trectools_plus.validation.views import RunView
 from trectools_plus.validation.wording import on, plural, quoted
 
@@ -39,7 +40,7 @@ def too_few_columns(run: RunView) -> Hit | None:
         return None
     first = short.row(0, named=True)
     cut = _is_cut_off(run, first["line"])
-    guess = "; the file ends in mid-line" if cut else _missing_column(first["text"].split())
+    guess = "; the file ends in mid-line" if cut else _missing_column(fields_of(first["text"]))
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need 6 ({LAYOUT}){guess}"
         f"{on(short.height, 'line')}",
@@ -99,7 +100,7 @@ def too_many_columns(run: RunView) -> Hit | None:
     if long.is_empty():
         return None
     first = long.row(0, named=True)
-    guess = _blank_inside(first["text"].split())
+    guess = _blank_inside(fields_of(first["text"]))
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need 6{guess}{on(long.height, 'line')}",
         long["line"].to_list(),
@@ -197,7 +198,7 @@ def header_line(run: RunView) -> Hit | None:
 )
 def second_column(run: RunView) -> Hit | None:
     """Column 2 holds something else than Q0."""
-    if run.columns is None or run.n_rows == 0:
+    if run.columns is None or run.n_rows == 0 or run.documents_in_column_2:
         return None
     rows = np.flatnonzero((run.frame["q0"] != "Q0").to_numpy())
     if len(rows) == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trectools_plus.validation.order import Rows
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.views import RunView
 from trectools_plus.validation.wording import number, plural, visible
@@ -77,12 +78,20 @@ def depth(run: RunView) -> Hit | None:
     query_id = run.blocks.query_ids[first]
     n_queries = run.blocks.query_ids.len()
     of = f" ({len(deep):,} of {n_queries:,} queries are deeper)" if len(deep) > 1 else ""
-    beyond = np.flatnonzero(run.blocks.query == first)[run.max_depth :]
     return Hit(
         f"query {visible(query_id)} has {int(run.blocks.sizes[first]):,} results, the limit is "
         f"{run.max_depth:,}{of}",
-        run.lines(beyond[:1]),
+        run.lines(_first_beyond(run, run.max_depth)),
         len(deep),
         query_id=query_id,
         remedy=f"Cut it, or set --max-depth {deepest}",
     )
+
+
+def _first_beyond(run: RunView, limit: int) -> Rows:
+    """For each query with more than ``limit`` rows: the first row beyond, in file order."""
+    grouped = run.grouped
+    places = np.arange(run.n_rows)
+    heads = np.concatenate([[True], ~grouped.same_query])
+    position = places - np.maximum.accumulate(np.where(heads, places, 0))
+    return np.sort(grouped.rows(np.flatnonzero(position == limit)))

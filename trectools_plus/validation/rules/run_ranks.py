@@ -52,7 +52,7 @@ def _rank_with_fraction(run: RunView) -> Hit | None:
     """Ranks like ``1.0``: whole, but not written as whole numbers."""
     if run.frame["rank"].dtype == pl.Int64:
         return None
-    rows = np.flatnonzero(~run.strings["c4"].str.contains(r"^\+?[0-9]+$").to_numpy())
+    rows = np.flatnonzero(~run.texts(4).str.contains(r"^\+?[0-9]+$").to_numpy())
     if len(rows) == 0:
         return None
     return Hit(
@@ -109,7 +109,7 @@ def _count_reversed(run: RunView, rises: Rows) -> tuple[int, int]:
     """
     ranked = run.ranked
     differ = (ranked.score[1:] != ranked.score[:-1]) & ranked.same_query
-    judged = len(np.unique(ranked.query[1:][differ]))
+    judged = int(np.count_nonzero(np.bincount(ranked.query[1:][differ])))
     suspects = np.unique(ranked.query[rises])
     if len(suspects) * 2 <= judged:
         return 0, judged  # without a rise, a query is not reversed
@@ -184,12 +184,13 @@ def rank_start(run: RunView) -> Hit | None:
     heads = heads[~np.isnan(ranked.rank[heads]) & (ranked.rank[heads] != 1)]
     if len(heads) == 0:
         return None
-    row = int(ranked.rows(heads).min())
+    rows = np.sort(ranked.rows(heads))
+    row = int(rows[0])
     n_queries = run.blocks.query_ids.len()
     of = plural(n_queries, "query", "queries")
     return Hit(
         f"ranks start at {number(run.rank[row])} in {len(heads):,} of {of}",
-        run.lines([row]),
+        run.lines(rows),
         len(heads),
         query_id=run.query_id(row),
     )

@@ -112,7 +112,7 @@ def score_underflow(run: RunView) -> Hit | None:
     rows = np.flatnonzero(run.score == 0)
     if len(rows) == 0:
         return None
-    mantissa = run.strings["c5"].gather(rows).str.extract(r"^([^eE]*)", 1)
+    mantissa = run.texts(5, rows).str.extract(r"^([^eE]*)", 1)
     rows = rows[mantissa.str.contains("[1-9]").to_numpy()]
     if len(rows) == 0:
         return None
@@ -137,7 +137,7 @@ def _says_not_finite(run: RunView, rows: Rows) -> np.ndarray[tuple[int], np.dtyp
     """For each of ``rows``: whether its score's text says nan or inf, rather than nonsense."""
     if len(rows) == 0:
         return np.empty(0, np.bool_)
-    return run.strings["c5"].gather(rows).str.contains(NOT_FINITE).to_numpy()
+    return run.texts(5, rows).str.contains(NOT_FINITE).to_numpy()
 
 
 def _as_c_reads(text: str) -> str:

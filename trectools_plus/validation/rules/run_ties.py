@@ -180,16 +180,18 @@ def _tie_in_float64(run: RunView) -> Hit | None:
         return None
     places = run.ties32[~_of_tied_queries(run)[run.scored.query[run.ties32]]]
     rows, before = run.scored.rows(places), run.scored.rows(places - 1)
-    texts = run.strings["c5"]
-    differ = (texts.gather(rows) != texts.gather(before)).to_numpy()
-    pairs = list(zip(rows[differ].tolist(), before[differ].tolist(), strict=True))
-    pairs = [pair for pair in pairs[:COMPARED_EXACTLY] if _differ(texts[pair[0]], texts[pair[1]])]
+    texts, texts_before = run.texts(5, rows), run.texts(5, before)
+    differ = np.flatnonzero((texts != texts_before).to_numpy())[:COMPARED_EXACTLY]
+    pairs = [
+        (int(rows[at]), texts_before[at], texts[at])
+        for at in differ.tolist()
+        if _differ(texts[at], texts_before[at])
+    ]
     if not pairs:
         return None
-    row, other = min(pairs)
+    row, above, below = min(pairs)
     return Hit(
-        f"{visible(texts[other])} and {visible(texts[row])} are equal even in float64; "
-        "every tool ties them",
+        f"{visible(above)} and {visible(below)} are equal even in float64; every tool ties them",
         run.lines(sorted(pair[0] for pair in pairs)),
         len(pairs),
         run.column(row, 5),

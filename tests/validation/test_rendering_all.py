@@ -1,0 +1,106 @@
+"""Every place of a finding, line by line, in each output; and counts by rule."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from trectools_plus.validation import FileReport, validate_qrels, validate_run
+from trectools_plus.validation.rendering import RENDERERS, render
+from trectools_plus.validation.rendering.json import iter_json
+from trectools_plus.validation.rendering.text import iter_text
+
+N = 7
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"1 0\td\u200b{n} {n} {9 - n} t\n" for n in range(1, N + 1))
+    Path("a.run").write_text(f"# comment\n{rows}", encoding="utf-8")
+    return "a.run"
+
+
+@pytest.fixture
+def report(path: str) -> FileReport:
+    return validate_run(path, every_line=True)
+
+
+def test_text_shows_each_row(report: FileReport) -> None:
+    text = render([report])
+    for n in range(1, N + 1):
+        assert f"{n + 1} │ 1 0 d\\u200b{n} {n} {9 - n} t" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("name", ["concise", "github"])
+def test_each_place_is_a_line(report: FileReport, name: str) -> None:
+    lines = [line for line in render([report], name).splitlines() if "R107" in line]
+    assert len(lines) == N
+    assert "d\\u200b7" in lines[-1]
+
+
+def test_json_has_every_line_number(report: FileReport, path: str) -> None:
+    def lines_of(one: FileReport) -> list[int]:
+        findings = json.loads(render([one], "json"))["files"][0]["findings"]
+        return next(list(f["lines"]) for f in findings if f["code"] == "R107")
+
+    assert lines_of(report) == list(range(2, N + 2))
+    assert lines_of(validate_run(path)) == list(range(2, 7))
+
+
+def test_junit_lists_each_row_in_its_case(report: FileReport) -> None:
+    root = ElementTree.fromstring(render([report], "junit"))
+    texts = ["".join(case.itertext()) for case in root.iter("testcase")]
+    assert any(f"\n{N + 1}: 1 0 d\\u200b7 7 2 t" in text for text in texts)
+
+
+def test_a_million_places_are_numbers_and_not_objects(tmp_path: Path) -> None:
+    path = tmp_path / "big.run"
+    path.write_text("".join(f"1 0 d{n} {n} {-n} t\n" for n in range(20_000)))
+    (found,) = (one for one in validate_run(path, every_line=True).findings if one.code == "R107")
+    assert len(found.every_line) == 20_000
+    assert memoryview(found.every_line).itemsize == 4  # type: ignore[arg-type]
+
+
+def test_reports_forget_the_file_unless_every_line_is_wanted(path: str, tmp_path: Path) -> None:
+    qrels = tmp_path / "q.txt"
+    qrels.write_text("1 0 a -1\n1 0 b -1\n1 0 c 1\n")
+    for one in (validate_run(path), validate_qrels(qrels)):
+        assert one.line_text is None
+        assert all(tuple(found.every_line) == found.lines for found in one.findings)
+    assert validate_qrels(qrels, every_line=True).line_text is not None
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_a_file_without_findings_has_no_rows(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "good.run"
+    path.write_text("1 Q0 a 1 2.5 t\n")
+    assert "2.5" not in render([validate_run(path, every_line=True)], name)
+
+
+def test_statistics_count_places_and_files(report: FileReport) -> None:
+    text = "".join(iter_text([report, report], statistics=True))
+    head, *rows = text.splitlines()
+    assert head.split() == ["code", "name", "severity", "count", "files"]
+    table = {row.split()[0]: row.split() for row in rows if row[:1] == "R"}
+    assert table["R107"] == ["R107", "second-column", "warning", "14", "2"]
+    assert "│" not in text
+    assert text.splitlines()[-1].startswith("Found ")
+    assert list(iter_text([], statistics=True)) == ["No findings in 0 files.\n"]
+
+
+def test_statistics_stand_beside_the_findings_in_json(report: FileReport) -> None:
+    document = json.loads("".join(iter_json([report], statistics=True)))
+    assert document["files"][0]["findings"]
+    assert {
+        "code": "R107",
+        "name": "second-column",
+        "severity": "warning",
+        "count": 7,
+        "files": 1,
+    } in document["statistics"]
+    assert "statistics" not in json.loads(render([report], "json"))

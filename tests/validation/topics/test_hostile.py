@@ -1,0 +1,139 @@
+"""Bytes that try to hang, crash or exhaust: any bytes give a report."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.source import Source
+from trectools_plus.validation import FileReport, validate_topics
+from trectools_plus.validation.topics import nodes, unfold
+from trectools_plus.validation.topics.engine import check_topics
+from trectools_plus.validation.topics.reading import read_view
+
+PIECES = st.sampled_from(
+    [
+        *"[]{}:,\"'#-?&*!|>%@`~",
+        *(
+            "queries:",
+            "- id: ",
+            "text: ",
+            "relevant: ",
+            "d01: 1",
+            "\n",
+            "\n  ",
+            "\n    ",
+            "\t",
+            " ",
+        ),
+        *("<top>", "<num>", "<title>", "</top>", "<topic ", 'number="1">', "</topic>", "&amp;"),
+        *('{"qid":"1","query":"a"}', '"id"', "NaN", "1e999", "-0", "010", "12:30", "yes", "~", "é"),
+        *(
+            "\r",
+            "\r\n",
+            "\0",
+            "\ufeff",
+            "\u2028",
+            "\\ud800",
+            "&a ",
+            "*a ",
+            "<<: *a",
+            "---\n",
+            "!!int ",
+        ),
+        *("1\ta\n", "#1\tb\n", "\t\t\n", "null", "true", "1.5", "metadata:"),
+    ]
+)
+NAMES = st.sampled_from(["a", "a.yaml", "a.json", "a.jsonl", "a.tsv", "a.xml", "a.yml.gz"])
+
+
+@given(
+    name=NAMES,
+    data=st.one_of(
+        st.binary(max_size=200), st.lists(PIECES, max_size=40).map(lambda p: "".join(p).encode())
+    ),
+)
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_bytes_give_findings_and_no_exception(name: str, data: bytes) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        view = read_view(scan_columns(Source(name, data), 2))
+        findings = check_topics(view)
+    n_lines = data.count(b"\n") + 1
+    for finding in findings:
+        assert "\n" not in finding.message + finding.remedy
+        assert all(1 <= line <= n_lines for line in finding.lines)
+        assert list(finding.lines) == sorted(finding.lines)
+        assert finding.message[-1] not in ".!"
+        finding.message.encode()
+    if not view.n_rows:
+        assert findings, "nothing to search with, and not a word about it"
+
+
+def _report(folder: Path, name: str, content: str) -> FileReport:
+    path = folder / name
+    path.write_text(content, encoding="utf-8")
+    return validate_topics(path)
+
+
+def _codes(report: FileReport) -> set[str]:
+    return {finding.code for finding in report.findings}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", "[" * 200_000),
+        ("a.json", '{"a":' * 100_000),
+        ("a.jsonl", '{"qid":' * 100_000),
+        ("a.yaml", "[" * 200_000),
+        ("a.yaml", "- " * 100_000),
+        ("a.yaml", "".join(" " * n + "a:\n" for n in range(500))),
+        ("a.xml", '<topic number="1">' + "<a>x" * 100_000),
+    ],
+)
+def test_deep_nesting_is_a_syntax_error(name: str, content: str, tmp_path: Path) -> None:
+    assert _codes(_report(tmp_path, name, content)) >= {"T104"}
+
+
+def test_aliases_cannot_multiply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unfold, "MAX_STEPS", 100_000)
+    wide = ", ".join(f"d{n}: 1" for n in range(1000))
+    cases = "".join(f"  - {{id: q{n}, text: t{n}, relevant: *r}}\n" for n in range(1000))
+    content = f"queries:\n  - {{id: q, text: t, relevant: &r {{{wide}}}}}\n{cases}"
+    assert "T104" in _codes(_report(tmp_path, "a.yaml", content))
+    merges = "".join(
+        f"x{n}: &x{n} {{<<: [{', '.join([f'*x{n - 1}'] * 9)}]}}\n" for n in range(1, 15)
+    )
+    content = f"x0: &x0 {{id: a, text: t}}\n{merges}queries: [*x14]\n"
+    assert "T104" in _codes(_report(tmp_path, "b.yaml", content))
+
+
+def test_values_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nodes, "MAX_NODES", 100)
+    report = _report(tmp_path, "a.json", "[" + "1," * 200 + "1]")
+    assert "more than 100 values" in report.findings[0].message
+
+
+@pytest.mark.parametrize("content", ["queries: &a [*a]\n", "queries: [&a {<<: *a, id: x}]\n"])
+def test_what_contains_itself_ends(content: str, tmp_path: Path) -> None:
+    assert "T105" in _codes(_report(tmp_path, "a.yaml", content))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "queries:\n  - {id: " + "1" * 100_000 + ", text: a, relevant: {d: 1}}\n",
+        "queries:\n  - {id: " + "1:" * 2000 + "1, text: a, relevant: {d: 1}}\n",
+        "queries:\n  - {id: !!int x, text: a, relevant: {d: 1}}\n",
+        "queries:\n  - {id: !!float x, text: a, relevant: {d: 1}}\n",
+        "queries:\n  - {id: !!bool x, text: a, relevant: {d: 1}}\n",
+    ],
+)
+def test_odd_numbers_are_not_computed(content: str, tmp_path: Path) -> None:
+    assert _codes(_report(tmp_path, "a.yaml", content)) == {"T114"}

@@ -1,0 +1,178 @@
+"""Options that all ``… validate`` commands share. Nothing here imports a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trectools_plus.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from trectools_plus.validation.choices import Choices
+
+
+class OutputFormat(StrEnum):
+    """How findings are written."""
+
+    TEXT = "text"
+    CONCISE = "concise"
+    JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
+    JUNIT = "junit"
+
+
+ProfileName = Annotated[
+    str | None,
+    typer.Option(
+        "--profile", metavar="NAME", help="Severities and limits: default, trec, submission."
+    ),
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", metavar="CODES", help="Only these rules: codes or prefixes, R131,Q1."),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="CODES", help="All but these rules: codes or prefixes."),
+]
+Strict = Annotated[
+    bool | None, typer.Option("--strict/--no-strict", help="Warnings fail the check too.")
+]
+Every = Annotated[
+    bool, typer.Option("--all", help="List every place of a finding and not only the first few.")
+]
+Statistics = Annotated[
+    bool, typer.Option("--statistics", help="Count by rule, in place of the findings.")
+]
+Format = Annotated[OutputFormat, typer.Option("--format", help="How findings are written.")]
+FixValues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fix",
+        metavar="OUT|CODES",
+        help="Write a mended copy to OUT: what is safe, and the rules named: --fix OUT --fix R108.",
+    ),
+]
+Diff = Annotated[bool, typer.Option("--diff", help="Show each line that --fix changes.")]
+Encoding = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="For --fix F103: what the bytes are, such as latin-1."),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Settings, in place of the nearest pyproject.toml or trectools.toml.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What is written where.
+
+    Attributes:
+        format: How findings are written.
+        every: Whether every place is listed.
+        statistics: Whether findings are counted by rule.
+        fix: The values of ``--fix``.
+        diff: Whether the changes of ``--fix`` are shown.
+    """
+
+    format: OutputFormat = OutputFormat.TEXT
+    every: bool = False
+    statistics: bool = False
+    fix: Sequence[str] = ()
+    diff: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what does not go together.
+
+        Raises:
+            UsageError: If two options exclude each other.
+        """
+        if self.statistics and self.format not in (OutputFormat.TEXT, OutputFormat.JSON):
+            raise UsageError(
+                "cannot count by rule", where=f"--format {self.format}", remedy="use text or json"
+            )
+        if self.diff and not self.fix:
+            raise UsageError("nothing to show", where="--diff", remedy="add --fix OUT")
+        if self.diff and self.format is not OutputFormat.TEXT:
+            raise UsageError(
+                "is one document, without a diff",
+                where=f"--format {self.format}",
+                remedy="leave out --diff or --format",
+            )
+
+
+def settle(
+    config: Path | None,
+    *,
+    profile: str | None = None,
+    select: Sequence[str] | None = None,
+    ignore: Sequence[str] | None = None,
+    strict: bool | None = None,
+    max_depth: int | None = None,
+    max_tag_length: int | None = None,
+) -> Choices:
+    """Put options and settings together; options win.
+
+    Raises:
+        UsageError: If a profile, a code, or a key of the settings does not exist.
+        InputError: If the settings file cannot be read.
+    """
+    from trectools_plus.validation.choices import decide
+    from trectools_plus.validation.settings import find_settings, read_settings
+
+    return decide(
+        find_settings(Path.cwd()) if config is None else read_settings(config),
+        profile=profile,
+        max_depth=max_depth,
+        max_tag_length=max_tag_length,
+        select=split_codes(select),
+        ignore=split_codes(ignore),
+        strict=strict,
+    )
+
+
+def split_codes(options: Sequence[str] | None) -> list[str]:
+    """Codes of a repeatable option whose values may be lists: ``--select R1,R2 --select Q``."""
+    codes = [code.strip().upper() for option in options or () for code in option.split(",")]
+    return [code for code in codes if code]
+
+
+def require_readable(paths: Sequence[str | None]) -> None:
+    """Refuse files that cannot be read, before anything is written about the others.
+
+    A pipe is only looked at, for whoever opens it has to read it.
+
+    Raises:
+        InputError: If a file is missing, a folder, or may not be read.
+        UsageError: If standard input is named twice.
+    """
+    import os
+
+    named = [path for path in paths if path is not None]
+    if named.count("-") > 1:
+        raise UsageError("standard input can be read once", where="-", remedy="name files")
+    for path in named:
+        if path == "-":
+            continue
+        try:
+            is_folder = Path(path).is_dir()
+            Path(path).stat()
+        except (OSError, ValueError) as error:
+            remedy = "check the path"
+            if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+                raise InputError(f"cannot read: {error.strerror}", where=path) from error
+            raise InputError("no such file", where=path, remedy=remedy) from error
+        if is_folder:
+            raise InputError("is a folder, not a file", where=path, remedy="name a file in it")
+        if not os.access(path, os.R_OK):
+            raise InputError("cannot read: Permission denied", where=path)

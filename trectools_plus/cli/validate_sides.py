@@ -1,0 +1,45 @@
+"""What runs and qrels are checked against: topics, judgments, the documents that there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trectools_plus.formats.tables import Topics
+    from trectools_plus.validation.collection_ids import DocumentIds
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The other side of a check, as far as it was named.
+
+    Attributes:
+        qrels: Judgments.
+        topics: The queries that should be answered.
+        docids: A list of the documents that there are.
+        docid_pattern: What their ids look like.
+    """
+
+    qrels: str | None = None
+    topics: str | None = None
+    docids: Path | None = None
+    docid_pattern: str | None = None
+
+    def read_topics(self) -> Topics | None:
+        """The queries that should be answered."""
+        if self.topics is None:
+            return None
+        from trectools_plus.formats.topics import read_topics
+
+        return read_topics(self.topics)
+
+    def read_documents(self) -> DocumentIds | None:
+        """What document ids there are."""
+        if self.docids is None and self.docid_pattern is None:
+            return None
+        from trectools_plus.validation.collection_ids import DocumentIds, read_document_ids
+
+        ids = None if self.docids is None else read_document_ids(self.docids)
+        return DocumentIds(ids, self.docid_pattern)

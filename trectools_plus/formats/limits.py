@@ -1,0 +1,79 @@
+"""How much a reader takes in before it refuses: sizes beyond which no input is what it should be.
+
+A damaged or hostile file must cost bounded time and memory. Three things are bounded: the length
+of a line, how far a compressed stream may expand, and how much is held at all.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from trectools_plus.errors import UsageError
+
+MAX_LINE_BYTES = 16 << 20
+"""Reading stops at a line above this."""
+
+MAX_EXPANSION = 200
+"""How many times its size a compressed stream may expand to, beyond the first 256 MiB.
+
+Runs, qrels and corpora expand three to thirty times.
+"""
+
+EXPANSION_FREE_BYTES = 256 << 20
+"""Content up to this may be compressed as well as it likes."""
+
+LIMIT_VARIABLE = "TRECTOOLS_PLUS_MAX_CONTENT_GIB"
+"""Environment variable that sets how many GiB of (decompressed) content one file may have."""
+
+_LEAST_BYTES = 256 << 20
+_SHARE_OF_MEMORY = 8
+_MEMORY_IF_UNKNOWN = 16 << 30
+_CGROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+def max_content_bytes() -> int:
+    """How much content of one file is read into memory.
+
+    An eighth of the memory that this process may use (tables take several times the size of the
+    text), at least 256 MiB; or what ``TRECTOOLS_PLUS_MAX_CONTENT_GIB`` says.
+
+    Raises:
+        UsageError: If the variable holds no positive number.
+    """
+    asked = os.environ.get(LIMIT_VARIABLE)
+    if not asked:
+        return max(_usable_memory() // _SHARE_OF_MEMORY, _LEAST_BYTES)
+    try:
+        limit = int(float(asked) * (1 << 30))
+    except (ValueError, OverflowError):
+        limit = 0
+    if limit <= 0:
+        raise UsageError(
+            f"expected a positive number of GiB but got {asked!r}",
+            where=LIMIT_VARIABLE,
+            remedy=f"set it like {LIMIT_VARIABLE}=16, or not at all",
+        )
+    return limit
+
+
+def _usable_memory() -> int:
+    """Bytes of memory this process may use: the machine's, or less where something limits it."""
+    found = [_MEMORY_IF_UNKNOWN]
+    with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
+        found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for file in _CGROUP_LIMITS:
+        with suppress(OSError, ValueError):
+            found.append(int(file.read_text()))
+    with suppress(ImportError, ValueError, OSError):  # Windows has no such module
+        import resource
+
+        for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+            soft, _ = resource.getrlimit(kind)
+            if soft != resource.RLIM_INFINITY:
+                found.append(soft)
+    return min(found)

@@ -1,0 +1,17 @@
+"""Mending files: safe fixes on request, others by name, and never in the file itself."""
+
+from trectools_plus.validation.fixes.arguments import FixOptions, split_fix_values
+from trectools_plus.validation.fixes.engine import fix_qrels, fix_run
+from trectools_plus.validation.fixes.summary import Applied, Change, FixSummary
+from trectools_plus.validation.fixes.topics import fix_topics
+
+__all__ = [
+    "Applied",
+    "Change",
+    "FixOptions",
+    "FixSummary",
+    "fix_qrels",
+    "fix_run",
+    "fix_topics",
+    "split_fix_values",
+]

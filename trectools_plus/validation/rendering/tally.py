@@ -1,0 +1,113 @@
+"""Counting findings while they pass by: the summary line and ``--statistics``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
+from trectools_plus.validation.rendering.places import printable
+from trectools_plus.validation.wording import plural
+
+_ORDER = list(Severity)
+
+
+class Tally:
+    """How many findings there were, of which rules, in how many files.
+
+    Attributes:
+        n_files: Files counted so far.
+        n_with_findings: How many of them had a finding.
+        findings: Number of findings of each severity.
+        fixes: Number of findings that can be mended in each way.
+        asked: Codes of the findings that are mended when named, in the order met.
+    """
+
+    def __init__(self) -> None:
+        self.n_files = 0
+        self.n_with_findings = 0
+        self.findings = dict.fromkeys(Severity, 0)
+        self.fixes = dict.fromkeys(Fix, 0)
+        self.asked: dict[str, None] = {}
+        self._places: Counter[tuple[str, str, Severity]] = Counter()
+        self._files: Counter[tuple[str, str, Severity]] = Counter()
+
+    def count(self, reports: Iterable[FileReport]) -> Iterator[FileReport]:
+        """Pass reports on, counting each."""
+        for report in reports:
+            self.add(report)
+            yield report
+
+    def add(self, report: FileReport) -> None:
+        """Count one report."""
+        self.n_files += 1
+        self.n_with_findings += bool(report.findings)
+        for finding in report.findings:
+            self._add(finding)
+
+    def _add(self, finding: Finding) -> None:
+        self.findings[finding.severity] += 1
+        self.fixes[finding.fix] += 1
+        if finding.fix is Fix.ASK:
+            self.asked[finding.code] = None
+        key = finding.code, finding.name, finding.severity
+        self._places[key] += finding.count
+        self._files[key] += 1
+
+    def summary(self) -> dict[str, int]:
+        """Number of findings by severity, with the keys of the JSON document."""
+        return {f"{severity}s": self.findings[severity] for severity in Severity}
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """A record per rule and severity, worst and most frequent first."""
+        keys = sorted(
+            self._places, key=lambda key: (_ORDER.index(key[2]), -self._places[key], key[0])
+        )
+        return [
+            {
+                "code": code,
+                "name": name,
+                "severity": severity.value,
+                "count": self._places[code, name, severity],
+                "files": self._files[code, name, severity],
+            }
+            for code, name, severity in keys
+        ]
+
+    def as_table(self) -> Iterator[str]:
+        """The same as a table for people; nothing without findings."""
+        rows = [
+            (r["code"], r["name"], r["severity"], f"{r['count']:,}", f"{r['files']:,}")
+            for r in self.as_dicts()
+        ]
+        if not rows:
+            return
+        table = [("code", "name", "severity", "count", "files"), *rows]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        for row in table:
+            cells = [
+                cell.rjust(width) if at > 2 else cell.ljust(width)
+                for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            yield printable("  ".join(cells))
+
+    def sentence(self) -> str:
+        """The summary line: what was found, in how many files."""
+        files = plural(self.n_files, "file")
+        found = [plural(n, severity) for severity, n in self.findings.items() if n]
+        if not found:
+            return f"No findings in {files}."
+        if self.n_with_findings < self.n_files:
+            files = f"{self.n_with_findings:,} of {files}"
+        *most, last = found
+        return f"Found {' and '.join([', '.join(most), last]) if most else last} in {files}."
+
+    def fix_hint(self) -> str | None:
+        """What ``--fix`` would do about it; ``None`` if nothing."""
+        safe, asked = self.fixes[Fix.SAFE], ",".join(sorted(self.asked))
+        if not safe:
+            return f"Mend with --fix OUT --fix {asked}." if asked else None
+        marked = "the one" if safe == 1 else f"the {safe:,}"
+        further = f"; for more, add --fix {asked}" if asked else ""
+        return f"Mend {marked} marked * with --fix OUT{further}."

@@ -1,0 +1,154 @@
+"""Settings of the validators from ``pyproject.toml`` or ``trectools.toml``."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.validation.wording import visible
+
+_TABLES = {
+    "trectools.toml": ("validate",),
+    "pyproject.toml": ("tool", "trectools-plus", "validate"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a settings file asks for; ``None`` and empty where it says nothing.
+
+    The keys of the file are the names of these attributes with ``-`` for ``_``.
+
+    Attributes:
+        path: The file; ``None`` if there is none.
+        profile: Name of a profile.
+        max_depth: Results allowed per query.
+        max_tag_length: Characters allowed in the run tag.
+        select: Only these rules: codes or prefixes.
+        ignore: All but these rules.
+        strict: Whether warnings fail the check too.
+        per_file_ignores: Rules to ignore in files, by a pattern of their path below the folder of
+            the settings file, or of their name.
+    """
+
+    path: Path | None = None
+    profile: str | None = None
+    max_depth: int | None = None
+    max_tag_length: int | None = None
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    strict: bool | None = None
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+KEYS = tuple(one.name.replace("_", "-") for one in fields(Settings) if one.name != "path")
+"""The keys of a settings file."""
+
+
+def find_settings(folder: Path) -> Settings:
+    """Settings of the nearest file in ``folder`` or above it.
+
+    Beside each other, ``trectools.toml`` wins over ``pyproject.toml``. A file without the table
+    for the validators is passed over.
+
+    Raises:
+        UsageError: If the file is no TOML, or has a key or value that does not exist.
+        InputError: If it cannot be read.
+    """
+    folder = folder.absolute()
+    for above in (folder, *folder.parents):
+        for name in _TABLES:
+            path = above / name
+            if path.is_file() and (table := _table(path)) is not None:
+                return _settings(path, table)
+    return Settings()
+
+
+def read_settings(path: Path) -> Settings:
+    """Settings of one file, which must have the table for the validators.
+
+    Raises:
+        UsageError: If the file is no TOML, lacks the table, or has a key or value that does not
+            exist.
+        InputError: If it cannot be read.
+    """
+    table = _table(path)
+    if table is None:
+        name = _table_name(path)
+        raise UsageError(f"no table [{name}]", where=str(path), remedy="add it, or name its file")
+    return _settings(path, table)
+
+
+def _table(path: Path) -> Any:
+    """The table for the validators in a file; ``None`` if it has none."""
+    try:
+        table: Any = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror}", where=str(path)) from error
+    except (ValueError, RecursionError) as error:  # no TOML, not even UTF-8, or absurdly deep
+        raise UsageError(f"not TOML: {error}", where=str(path)) from error
+    for name in _path_of_table(path):
+        if not isinstance(table, dict) or name not in table:
+            return None
+        table = table[name]
+    return table
+
+
+def _path_of_table(path: Path) -> tuple[str, ...]:
+    return _TABLES.get(path.name, _TABLES["trectools.toml"])
+
+
+def _table_name(path: Path) -> str:
+    return ".".join(_path_of_table(path))
+
+
+def _settings(path: Path, table: Any) -> Settings:
+    where = f"{path} [{_table_name(path)}]"
+    if not isinstance(table, dict):
+        raise UsageError("expected a table", where=where)
+    for key in table:
+        if key not in KEYS:
+            near = difflib.get_close_matches(key.replace("_", "-"), KEYS, 1)
+            remedy = f"did you mean '{near[0]}'?" if near else f"keys: {', '.join(KEYS)}"
+            raise UsageError(f"unknown key '{visible(key)}'", where=where, remedy=remedy)
+    values = {key.replace("-", "_"): _value(key, value, where) for key, value in table.items()}
+    return Settings(path, **values)
+
+
+def _value(key: str, value: Any, where: str) -> Any:
+    """A value of the kind that its key asks for."""
+    if key == "profile" and isinstance(value, str):
+        return value
+    if key.startswith("max-") and type(value) is int and value >= 1:
+        return value
+    if key == "strict" and isinstance(value, bool):
+        return value
+    if key in ("select", "ignore") and _is_codes(value):
+        return tuple(code.upper() for code in value)
+    if (
+        key == "per-file-ignores"
+        and isinstance(value, dict)
+        and all(map(_is_codes, value.values()))
+    ):
+        return {pattern: tuple(code.upper() for code in codes) for pattern, codes in value.items()}
+    raise UsageError(f"'{key}' expects {_EXPECTED[key]} but got {value!r}", where=where)
+
+
+def _is_codes(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(code, str) and code for code in value)
+
+
+_EXPECTED = {
+    "profile": "the name of a profile",
+    "max-depth": "a whole number of at least 1",
+    "max-tag-length": "a whole number of at least 1",
+    "select": "a list of rule codes",
+    "ignore": "a list of rule codes",
+    "strict": "true or false",
+    "per-file-ignores": "a table of patterns with lists of rule codes",
+}

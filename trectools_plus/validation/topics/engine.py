@@ -1,0 +1,68 @@
+"""Running rules over topics and test sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.source import read_source
+from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.engine import damaged_report, run_rules
+from trectools_plus.validation.findings import FileReport, Finding
+from trectools_plus.validation.rules.topics_lines import recorded
+from trectools_plus.validation.topics.reading import read_view
+from trectools_plus.validation.topics.view import TopicsView
+
+_ID_AND_TEXT = 2
+_NOT_FOR_TEST_SETS = frozenset({"Q134"})
+"""Test sets list what is relevant and leave the rest open: that is no news."""
+
+
+def validate_topics(path: str | Path, *, every_line: bool = False) -> FileReport:
+    """Check topics (TSV, JSON Lines, TREC SGML or XML) or a test set (YAML, JSON).
+
+    Args:
+        path: The file; ``-`` is standard input.
+        every_line: Whether findings keep the lines of all places and not only of the first few.
+
+    Returns:
+        All findings of the file, of kind ``topics`` or ``testset``. A malformed file is a report
+        with errors, not an exception.
+
+    Raises:
+        InputError: If the file cannot be read at all: missing, a folder, no permission.
+    """
+    try:
+        source = read_source(path, partial=True)
+    except FormatError as error:
+        return damaged_report(error, "topics")
+    topics = read_view(scan_columns(source, _ID_AND_TEXT))
+    topics.every_line = every_line
+    findings = check_topics(topics)
+    index = topics.line_index if every_line else None
+    line_text = None if index is None else index.text
+    n_rows, n_queries = topics.n_rows, topics.n_queries
+    return FileReport(topics.path, topics.kind, n_rows, n_queries, tuple(findings), line_text)
+
+
+def check_topics(topics: TopicsView) -> list[Finding]:
+    """Run the rules for topics, and those for qrels over a test set's judgments."""
+    return run_rules(topics, ("file", "topics"), topics) + _check_judgments(topics)
+
+
+def _check_judgments(topics: TopicsView) -> list[Finding]:
+    """What the rules for qrels say of a test set's judgments."""
+    if topics.judgments is None:
+        return []
+    findings = []
+    for rule in CATALOGUE:
+        if rule.on != "qrels" or rule.code in _NOT_FOR_TEST_SETS:
+            continue
+        # What is no whole number never got into the table: the reader took note of it.
+        hit = recorded(topics, rule.code, "place")
+        if hit is None and rule.tables and topics.judgments.n_rows:
+            hit = rule.check(topics.judgments)
+        if hit is not None:
+            findings.append(rule.finding(hit, topics.path, every_line=topics.every_line))
+    return findings

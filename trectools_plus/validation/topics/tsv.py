@@ -1,0 +1,72 @@
+"""Topics as TSV: ``id TAB text``, all lines at once."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from trectools_plus.formats.topics import is_header
+from trectools_plus.validation.topics.fields import no_text
+from trectools_plus.validation.topics.view import ENTRIES_SCHEMA, Content, Trouble, Troubles
+from trectools_plus.validation.wording import quoted, visible
+
+
+def read_tsv(text: str) -> Content:
+    """Read topics from TSV, blank lines and comments left out.
+
+    Args:
+        text: The file, without byte order mark.
+    """
+    troubles = Troubles()
+    rows = _rows(text)
+    rows = rows.filter(~_header(rows, troubles))
+    without_tab = rows.filter(pl.col("rest").is_null())
+    for line, start in without_tab.select("line", "query_id").iter_rows():
+        troubles.add("T101", Trouble(line, f"no tab between id and text in {quoted(start)}"))
+    rows = rows.filter(pl.col("rest").is_not_null())
+    extra = rows.filter(pl.col("rest").str.contains("\t", literal=True))
+    for line, query_id, rest in extra.select("line", "query_id", "rest").iter_rows():
+        what = "tab inside the text, kept as a blank"
+        column = len(query_id) + 2 + rest.index("\t")
+        troubles.add("T102", Trouble(line, what, column, query_id.strip(" ")))
+    entries = rows.select(
+        "line",
+        pl.col("query_id").str.strip_chars(" "),
+        text=pl.col("rest").str.replace_all("\t", " ", literal=True).str.strip_chars(" "),
+        text_line="line",
+    )
+    without_id = entries.filter(pl.col("query_id") == "")
+    for line, topic in without_id.select("line", "text").iter_rows():
+        troubles.add("T105", Trouble(line, f"no id in front of {quoted(topic)}", 1))
+    without_text = entries.filter(pl.col("text").str.strip_chars() == "")
+    for line, query_id in without_text.select("line", "query_id").iter_rows():
+        troubles.add("T121", Trouble(line, no_text(query_id), query_id=query_id))
+    missing = pl.when(pl.col("query_id") != "").then("query_id").alias("query_id")
+    return Content(entries.with_columns(missing).cast(ENTRIES_SCHEMA), troubles)  # type: ignore[arg-type]
+
+
+def _rows(text: str) -> pl.DataFrame:
+    """``line, query_id, rest``: lines cut at their first tab; ``rest`` is null without one."""
+    lines = pl.Series("line_text", [text]).str.split("\n").explode().str.strip_suffix("\r")
+    numbers = pl.int_range(1, lines.len() + 1, dtype=pl.UInt32, eager=True).alias("line")
+    # A blank line and a comment are the business of rules for every file; a topic behind '#' is
+    # one with an id that cannot stand in a run.
+    is_comment = lines.str.starts_with("#") & ~lines.str.contains("\t", literal=True)
+    kept = lines.str.contains(r"[^ \t\x0b\x0c]") & ~is_comment
+    frame = pl.DataFrame({"line": numbers, "line_text": lines}).filter(kept)
+    parts = frame["line_text"].str.splitn("\t", 2).struct.unnest()
+    return pl.DataFrame(
+        {"line": frame["line"], "query_id": parts["field_0"], "rest": parts["field_1"]}
+    )
+
+
+def _header(rows: pl.DataFrame, troubles: Troubles) -> pl.Series:
+    """Which row is a header: the first, if its fields are names; it is noted."""
+    flags = pl.repeat(False, rows.height, eager=True)
+    if rows.is_empty():
+        return flags
+    line, query_id, rest = rows.row(0)
+    if rest is None or not is_header(query_id, rest):
+        return flags
+    shown = visible(f"{query_id} {rest}".replace("\t", " "))
+    troubles.add("T103", Trouble(line, f"header line '{shown}'", 1))
+    return pl.int_range(rows.height, eager=True) == 0

@@ -1,0 +1,63 @@
+"""Walking a tree with aliases and merges in it, within a bound: few lines may unfold to many."""
+
+from __future__ import annotations
+
+from trectools_plus.validation.topics.nodes import Items, Mapping, Node, Scalar
+
+MAX_STEPS = 10_000_000
+"""Values looked at before a tree is refused."""
+
+MAX_MERGES = 16
+"""How deep YAML's ``<<`` is followed."""
+
+
+class TooMuchError(Exception):
+    """A tree unfolds to more than ``MAX_STEPS`` values.
+
+    Internal: the reader turns it into a finding.
+
+    Args:
+        node: Where that was noticed.
+    """
+
+    def __init__(self, node: Node) -> None:
+        super().__init__()
+        self.node = node
+
+
+class Unfolder:
+    """Gives the items and fields of nodes, and counts them."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def items(self, node: Items) -> list[Node]:
+        """The items of a list.
+
+        Raises:
+            TooMuchError: If too much has been looked at already.
+        """
+        self._spend(len(node.items), node)
+        return node.items
+
+    def fields(self, node: Mapping, depth: int = 0) -> list[tuple[Scalar, Node]]:
+        """Keys and values of a mapping, with those that YAML's ``<<`` merges into it.
+
+        Raises:
+            TooMuchError: If too much has been looked at already.
+        """
+        self._spend(len(node.pairs) + len(node.merged), node)
+        if not node.merged or depth > MAX_MERGES:
+            return list(node.pairs.values())
+        found = dict(node.pairs)
+        for other in node.merged:
+            for part in self.items(other) if isinstance(other, Items) else [other]:
+                if isinstance(part, Mapping):
+                    for key, value in self.fields(part, depth + 1):
+                        found.setdefault(key.text, (key, value))
+        return list(found.values())
+
+    def _spend(self, steps: int, node: Node) -> None:
+        self._steps += steps + 1
+        if self._steps > MAX_STEPS:
+            raise TooMuchError(node)

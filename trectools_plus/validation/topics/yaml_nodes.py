@@ -1,0 +1,181 @@
+"""YAML as a tree, from the events of PyYAML's parser: no object is ever constructed."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import accumulate
+from typing import Any
+
+import yaml
+
+from trectools_plus.validation.topics.nodes import (
+    Items,
+    Mapping,
+    Meaning,
+    Node,
+    Scalar,
+    Tree,
+    TreeBuilder,
+    TreeError,
+)
+from trectools_plus.validation.wording import quoted
+
+_TAG = "tag:yaml.org,2002:"
+_MEANINGS: dict[str, Meaning] = {
+    "str": "text",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "null": "null",
+}
+_KNOWN_TAGS = {"map", "seq", "omap", "pairs", "set", "timestamp", "binary", "merge", "value"}
+_COMMENT_FOLLOWS = re.compile(r"[ \t]+#")
+_OTHER_LINE_ENDS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_USUAL = re.compile("0|[1-9][0-9]*")
+_DIGITS_READ = 4000
+"""Longer numbers are not computed: it takes Python a time that grows with their square."""
+
+
+def parse_yaml(text: str) -> Tree:
+    """Parse one YAML document; aliases share a node and are never copied.
+
+    Raises:
+        TreeError: Where the text is no YAML, holds a second document or a tag of its own, or is
+            too large or too deep.
+    """
+    parser = _YamlParser(text)
+    try:
+        return parser.parse()
+    except yaml.reader.ReaderError:
+        raise parser.bad_character() from None
+    except yaml.MarkedYAMLError as error:
+        raise parser.complaint(error) from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise TreeError(str(error).splitlines()[0] or "no YAML", 1) from None
+
+
+class _YamlParser:
+    """A loop over the events of PyYAML's parser."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        # YAML 1.1 has more line ends than LF; line numbers are to be the file's own all the same.
+        odd = _OTHER_LINE_ENDS.search(text) is not None
+        lengths = (len(line) + 1 for line in text.split("\n"))
+        self._starts = [0, *accumulate(lengths)] if odd else None
+        self._resolver: Any = yaml.SafeLoader("")
+        self._anchors: dict[str, Node] = {}
+
+    def parse(self) -> Tree:
+        tree = Tree()
+        builder = TreeBuilder(tree)
+        # libyaml reads about ten times faster; the pure parser is there wherever PyYAML is.
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        n_documents = 0
+        event: Any
+        for event in yaml.parse(self._text, Loader=loader):
+            if isinstance(event, yaml.DocumentStartEvent):
+                n_documents += 1
+                if n_documents > 1:
+                    raise TreeError("a second document begins", *self._place(event.start_mark))
+            elif isinstance(event, yaml.NodeEvent):
+                self._add(event, builder)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                builder.end()
+        return tree
+
+    def _add(self, event: Any, builder: TreeBuilder) -> None:
+        if isinstance(event, yaml.AliasEvent):
+            node = self._anchors.get(str(event.anchor))
+            if node is None:
+                what = f"alias {quoted(f'*{event.anchor}')} without its anchor"
+                raise TreeError(what, *self._place(event.start_mark))
+            builder.add(node)
+            return
+        node = self._node(event)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = node
+        if isinstance(node, Scalar):
+            builder.add(node)
+        else:
+            builder.begin(node)
+
+    def _node(self, event: Any) -> Node:
+        place = self._place(event.start_mark)
+        if event.tag is not None and event.tag != "!":
+            name = event.tag.removeprefix(_TAG)
+            if name not in _MEANINGS and name not in _KNOWN_TAGS:
+                raise TreeError(f"unknown tag {quoted(event.tag)}", *place)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return Items(*place)
+        if isinstance(event, yaml.MappingStartEvent):
+            return Mapping(*place)
+        text = _SURROGATES.sub("\ufffd", event.value)
+        # The C parser says '' and the pure one None where a scalar is plain.
+        plain = not event.style
+        tag = event.tag
+        if tag is None or tag == "!":
+            tag = self._resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
+        meaning = _MEANINGS.get(tag.removeprefix(_TAG), "other")
+        cut = plain and _COMMENT_FOLLOWS.match(self._text, event.end_mark.index) is not None
+        return Scalar(*place, text, meaning, _value(event.value, tag, meaning), cut)
+
+    def _place(self, mark: Any) -> tuple[int, int]:
+        """Line and column, from 1."""
+        if self._starts is None:
+            return mark.line + 1, mark.column + 1
+        row = bisect_right(self._starts, mark.index) - 1
+        return row + 1, mark.index - self._starts[row] + 1
+
+    def bad_character(self) -> TreeError:
+        """What to say of a character that no YAML may hold."""
+        found = yaml.reader.Reader.NON_PRINTABLE.search(self._text)
+        if found is None:
+            return TreeError("a character that YAML does not allow", 1)
+        what = f"character U+{ord(found[0]):04X}, which YAML does not allow"
+        line_start = self._text.rfind("\n", 0, found.start()) + 1
+        line = self._text.count("\n", 0, found.start()) + 1
+        return TreeError(what, line, found.start() - line_start + 1)
+
+    def complaint(self, error: Any) -> TreeError:
+        """What a parser has to say, at its place."""
+        mark, start = error.problem_mark, error.context_mark
+        if mark is None or (start is not None and not self._text[mark.index :].strip()):
+            mark = start  # what is open at the end of the file is to be mended where it begins
+        line, column = (1, None) if mark is None else self._place(mark)
+        last = self._text.rstrip("\n").count("\n") + 1
+        if line > last:
+            line, column = last, None
+        indent = re.match(r"[ \t]*", self._text.split("\n", line)[line - 1])
+        problem = str(error.problem or error.context or "no YAML")
+        if "cannot start any token" in problem and indent and "\t" in indent[0]:
+            return TreeError("tab used to indent", line, column)
+        return TreeError(f"no YAML: {' '.join(problem.split())}", line, column)
+
+
+def _value(text: str, tag: str, meaning: Meaning) -> str | None:
+    """What PyYAML makes of a scalar, in words; ``None`` where that is the text itself."""
+    if meaning == "text":
+        return None
+    if meaning == "other":
+        return f"a {tag.removeprefix(_TAG)}"
+    if len(text) > _DIGITS_READ:
+        return "a number"
+    if _USUAL.fullmatch(text):
+        return None
+    constructor = yaml.constructor.SafeConstructor()
+    node = yaml.ScalarNode(tag, text)
+    try:
+        if meaning == "boolean":
+            return f"the boolean {str(constructor.construct_yaml_bool(node)).lower()}"
+        if meaning == "integer":
+            value = str(constructor.construct_yaml_int(node))
+        elif meaning == "number":
+            value = repr(constructor.construct_yaml_float(node))
+        else:
+            return None
+    except (ValueError, KeyError, IndexError, OverflowError):
+        return f"a {meaning}"
+    return None if value == text else value
