@@ -110,7 +110,7 @@ def benchmark_run(
         list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
     ] = None,
 ) -> None:
-    """Compare retrieval modes (or existing runs) on the same queries and write a report.
+    """Compare retrieval modes or existing runs, and write a report.
 
     Every mode searches the same documents for the same queries; its run is validated and scored,
     every mean gets a bootstrap interval, every difference is taken query by query. Written are

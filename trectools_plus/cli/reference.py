@@ -105,5 +105,5 @@ def _measure_section(label: str) -> str:
         "trec_eval": f"`{definition.trec_eval_call}`" if definition.trec_eval_call else "none",
     }
     lines = [f"| {key} | {str(value).replace('|', chr(92) + '|')} |" for key, value in rows.items()]
-    head = f"## {label}\n\nExample: `{definition.name}`\n\n| | |\n|---|---|\n"
+    head = f"## {label}\n\n| for example | `{definition.name}` |\n|---|---|\n"
     return head + "\n".join(lines) + "\n"

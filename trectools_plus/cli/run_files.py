@@ -76,8 +76,9 @@ def runs_info(
         typer.Option("--format", help="text to read, json for programs."),
     ] = "text",
 ) -> None:
-    """Show what is in a run file: queries, rows, depth, tag, scores, ties, order.
+    """Show what is in a run file.
 
+    Queries, rows, depth, tag, the range of scores, ties in 64 and 32 bits, and order.
     A run with errors is refused; `runs validate` lists them.
 
     \b

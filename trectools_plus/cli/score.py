@@ -100,7 +100,10 @@ def explain_measure(
         typer.Option("--format", help="text to read, json for programs."),
     ] = "text",
 ) -> None:
-    """Say exactly what a measure computes, and which trec_eval call prints the same figure.
+    """Say exactly what a measure computes.
+
+    Printed are formula, gain, cutoff, denominator, tie order, the queries averaged over, who
+    computes it, and the trec_eval call that prints the same figure.
 
     \b
     Examples:
