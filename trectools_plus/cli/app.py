@@ -82,7 +82,7 @@ def _keep_group() -> None:
 
 
 def _entry(group: typer.Typer, name: str) -> Any:
-    return lambda: run_command(lambda: group(prog_name=name))
+    return lambda: run_command(group, name)
 
 
 main = _entry(app, "trectools-plus")
