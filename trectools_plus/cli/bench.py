@@ -128,6 +128,7 @@ def benchmark_run(
     from trectools_plus.benchmark.config_file import load_config
     from trectools_plus.benchmark.runner import run_benchmark
     from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.measures.names import split_names
     from trectools_plus.provenance import format_command
     from trectools_plus.reporting.files import write_reports
 
@@ -142,7 +143,7 @@ def benchmark_run(
         "output_dir": None if output_dir is None else str(output_dir),
         "depth": depth,
         "exclude_self": exclude_self,
-        "measures": None if measures is None else split_list(",".join(measures)),
+        "measures": None if measures is None else split_names(",".join(measures)),
         "missing": missing,
         "baseline": baseline,
         "confidence": confidence,
