@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from trectools_plus.measures.base import BaseMeasure as BaseMeasure
     from trectools_plus.measures.evaluator import evaluate as evaluate
     from trectools_plus.measures.names import explain as explain
+    from trectools_plus.measures.residuals import residual_bounds as residual_bounds
+    from trectools_plus.measures.ties import tie_bounds as tie_bounds
     from trectools_plus.reporting.files import write_reports as write_reports
     from trectools_plus.retrieval.fetch import fetch as fetch
     from trectools_plus.retrieval.run_fusion import fuse_runs as fuse_runs
@@ -63,7 +65,9 @@ _HOMES = {
     "load_run": "validation.loading",
     "read_corpus": "formats.corpus",
     "read_topics": "formats.topics",
+    "residual_bounds": "measures.residuals",
     "run_benchmark": "benchmark.runner",
+    "tie_bounds": "measures.ties",
     "validate": "validation.engine:validate_run",
     "validate_qrels": "validation.engine",
     "write_qrels": "formats.qrels",

@@ -37,19 +37,22 @@ def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
     ("values", "words"),
     [
         ({}, "no data"),
-        ({"dataset": "hpo", **FILES}, "dataset and corpus"),
-        ({"dataset": "hpo", **RUNS}, "dataset and runs"),
-        ({"dataset": "hpo", "qrels": "q"}, "qrels and dataset"),
-        ({"corpus": "c", "qrels": "q"}, "corpus needs topics"),
-        ({"corpus": "c", "topics": "t"}, "corpus needs qrels"),
-        ({"runs": {"a": "a"}}, "runs needs qrels"),
-        ({**RUNS, "modes": ["lexical"]}, "runs and modes"),
-        ({"dataset": "irds:x", "test_file": "x"}, "test_file"),
+        ({"dataset": "hpo", **FILES}, "--dataset and --corpus"),
+        ({"dataset": "hpo", **RUNS}, "--dataset and --runs"),
+        ({"dataset": "hpo", "qrels": "q"}, "--qrels and --dataset"),
+        ({"corpus": "c", "qrels": "q"}, "--corpus needs --topics"),
+        ({"corpus": "c", "topics": "t"}, "--corpus needs --qrels"),
+        ({"runs": {"a": "a"}}, "--runs needs --qrels"),
+        ({**RUNS, "modes": ["lexical"]}, "--runs and --modes"),
+        ({"dataset": "irds:x", "test_file": "x"}, "--test-file"),
         ({"dataset": "hpo", "modes": ["lexcal"]}, "unknown mode 'lexcal'"),
         ({"dataset": "hpo", "modes": ["lexical", "lexical"]}, "twice"),
         ({"dataset": "hpo", "modes": []}, "no mode"),
-        ({"dataset": "hpo", "baseline": "bm25"}, "baseline: 'bm25'"),
-        ({"dataset": "hpo", "mode_names": {"bm25": "BM25"}}, "mode_names: 'bm25'"),
+        ({"dataset": "hpo", "baseline": "bm25"}, "'bm25' is none of the modes — --baseline — take"),
+        (
+            {"dataset": "hpo", "mode_names": {"bm25": "BM25"}},
+            "'bm25' is none of the modes — mode_names — take",
+        ),
         ({"dataset": "hpo", "measures": ["nDGC@10"]}, "nDGC@10"),
         ({"dataset": "hpo", "targets": {"nDGC@10": None}}, "nDGC@10"),
         ({"dataset": "hpo", "confidence": 95}, "confidence"),
@@ -65,7 +68,7 @@ def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
         ({"runs": {"../x": "a"}, "qrels": "q"}, "run name '../x'"),
         ({"runs": {".x": "a"}, "qrels": "q"}, "run name '.x'"),
         ({"runs": {"A": "a", "a": "b"}, "qrels": "q"}, "upper and lower case"),
-        ({"runs": {}, "qrels": "q"}, "at least one NAME=FILE"),
+        ({"runs": {}, "qrels": "q"}, "write NAME=FILE"),
     ],
 )
 def test_what_does_not_go_together_is_a_usage_error(values: dict[str, Any], words: str) -> None:
@@ -152,7 +155,7 @@ def test_other_data_on_the_command_line_replace_the_files(tmp_path: Path) -> Non
         ("dataset: hpo\ndataset: irds:x\n", "twice"),
         ("dataset: [hpo\n", "benchmark.yaml:2"),
         ("- dataset\n", "mapping"),
-        ("dataset: hpo\n1: 2\n", "mapping"),
+        ("dataset: hpo\n1: 2\n", "unknown setting '1'"),
         ("dataset: hpo\n? [a]\n: b\n", "benchmark.yaml"),
         ("dataset: hpo\ntargets:\n  nDCG@10: {baseline: 0.9, competitive: 0.1}\n", "targets"),
         ("dataset: !!python/object:os.system {}\n", "benchmark.yaml"),
@@ -179,3 +182,86 @@ def test_missing_or_undecodable_file(tmp_path: Path) -> None:
     path.write_bytes(b"dataset: \xff\xfe\n")
     with pytest.raises(UsageError):
         load_config(path)
+
+
+@pytest.mark.parametrize("seed", ["010", "yes", "1:40", "1.0", "true", "1_000", "0x10", "[1]"])
+def test_what_only_yaml_takes_for_a_number_is_refused(tmp_path: Path, seed: str) -> None:
+    path = write(tmp_path, f"dataset: hpo\nseed: {seed}\n")
+    with pytest.raises(UsageError, match=r"benchmark\.yaml:2: seed") as caught:
+        load_config(path)
+    assert "whole number" in str(caught.value)
+
+
+def test_keys_and_texts_are_as_written(tmp_path: Path) -> None:
+    path = write(tmp_path, "runs: {010: 020, no: /x}\nqrels: 1e3\nconfidence: 0.9\n")
+    config = load_config(path)
+    assert config.runs == {"010": str(tmp_path / "020"), "no": "/x"}
+    assert (config.qrels, config.confidence) == (str(tmp_path / "1e3"), 0.9)
+    path = write(tmp_path, "dataset: hpo\nexclude_self: yes\n")
+    with pytest.raises(UsageError, match="expected true or false but got 'yes'"):
+        load_config(path)
+    path = write(tmp_path, "dataset: hpo\nexclude_self: true\nretrieval: {stemmer: null}\n")
+    config = load_config(path)
+    assert (config.exclude_self, config.retrieval.stemmer) == (True, None)
+
+
+def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
+    text = "dataset: hpo\nmodes: lexical, vector\nmeasures: nDCG@10,AP(rel=2)@5\n"
+    config = load_config(write(tmp_path, text + "retrieval: {weights: '0.2, 0.8'}\n"))
+    assert config.modes == ("lexical", "vector")
+    assert config.measures == ("nDCG@10", "AP(rel=2)@5")
+    assert config.retrieval.weights == (0.2, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        (
+            "dataset: hpo\nconfidence: 95\n",
+            "expected a share between 0 and 1 but got 95 — {}:2: confidence — write 0.95",
+        ),
+        (
+            "dataset: hpo\ntargets:\n  AP@7: 0.5\n",
+            "AP@7 is none of the measures — {}:2: targets — "
+            "add it to measures, or leave its target out",
+        ),
+        (
+            "dataset: hpo\nretrieval:\n  weights: 1\n",
+            "expected two weights, of the lexical and the vector scores, but got 1 — "
+            "{}:3: retrieval.weights — write 0.5,0.5",
+        ),
+        ("dataset: hpo\nbaseline: x\n",
+         "'x' is none of the modes — {}:2: baseline — take lexical, vector, hybrid"),
+        ("corpus: c\ntopics: t\n", "corpus needs qrels beside it — {} — name the file"),
+        ("dataset: hpo\ndepth: 0\n", "expected at least 1 but got 0 — {}:2: depth"),
+        ("dataset: hpo\nmissing: no\n", "expected 'zero' or 'drop' but got 'no' — {}:2: missing"),
+        ("dataset: hpo\nmesures: AP\n", "unknown setting 'mesures' — {}:2: mesures — "
+         "did you mean 'measures'?"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_where_and_how_to_mend(tmp_path: Path, text: str, whole: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(UsageError) as caught:
+        load_config(path)
+    assert str(caught.value) == whole.format(path)
+
+
+@pytest.mark.parametrize("name", ["depth", "modes", "retrieval"])
+def test_settings_of_fetching_have_no_effect_on_given_runs(tmp_path: Path, name: str) -> None:
+    values = {"depth": 3, "modes": ["lexical"], "retrieval": {"k1": 1}}
+    with pytest.raises(UsageError, match=f"{name}.* do not go together"):
+        load_config(options={**RUNS, name: values[name]})
+    path = write(tmp_path, "dataset: hpo\ndepth: 3\nretrieval: {k1: 1}\nexclude_self: true\n")
+    assert load_config(path, RUNS).depth == 100
+
+
+def test_no_measure_is_not_the_default() -> None:
+    with pytest.raises(UsageError, match="no measure is named"):
+        load_config(options={"dataset": "hpo", "measures": []})
+
+
+def test_targets_may_be_one_number_or_lack_a_baseline() -> None:
+    own = {"nDCG@10": 0.5, "RR@10": {"competitive": "0.7"}}
+    targets = load_config(options={"dataset": "hpo", "targets": own}).all_targets
+    assert (targets["nDCG@10"].baseline, targets["nDCG@10"].competitive) == (None, 0.5)
+    assert (targets["RR@10"].baseline, targets["RR@10"].competitive) == (None, 0.7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +20,13 @@ from trectools_plus.benchmark.report import (
     report_json_schema,
 )
 from trectools_plus.benchmark.runner import BenchmarkResult, run_benchmark
-from trectools_plus.errors import IncomparableError, InputError, TrectoolsPlusError
+from trectools_plus.errors import (
+    CheckFailedError,
+    IncomparableError,
+    InputError,
+    TrectoolsPlusError,
+    UsageError,
+)
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.validation import FindingsError
@@ -44,7 +51,9 @@ BAD = {"q1": ["d6", "d3"], "q2": ["d1", "d3"], "q3": ["d1", "d2"], "q4": ["d6", 
 
 def run(options: dict[str, Any], folder: Path, at: datetime = NOON) -> BenchmarkResult:
     config = load_config(options={**FAST, **options, "output_dir": str(folder)})
-    return run_benchmark(config, clock=lambda: at)
+    result = run_benchmark(config, clock=lambda: at)
+    write_reports(result)
+    return result
 
 
 def check_with_ir_measures(result: BenchmarkResult, names: dict[str, str]) -> None:
@@ -120,8 +129,6 @@ def test_the_same_run_gives_the_same_bytes_but_for_times(small: Small, tmp_path:
         run(small.options, tmp_path / "one", NOON),
         run(small.options, tmp_path / "two", later),
     ]
-    for result in results:
-        write_reports(result)
     texts = []
     for result in results:
         report = result.report.model_dump(mode="json")
@@ -272,14 +279,12 @@ def test_missing_files_are_named(small: Small, tmp_path: Path, name: str) -> Non
 
 def test_the_report_satisfies_its_schema_and_reads_back(small: Small, tmp_path: Path) -> None:
     result = run(small.options, tmp_path / "out")
-    files = write_reports(result)
+    path = tmp_path / "out" / "BenchmarkReport.json"
     schema = report_json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
-    import json
-
-    document = json.loads(files["json"].read_text(encoding="utf-8"))
+    document = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(document)
-    assert read_report(files["json"]) == result.report
+    assert read_report(path) == result.report
     assert document["schema_version"] == "1.0"
     assert hash_config(document["manifest"]["config"]) == document["manifest"]["config_hash"]
 
@@ -352,3 +357,186 @@ def test_exclude_self_drops_the_querys_own_document(small: Small, tmp_path: Path
         result = run({**options, "exclude_self": exclude}, tmp_path / str(exclude))
         for table in result.runs.values():
             assert ("d1" in table.frame["doc_id"].to_list()) is expected
+
+
+def unfindable(small: Small) -> dict[str, str]:
+    """Topics of which no word is in the corpus."""
+    path = small.folder / "unfindable.tsv"
+    path.write_text("q1\tzeppelin\nq2\tquux\n")
+    return {**small.options, "topics": str(path)}
+
+
+def test_a_mode_that_finds_nothing_is_reported(small: Small, tmp_path: Path) -> None:
+    result = run(unfindable(small), tmp_path / "out")
+    report = read_report(tmp_path / "out" / "BenchmarkReport.json")
+    lexical, vector = report.modes["lexical"], report.modes["vector"]
+    assert (lexical.status, vector.status) == ("empty", "ok")
+    assert (lexical.run.path, lexical.run.sha256, lexical.run.results) == (None, None, 0)
+    assert lexical.measures["nDCG@10"].mean == 0
+    assert lexical.measures["nDCG@10"].n == 4
+    assert lexical.diagnostics.status == "incomplete"
+    assert lexical.diagnostics.notes == ["no results for any query (4 asked)"]
+    assert lexical.diagnostics.judged == {"Judged@10": None}
+    assert lexical.latency_ms is not None
+    assert "lexical" not in set(report.best_mode.values())
+    assert {path.name for path in (tmp_path / "out" / "runs").iterdir()} == {
+        "vector.run",
+        "hybrid.run",
+    }
+    assert "nothing-found" in {item.sign for item in report.diagnosis if item.mode == "lexical"}
+    jsonschema.validate(report.model_dump(mode="json"), report_json_schema())
+    assert result.runs["lexical"].frame.is_empty()
+
+
+def test_when_no_mode_finds_anything_none_is_best(small: Small, tmp_path: Path) -> None:
+    options = {**unfindable(small), "modes": ["lexical"]}
+    report = run(options, tmp_path / "out").report
+    assert report.modes["lexical"].status == "empty"
+    assert set(report.best_mode.values()) == {None}
+    with pytest.raises(IncomparableError, match="missing=zero"):
+        run({**options, "missing": "drop"}, tmp_path / "drop")
+
+
+def test_nothing_judged_is_a_warning_where_it_was_fetched(small: Small, tmp_path: Path) -> None:
+    qrels = small.folder / "far.txt"
+    qrels.write_text("q4 0 d2 1\n")
+    topics = small.folder / "far.tsv"
+    topics.write_text("q4\tfurniture\n")
+    options = {"corpus": small.corpus, "topics": str(topics), "qrels": str(qrels)}
+    report = run({**options, "modes": ["lexical"]}, tmp_path / "out").report
+    found = {item.code: item.severity for item in report.modes["lexical"].diagnostics.findings}
+    assert found["P105"] == "warning"
+    assert report.modes["lexical"].status == "ok"
+    given = {"a": small.write_run("a", {"q4": ["d7"]})}
+    with pytest.raises(FindingsError, match="P105"):
+        run({"runs": given, "qrels": str(qrels)}, tmp_path / "given")
+
+
+def test_a_failed_benchmark_leaves_an_earlier_one_as_it_was(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    run({**small.options, "modes": ["lexical"]}, out)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    bad = Path(small.write_run("bad", PERFECT))
+    bad.write_text(bad.read_text() + "q1 Q0 d1 3 1.0 a\n")
+    good = small.write_run("good", PERFECT)
+    with pytest.raises(FindingsError):
+        run({"runs": {"lexical": good, "b": str(bad)}, "qrels": small.qrels}, out)
+    result = run_benchmark(
+        load_config(options={**FAST, "runs": {"a": good}, "qrels": small.qrels, "output_dir": out})
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full_disk)
+        with pytest.raises(InputError, match="No space left") as caught:
+            write_reports(result)
+    assert caught.value.where == str(out / "per_query.parquet")
+    after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert after == before
+    assert {path.name for path in out.iterdir()} == {
+        "runs",
+        *(path.name for path in before if path.parent == out),
+    }
+    with pytest.raises(UsageError, match="already"):
+        write_reports(result)
+
+
+def full_disk(descriptor: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_run_files_of_an_earlier_benchmark_go(small: Small, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run({**small.options, "modes": ["lexical", "vector"]}, out)
+    lexical = out / "runs" / "lexical.run"
+    # A run of that benchmark may be compared again, and is not lost by it.
+    run({"runs": {"again": str(lexical)}, "qrels": small.qrels}, out)
+    assert {path.name for path in (out / "runs").iterdir()} == {"again.run", "lexical.run"}
+
+
+def test_a_result_that_is_not_written_leaves_nothing(small: Small, tmp_path: Path) -> None:
+    config = load_config(
+        options={**small.options, **FAST, "modes": ["lexical"], "output_dir": tmp_path / "x" / "y"}
+    )
+    result = run_benchmark(config)
+    assert result.output_dir == tmp_path / "x" / "y"
+    del result
+    assert not (tmp_path / "x").exists()
+
+
+def test_two_benchmarks_of_one_second_have_folders_of_their_own(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = load_config(options={**small.options, **FAST, "modes": ["lexical"]})
+    results = [run_benchmark(config, clock=lambda: NOON) for _ in range(2)]
+    for result in results:
+        write_reports(result)
+        folder = result.output_dir
+        assert read_report(folder / "BenchmarkReport.json").manifest.experiment_id == folder.name
+    first, second = (result.output_dir.name for result in results)
+    assert second == f"{first}-2"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("topics", "x1\tfox\n", r"no query id is in both .*topics: x1; qrels: q1.*other\.txt and "),
+        ("topics", "Q1\tfox\n", r"query Q1 of the topics is q1"),
+        ("qrels", "q1 0 x1 1\n", r"judged document is in the corpus .*other\.txt"),
+    ],
+)
+def test_data_that_do_not_meet_are_refused_before_any_search(
+    small: Small, tmp_path: Path, name: str, text: str, words: str
+) -> None:
+    path = small.folder / "other.txt"
+    path.write_text(text)
+    with pytest.raises(CheckFailedError, match=words):
+        run({**small.options, name: str(path)}, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_findings_on_a_folders_qrels_keep_their_lines(small: Small, tmp_path: Path) -> None:
+    qrels = Path(small.qrels)
+    good = qrels.read_text()
+    qrels.write_text(good + "q1 0 d1 2\n")
+    report = run({"dataset": str(small.folder), "modes": ["lexical"]}, tmp_path / "out").report
+    (found,) = [item for item in report.manifest.dataset.findings if item.severity == "warning"]
+    assert found.line == good.count("\n") + 1
+    assert report.manifest.dataset.files["qrels"].path == str(qrels)
+    qrels.write_text(good + "q1 0 d1 0\n")
+    with pytest.raises(FindingsError, match=rf"Q\d+ .*qrels\.txt:{good.count(chr(10)) + 1}"):
+        run({"dataset": str(small.folder), "modes": ["lexical"]}, tmp_path / "two")
+
+
+def test_few_results_of_a_complete_mode_are_noted(small: Small, tmp_path: Path) -> None:
+    report = run({**small.options, "modes": ["lexical"]}, tmp_path / "out").report
+    diagnostics = report.modes["lexical"].diagnostics
+    assert diagnostics.status == "complete"
+    assert diagnostics.notes == [
+        "4 of 4 queries have fewer results than the deepest cutoff (8): no more were found"
+    ]
+
+
+def test_queries_that_find_themselves_are_noted(small: Small, tmp_path: Path) -> None:
+    options = {**small.options, "modes": ["lexical"], "measures": ["RR@1"]}
+    for name, text, noted in (
+        ("d1", "a fox, red", True),
+        ("1", "a red  FOX runs", True),
+        ("2", "a fox, red", False),  # numbers meet by accident
+    ):
+        corpus = small.folder / "own.jsonl"
+        documents = [{"doc_id": name, "text": text}, {"doc_id": "other", "text": "a red fox"}]
+        corpus.write_text("".join(json.dumps(document) + "\n" for document in documents))
+        (small.folder / "own.tsv").write_text(f"{name}\tred fox\n")
+        (small.folder / "own.txt").write_text(f"{name} 0 other 1\n")
+        given = {
+            "corpus": str(corpus),
+            "topics": str(small.folder / "own.tsv"),
+            "qrels": str(small.folder / "own.txt"),
+        }
+        notes = run({**options, **given}, tmp_path / name).report.modes["lexical"].diagnostics.notes
+        assert any("--exclude-self" in note for note in notes) is noted
+        kept = {**options, **given, "exclude_self": True}
+        report = run(kept, tmp_path / f"{name}x").report
+        assert not any("same id" in note for note in report.modes["lexical"].diagnostics.notes)

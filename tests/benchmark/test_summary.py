@@ -74,6 +74,9 @@ def test_best_is_the_highest_mean_and_the_lowest_rank() -> None:
     assert find_best(evaluation_of({"a": [0.1], "b": [0.2]})) == {"nDCG@10": "b"}
     assert find_best(evaluation_of({"a": [1], "b": [2]}, "MinRank")) == {"MinRank": "a"}
     assert find_best(evaluation_of({"a": [0.2], "b": [0.2]})) == {"nDCG@10": None}
+    rounded = {"a": [0.0, 0.0, 0.6], "b": [0.0, 0.2, 0.4]}
+    assert math.fsum(rounded["a"]) != math.fsum(rounded["b"])
+    assert find_best(evaluation_of(rounded)) == {"nDCG@10": None}
     assert find_best(evaluation_of({"a": [0.2]})) == {"nDCG@10": None}
     assert find_best(evaluation_of({"a": [NAN], "b": [3]}, "MinRank")) == {"MinRank": "b"}
 

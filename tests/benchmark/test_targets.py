@@ -55,3 +55,10 @@ def test_average_precision_is_competitive_three_points_above_the_baseline() -> N
 def test_levels_out_of_order_or_unknown_are_refused(levels: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         Target(**levels)
+
+
+def test_without_a_baseline_there_is_only_one_step() -> None:
+    target = Target(competitive=0.5)
+    assert judge_mean(0.4, target).status == "below_competitive"
+    assert judge_mean(0.5, target).status == "competitive"
+    assert judge_mean(0.4, target).baseline is None

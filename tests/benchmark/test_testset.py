@@ -169,3 +169,46 @@ def test_whatever_a_file_holds_it_is_read_or_refused(tmp_path_factory, content):
     path.write_text(json.dumps(content))
     with contextlib.suppress(FormatError):
         assert isinstance(read_test_set(path), TestSet)
+
+
+def test_short_forms(tmp_path):
+    text = 'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02: 0}\n'
+    (query,) = read_test_set(written(tmp_path, text, "x.yaml")).queries
+    assert (query.query_id, query.text) == ("1", "first query")
+    assert [(term.doc_id, term.grade) for term in query.relevant] == [("d01", 2), ("d02", 0)]
+    same = [{"id": "1", "text": "first query", "relevant": {"d01": 2, "d02": 0}}]
+    assert read_test_set(written(tmp_path, same)).queries == (query,)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("- id: 010\n  text: a\n  relevant: {d: 1}\n", 1, "queries.0..query_id: .*quotes"),
+        ("- id: '1'\n  text: NO\n  relevant: {d: 1}\n", 2, "queries.0..text: .*quotes"),
+        ("- id: '1'\n  text: a\n  relevant:\n    d: 1\n    e: 0.5\n", 5, "got 0.5"),
+        ("- id: '1'\n  text: a\n  relevant:\n    d: 1\n    d: 2\n", 5, "twice"),
+        ("queries:\n- id: ~\n  text: a\n  relevant: {d: 1}\n", 2, "query_id: .*got None"),
+        ("queries:\n- id: x\n  relevant: {d: 1}\n", 2, "text: field required"),
+        ("test_cases:\n- hpo_ids: [HP:1]\n", 2, "text: field required"),
+        ("test_cases:\n- text: x\n  hpo_ids: [HP:1]\n- text: 3\n  hpo_ids: [HP:1]\n", 4, "got 3"),
+    ],
+)
+def test_errors_in_yaml_have_their_line(tmp_path, text, line, words):
+    with pytest.raises(FormatError, match=words) as caught:
+        read_test_set(written(tmp_path, text, "x.yaml"))
+    assert caught.value.line == line
+
+
+def test_json_with_a_key_twice_is_refused(tmp_path):
+    with pytest.raises(FormatError, match="key 'd' stands twice"):
+        read_test_set(written(tmp_path, '[{"id": "1", "text": "a", "relevant": {"d": 1, "d": 2}}]'))
+
+
+def test_the_shape_of_shared_test_sets(shared_data):
+    folder = shared_data / "malformed_topics"
+    assert read_test_set(folder / "y00_good.yaml").queries[0].query_id == "1"
+    entries = json.loads((folder / "manifest.json").read_text())
+    for entry in entries:
+        if entry["kind"] == "testset" and entry["expect"] == "error" and entry["file"][0] == "y":
+            with pytest.raises(FormatError):
+                read_test_set(folder / entry["file"])

@@ -91,10 +91,45 @@ def test_an_unwritable_place_is_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_closed_pipe_is_no_error() -> None:
-    line = f"'{BIN / 'trectools-plus'}' eval '{QRELS}' '{RUN}' --per-query | true; echo $?"
+@pytest.mark.parametrize("per_query", [True, False])
+def test_a_closed_pipe_is_no_error(per_query: bool) -> None:
+    option = "--per-query" if per_query else ""
+    command = f"'{BIN / 'trectools-plus'}' eval '{QRELS}' '{RUN}' {option}"
+    line = f"{command} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
-    assert not done.stderr
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["eval"], "missing argument"),
+        (["eval", QRELS, RUN, "--nonsense"], "--nonsense"),
+        (["eval", QRELS, RUN, "--format", "yaml"], "'yaml' is not one of"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_wrong_usage_is_one_line_that_names_the_help(arguments: list[object], words: str) -> None:
+    done = call(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert words in done.stderr
+    assert "-h" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "Value error" not in done.stderr
+
+
+def test_a_group_without_command_shows_its_help() -> None:
+    assert "Commands:" in call("runs").stderr + call("runs").stdout
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_closed_stream_is_no_crash(closed: str) -> None:
+    for command in (f"runs validate - {closed}", f"eval '{QRELS}' '{RUN}' {closed}"):
+        line = f"'{BIN / 'trectools-plus'}' {command} </dev/null"
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr
+        assert done.returncode in (0, 1)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

@@ -34,7 +34,7 @@ def call(
         capsys.readouterr()
         code = 0
         try:
-            run_command(lambda: app(prog_name="benchmark"))
+            run_command(app, "benchmark")
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else 1
         out, err = capsys.readouterr()
@@ -147,18 +147,21 @@ def test_a_configuration_file_and_options_above_it(call: Call, files: dict[str, 
     [
         ((), 2, "no data to work on"),
         (("--dataset", "hpo", *DATA), 2, "do not go together"),
-        (("--corpus", "c.jsonl"), 2, "corpus needs topics"),
-        (("--runs", "a=good.run"), 2, "runs needs qrels"),
-        ((*RUNS, "--modes", "lexical"), 2, "runs and modes"),
-        ((*RUNS, "--exclude-self"), 2, "exclude_self"),
+        (("--corpus", "c.jsonl"), 2, "--corpus needs --topics"),
+        (("--runs", "a=good.run"), 2, "--runs needs --qrels"),
+        ((*RUNS, "--modes", "lexical"), 2, "--runs and --modes"),
+        ((*RUNS, "--exclude-self"), 2, "--exclude-self"),
         (("--runs", "=good.run", "--qrels", "q.txt"), 2, "NAME=FILE"),
         (("--runs", "a=", "--qrels", "q.txt"), 2, "NAME=FILE"),
         ((*RUNS, "--runs", "bad=good.run"), 2, "two runs are named 'bad'"),
         (("good.run", "--qrels", "q.txt"), 2, "unexpected argument 'good.run'"),
         ((*DATA, "--modes", "lexcal"), 2, "lexcal"),
         ((*DATA, "--measures", "nDGC@10"), 2, "nDGC@10"),
-        ((*DATA, "--confidence", "95"), 2, "confidence"),
+        ((*DATA, "--confidence", "95"), 2, "--confidence — write 0.95"),
         ((*RUNS, "--baseline", "x"), 2, "baseline"),
+        ((*RUNS, "--depth", "3"), 2, "--runs and --depth"),
+        ((*RUNS, "--measures", ""), 2, "no measure is named — --measures"),
+        (("--corpus", "c.jsonl", "--topics", "t.tsv"), 2, "--corpus needs --qrels"),
         (("--dataset", "nowhere"), 2, "nowhere"),
         (("--config", "nowhere.yaml"), 2, "nowhere.yaml"),
         (("--corpus", "nowhere", "--topics", "t.tsv", "--qrels", "q.txt"), 2, "nowhere"),
@@ -216,3 +219,14 @@ def test_a_file_without_a_name_is_named_after_itself() -> None:
     }
     with pytest.raises(UsageError):
         parse_runs(["a/x.run", "b/x.run"], [])
+
+
+def test_a_mode_without_results_is_reported_and_noted(
+    call: Call, files: dict[str, str], tmp_path: Path
+) -> None:
+    Path("t.tsv").write_text("1\tzeppelin\n2\tquux\n")
+    code, out, err = call(*DATA, *FAST, "--output-dir", "out")
+    assert (code, err) == (0, "")
+    assert "Note: Lexical-Only is empty: no results for any query (2 asked)." in out
+    assert not (tmp_path / "out" / "runs" / "lexical.run").exists()
+    assert "runs/lexical.run" not in Path("out/BenchmarkComparison.md").read_text("utf-8")

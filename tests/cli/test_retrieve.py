@@ -102,7 +102,7 @@ def test_settings_reach_the_manifest(collection: list[str], tmp_path: Path) -> N
         (["--test-file", "x.yaml"], "goes with --dataset hpo only"),
         (["--set", "k1"], "has no '='"),
         (["--set", "k1=1", "--set", "k1=2"], "is set twice"),
-        (["--set", "k1=much"], "setting k1"),
+        (["--set", "k1=much"], "--set k1"),
         (["--set", "k9=1"], "unknown setting 'k9'"),
         (["--set", "weights=0.7,0.3"], "no effect on fusion=rrf"),
     ],
@@ -199,3 +199,12 @@ def test_help_names_every_choice() -> None:
     assert [name for name in (*MODES, *retrieve.BACKENDS) if name not in fetch_help] == []
     assert [name for name in RetrievalSettings.model_fields if f"{name}=" not in fetch_help] == []
     assert [name for name in COMBINATIONS if name not in fuse_help] == []
+
+
+def test_fuse_refuses_strangers_and_its_own_input(tmp_path: Path) -> None:
+    left = saved(tmp_path, "left.run", {"1": {"a": 2.0, "b": 1.0}})
+    right = saved(tmp_path, "right.run", {"2": {"a": 2.0, "b": 1.0}})
+    assert "no query in common" in refusal("fuse", left, right, "--output", str(tmp_path / "o"))
+    before = (tmp_path / "left.run").read_bytes()
+    assert "one of the runs" in refusal("fuse", left, right, "--output", left)
+    assert (tmp_path / "left.run").read_bytes() == before

@@ -1,5 +1,7 @@
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -168,6 +170,41 @@ def test_bad_input_is_refused_and_named(run, bad, code):
     assert refusal.value.exit_code == 1
 
 
+def test_measures_with_commas(run):
+    result = run("eval", "qrels.txt", "a.run", "-m", "P@10,AP(rel=2)@5", "-m", "P.5,10", "-m", "RR")
+    names = [line.split()[0] for line in result.stdout.splitlines()[2:6]]
+    assert names == ["P@10", "AP(rel=2)@5", "P@5", "RR"]
+    with pytest.raises(UsageError, match="no measure was asked for"):
+        run("eval", "qrels.txt", "a.run", "-m", ",")
+
+
+def test_a_grade_that_no_document_reaches_is_noted(run):
+    result = run("eval", "qrels.txt", "a.run", "-m", "AP(rel=99)", "-m", "RR", "--format", "json")
+    note = "AP(rel=99): no document of the qrels has grade 99 or more; the highest is 3"
+    assert json.loads(result.stdout)["notes"] == [note]
+    assert f"note: {note}\n" in result.stderr
+    result = run("eval", "qrels.txt", "a.run", "-m", "AP(rel=2)")
+    assert "AP(rel=2): no document of grade 2 or more for 1 of 3 queries" in result.stderr
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json", "table"])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_full_disk_behind_stdout_is_one_line(kind):
+    fixtures = Path(__file__).parents[2] / "fixtures"
+    call = "from trectools_plus.cli.app import main; main()"
+    arguments = ["eval", fixtures / "garden-trec/qrels.txt", fixtures / "runs/lexical.run"]
+    with Path("/dev/full").open("wb") as full:
+        result = subprocess.run(
+            [sys.executable, "-c", call, *map(str, arguments), "--format", kind],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert result.returncode == 2
+    assert result.stderr.lower() == "error: no space left on device — standard output\n"
+
+
 def test_missing_file_and_unknown_measure(run):
     with pytest.raises(TrectoolsPlusError, match=r"nowhere\.run"):
         run("eval", "qrels.txt", "nowhere.run")
@@ -183,6 +220,12 @@ def test_explain(run):
         assert f"\n  {part}" in text
     assert "trec_eval -c -m ndcg_cut.10 QRELS RUN" in text
     assert max(map(len, lines)) <= 100
+
+
+def test_explain_a_count(run):
+    text = " ".join(run("explain", "RelRet@5").stdout.split())
+    assert "its line for all is the sum" in text
+    assert "its mean" not in text
 
 
 def test_explain_as_json(run):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import parse_measure, parse_measures
+from trectools_plus.measures.external import IrMeasure
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring import score_ranking
 
@@ -48,9 +49,26 @@ def test_accuracy_is_undefined_without_a_relevant_document_retrieved():
     np.testing.assert_array_equal(values, [[1.0], [np.nan], [np.nan]])
 
 
-def test_failure_of_a_provider_is_an_error_that_names_it():
-    with pytest.raises(UsageError, match=r"ZeroDivisionError.*Accuracy.*ir_measures \(accuracy\)"):
-        score(["Accuracy"], {"1": {"a": 1.0}}, {"1": {"a": 1}})
+def test_failure_of_a_provider_is_an_error_that_names_it(monkeypatch):
+    measure = parse_measure("Accuracy")
+    monkeypatch.setattr(type(measure.provider), "_evaluator", lambda *_: [][0])
+    with pytest.raises(UsageError, match=r"IndexError.*Accuracy.*ir_measures \(accuracy\)"):
+        score([measure], {"1": {"a": 1.0}}, {"1": {"a": 1}})
+
+
+def test_accuracy_is_undefined_without_an_irrelevant_document_retrieved():
+    """ir_measures divides by zero there; the other queries keep their values."""
+    run = {"1": {"a": 1.0}, "2": {"x": 3.0, "a": 2.0, "y": 1.0}, "3": {"a": 2.0, "x": 1.0}}
+    values = score(["Accuracy"], run, {query: {"a": 1} for query in "123"})
+    np.testing.assert_array_equal(values, [[np.nan], [0.5], [1.0]])
+    assert (
+        "non-relevant document were retrieved" in parse_measure("Accuracy").definition.averaged_over
+    )
+
+
+def test_nothing_goes_through_perl():
+    with pytest.raises(UsageError, match="nothing computes ERR@10 without Perl"):
+        IrMeasure("ERR", {}, 10)
 
 
 def test_definition():

@@ -2,11 +2,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.evaluator import evaluate
 from trectools_plus.measures.max_ont_sim import MaxOntSim
 from trectools_plus.ontology.ontology import Ontology
 
@@ -56,13 +57,38 @@ def test_predicted_ids_that_are_no_terms_count_0():
     assert measure().score_query(["unknown", CAT], {DOG: 1, "gone": 1}) == pytest.approx(0.645)
 
 
-def test_expected_ids_that_are_no_terms_are_refused():
+@pytest.mark.parametrize("ranking", [[DOG], ["d1"], ["d1", DOG], ["x", "d2"]])
+def test_expected_ids_that_are_no_terms_are_refused_whatever_the_ranking(ranking):
+    """An exact hit on an id that is no term would be 1.0."""
+    qrels = Qrels.from_dict({"1": {"d1": 1, "d2": 2, DOG: 0}})
+    run = Run.from_dict({"1": {doc: -float(place) for place, doc in enumerate(ranking)}})
     with pytest.raises(
-        UsageError, match=r"no relevant document of a query is one: d1, d2"
+        UsageError, match=r"relevant documents of the qrels is one: d1, d2"
     ) as error:
-        measure().score_queries([[DOG], [DOG]], [{DOG: 1}, {"d1": 1, "d2": 2, "d3": 0}])
+        evaluate(qrels, run, [measure()], missing="drop")
     assert "toy.obo" in str(error.value)
     assert "ontology='FILE'" in str(error.value)
+
+
+def test_runs_without_a_term_in_the_first_k_are_refused():
+    qrels = Qrels.from_dict({"1": {DOG: 1}, "2": {CAT: 1, "d1": 1}})
+    run = Run.from_dict({"1": {"x": 2.0, DOG: 1.0}, "2": {"d1": 2.0}}, name="mine")
+    with pytest.raises(
+        UsageError, match=r"none of the documents in the first 1 of run mine .* x, d1"
+    ):
+        evaluate(qrels, run, [measure(1)])
+    assert evaluate(qrels, run, [measure(2)]).mean("mine", measure(2).name) == 1.0
+
+
+def test_ids_that_are_no_terms_count_0_and_are_noted():
+    qrels = Qrels.from_dict({"1": {DOG: 1}, "2": {"d1": 1, "d2": 1}, "3": {"d1": 1}})
+    run = Run.from_dict({"1": {DOG: 2.0, "x": 1.0}, "2": {CAT: 2.0}, "3": {"d1": 1.0}}, name="mine")
+    evaluation = evaluate(qrels, run, [measure()])
+    assert evaluation.values("mine", measure().name).tolist() == [1.0, 0.0, 1.0]
+    expected, predicted = evaluation.notes
+    assert "similar to nothing but an equal id" in expected
+    assert expected.endswith("2 of 3 relevant documents of the qrels: d1, d2")
+    assert predicted.endswith("2 of 4 documents in the first 10 of run mine: x, d1")
 
 
 def test_names():
@@ -103,6 +129,7 @@ def test_the_definition_says_what_is_computed(formula):
 IDS = st.lists(st.sampled_from([f"TOY:{i:04d}" for i in range(1, 10)]), min_size=1, unique=True)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(IDS, IDS), min_size=1, max_size=4), st.integers(1, 4))
 def test_many_queries_equal_one_by_one_and_the_ontology(queries, cutoff):
     ontology = Ontology.from_obo(TOY)
@@ -119,8 +146,6 @@ def test_many_queries_equal_one_by_one_and_the_ontology(queries, cutoff):
 
 
 def test_by_name_in_an_evaluation():
-    from trectools_plus.measures.evaluator import evaluate
-
     name = f"MaxOntSim(formula='hybrid_depth',ontology='{TOY}')@1"
     run = Run.from_dict({"q1": {ROBOT_DOG: 2.0, CAT: 1.0}, "q2": {CAT: 1.0}})
     qrels = Qrels.from_dict({"q1": {DOG: 1}, "q2": {DOG: 3, CAT: 0}, "q3": {DOG: 1}})

@@ -1,3 +1,5 @@
+import sys
+import types
 import warnings
 
 import ir_measures
@@ -5,7 +7,7 @@ import pytest
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures import BaseMeasure, explain, parse_measure, parse_measures
-from trectools_plus.measures.names import ALIASES, measure_labels
+from trectools_plus.measures.names import ALIASES, measure_labels, split_names
 
 SPELLINGS = {
     "nDCG@10": "nDCG@10",
@@ -121,7 +123,20 @@ def test_generators_and_single_names_are_accepted():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nDGC@10", r"no measure 'nDGC@10' — did you mean nDCG"),
+        ("nDGC@10", r"no measure 'nDGC@10' — did you mean nDCG@10"),
+        ("ndcg@10", r"did you mean nDCG@10\?$"),
+        ("ap(rel=2)@5", r"did you mean AP\(rel=2\)@5\?$"),
+        ("ndcg_cu@5", "did you mean ndcg_cut[,?]"),
+        (
+            "MaxOntSim(formula=hybrid_depth)@5",
+            r"need quotes: MaxOntSim\(formula='hybrid_depth'\)@5",
+        ),
+        ("nDCG(dcg=exp-log2)@10", r"need quotes: nDCG\(dcg='exp-log2'\)@10"),
+        (
+            "MaxOntSim(rel=2, ontology=a/b.obo)",
+            r"need quotes: MaxOntSim\(rel=2, ontology='a/b.obo'\)",
+        ),
+        ("m:C(a=b)@3", r"need quotes: m:C\(a='b'\)@3"),
         ("recal@10", "did you mean Recall"),
         ("hitrate@5", "did you mean HitRate"),
         ("xyzzy", "there are nDCG, AP"),
@@ -174,8 +189,36 @@ def test_measure_that_needs_a_missing_library_says_how_to_get_it():
         pytest.skip("cwl_eval is installed")
     with pytest.raises(UsageError, match=r"RBP\(rel=1\) is computed by cwl_eval.*pip install"):
         parse_measure("RBP(rel=1)")
-    with pytest.raises(UsageError, match=r"no provider .* providers know RBP\(rel=REQUIRED"):
-        parse_measure("RBP@10")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("RBP(p=0.7)", r"^RBP needs a value for rel — RBP\(p=0.7\) — rel: minimum relevance"),
+        ("RBP@10", "^RBP cannot take cutoff=10 and needs a value for rel"),
+        ("nERR8@10", "did you mean NERR8@10"),
+    ],
+)
+def test_what_no_provider_takes_is_named(name, message):
+    with pytest.raises(UsageError, match=message):
+        parse_measure(name)
+
+
+def test_names_split_outside_parentheses_and_numbers_stay():
+    assert split_names("nDCG@10, AP(rel=2)@100") == ["nDCG@10", "AP(rel=2)@100"]
+    assert split_names("RBP(p=0.8,rel=1),P@5,") == ["RBP(p=0.8,rel=1)", "P@5"]
+    assert split_names("nDCG(dcg='exp-log2')@5,m:C(a=',)')") == [
+        "nDCG(dcg='exp-log2')@5",
+        "m:C(a=',)')",
+    ]
+    assert split_names("P.5,10,map,iprec_at_recall.0.1,0.2") == [
+        "P.5,10",
+        "map",
+        "iprec_at_recall.0.1,0.2",
+    ]
+    assert split_names("nDCG(gains={0:0,1:5})@3,RR") == ["nDCG(gains={0:0,1:5})@3", "RR"]
+    assert split_names("10,RR") == ["10", "RR"]
+    assert split_names(" , ") == []
 
 
 def test_no_measure_at_all_is_refused():
@@ -214,6 +257,8 @@ def test_every_label_has_a_complete_definition():
         ("SetP(relative=True)", "trec_eval -c -m set_relative_P QRELS RUN"),
         ("nDCG(dcg='exp-log2')@10", None),
         ("APcap@10", None),
+        ("ERR@10", None),
+        ("RelRet@5", "trec_eval -c -M 5 -m num_rel_ret QRELS RUN"),
     ],
 )
 def test_equal_trec_eval_call(name, call):
@@ -224,6 +269,11 @@ def test_definition_of_the_exponential_gain():
     definition = explain("nDCG(dcg='exp-log2')@10")
     assert definition.gain == "2^grade - 1 (exponential); a negative grade counts as 0"
     assert explain("nDCG(gains={1:3})").gain == "the grade, replaced by {1: 3}"
+
+
+class _One(BaseMeasure):
+    def score_query(self, ranked_doc_ids, qrels_of_query):
+        return 1.0
 
 
 class TestOwnClasses:
@@ -252,8 +302,48 @@ class TestOwnClasses:
             def score_query(self, ranked_doc_ids, qrels_of_query):
                 return 1.0
 
-        with pytest.raises(UsageError, match="two different measures are called AP"):
+        with pytest.raises(UsageError, match="AP is the name of a standard measure"):
             parse_measures(["AP", Fake()])
+        Fake.label = "Mine"
+        other = type("Other", (Fake,), {})
+        with pytest.raises(UsageError, match="two different measures are called Mine"):
+            parse_measures([Fake(), other()])
+
+    @pytest.mark.parametrize(
+        "name",
+        ["nDCG@10", "AP", "MRR@10", "ERR", "Compat", "ndcg_cut_10", "MaxOntSim@5", "recall.5"],
+    )
+    def test_nobody_goes_by_a_standard_measures_name(self, name):
+        cutoff = 10 if name.endswith("10") else None
+        fake = type("Fake", (_One,), {"name": name})(cutoff)
+        with pytest.raises(UsageError, match=r"standard measure.*give your class another label"):
+            parse_measures([fake])
+
+    @pytest.mark.parametrize(
+        ("attributes", "message"),
+        [
+            ({"name": "Cnt"}, "the name Cnt hides the cutoff 3 .* end it in @3"),
+            ({"name": "C\nt@3"}, "expected a name"),
+            ({"name": None}, "expected a name but got None"),
+            ({"name": property(lambda _: 1 / 0)}, "ZeroDivisionError"),
+            ({"__init__": lambda self, cutoff: None}, "does not keep its cutoff 3"),
+        ],
+    )
+    def test_a_name_shows_its_cutoff(self, monkeypatch, attributes, message):
+        module = types.ModuleType("counting")
+        module.Cnt = type("Cnt", (_One,), attributes)
+        monkeypatch.setitem(sys.modules, "counting", module)
+        with pytest.raises(UsageError, match=message):
+            parse_measure("counting:Cnt@3")
+
+    def test_one_name_for_two_parameters_is_refused(self):
+        class Weighted(_One):
+            name = "Weighted"
+            parameter_defaults = {"w": 1}  # noqa: RUF012
+
+        assert len(parse_measures([Weighted(w=2), Weighted(w=2)])) == 1
+        with pytest.raises(UsageError, match="two different measures are called Weighted"):
+            parse_measures([Weighted(w=1), Weighted(w=2)])
 
     def test_entry_point(self, tmp_path, monkeypatch):
         (tmp_path / "plugged.py").write_text(
@@ -274,3 +364,12 @@ class TestOwnClasses:
         assert "Plugged" in measure_labels()
         with pytest.raises(UsageError, match="has no attribute 'nothing'"):
             parse_measure("Broken")
+
+
+@pytest.mark.parametrize("name", ["RelRet@5", "NumRet", "NumQ", "num_rel_ret", "NumRel"])
+def test_counts_are_sums_in_trec_eval(name):
+    definition = explain(name)
+    assert definition.trec_eval_sums
+    assert "A mean here, where trec_eval prints the sum" in definition.formula
+    assert not explain("AP").trec_eval_sums
+    assert not explain("APcap@5").trec_eval_sums

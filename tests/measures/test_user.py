@@ -28,13 +28,14 @@ class Seen(BaseMeasure):
 
 
 class Broken(BaseMeasure):
-    """Divides by zero, returns infinity, or nothing."""
+    """Divides by zero, or returns what is no score."""
 
     parameter_defaults = {"how": "raise"}  # noqa: RUF012
 
     def score_query(self, ranked_doc_ids, qrels_of_query):
         how = self.parameters["how"]
-        return {"inf": float("inf"), "nan": float("nan"), "none": None}.get(how) or 1 / 0
+        values = {"inf": float("inf"), "nan": float("nan"), "huge": -1e308, "large": 1e100}
+        return values.get(how) or 1 / 0
 
 
 def test_scored_beside_the_others():
@@ -64,12 +65,25 @@ def test_undefined_is_left_out():
     ("how", "message"),
     [
         ("raise", "ZeroDivisionError: division by zero — Broken — mend"),
-        ("inf", "infinite.*query 1"),
+        ("inf", r"finite value.* but got inf — Broken\(how='inf'\), query 1"),
+        ("huge", r"finite value.* but got -1e\+308 — Broken\(how='huge'\), query 1"),
     ],
 )
 def test_failure_is_an_error_that_names_the_measure(how, message):
     with pytest.raises(UsageError, match=message):
         evaluate(QRELS, RUN, [Broken(how=how)])
+
+
+def test_the_largest_value_has_a_mean():
+    assert evaluate(QRELS, RUN, [Broken(how="large")]).mean("run", "Broken(how='large')") < 1e100
+
+
+@pytest.mark.parametrize("value", [float("inf"), 1e308, "none", None])
+def test_value_without_results_must_be_a_number(value):
+    measure = FirstGrade()
+    measure.value_without_results = value
+    with pytest.raises(UsageError, match=r"finite number.*value_without_results of FirstGrade"):
+        evaluate(QRELS, RUN, [measure])
 
 
 def test_wrong_shape_is_refused():

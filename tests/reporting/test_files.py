@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from trectools_plus.benchmark.output_folder import OutputFolder
 from trectools_plus.benchmark.report import read_report
 from trectools_plus.benchmark.runner import BenchmarkResult
 from trectools_plus.reporting.files import write_reports
@@ -21,8 +22,10 @@ TABLE = pl.DataFrame(
 
 def test_every_file_is_written(make_report: Any, tmp_path: Path) -> None:
     report = make_report()
-    files = write_reports(BenchmarkResult(report, TABLE, {}, tmp_path))
-    assert {path.name for path in files.values()} == {path.name for path in tmp_path.iterdir()}
+    files = write_reports(BenchmarkResult(report, TABLE, {}, OutputFolder(tmp_path)))
+    assert {path.name for path in files.values()} == {
+        path.name for path in tmp_path.rglob("*") if path.is_file()
+    }
     assert read_report(files["json"]) == report
     assert pl.read_parquet(files["per_query"]).equals(TABLE)
 

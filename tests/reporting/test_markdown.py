@@ -115,7 +115,7 @@ def test_text_from_outside_cannot_break_the_page(make_report: Any) -> None:
 def test_incomplete_modes_stand_right_below_the_table(make_report: Any) -> None:
     diagnostics = {"status": "incomplete", "notes": ["no results for 3 of 225 queries (1, 2, 3)"]}
     head = render_markdown(make_report(diagnostics=diagnostics)).split("## ")[0]
-    assert "Hybrid is incomplete:** no results for 3 of 225 queries" in head
+    assert "and Hybrid are incomplete:** no results for 3 of 225 queries" in head
 
 
 def test_diagnosis_is_said_in_sentences(make_report: Any) -> None:

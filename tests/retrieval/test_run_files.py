@@ -80,10 +80,16 @@ def test_a_deeper_run_than_usual_is_what_was_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_run_without_any_result_fails_the_check(tmp_path: Path) -> None:
-    with pytest.raises(CheckFailedError, match="lexical found nothing for any of 1 queries"):
+    with pytest.raises(
+        CheckFailedError,
+        match=r"lexical found nothing \(1 query asked\).*written: vector.run, hybrid.run —",
+    ):
         fetch_to_dir(CORPUS, Topics.from_dict({"1": "zeppelin"}), MODES, tmp_path)
     runs = sorted(path.name for path in tmp_path.glob("*.run"))
     assert runs == ["hybrid.run", "vector.run"]
+    (tmp_path / "lexical.run").write_text("1 Q0 d1 1 1.0 lexical\n")
+    with pytest.raises(CheckFailedError, match=r"lexical\.run of an earlier fetch.*: nothing —"):
+        fetch_to_dir(CORPUS, Topics.from_dict({"1": "zeppelin"}), ["lexical"], tmp_path)
 
 
 def test_refuses_before_writing(tmp_path: Path) -> None:

@@ -2,14 +2,15 @@
 
 What is scored is what a run file holds after it was written, so that every figure can be had
 from the files with any other tool. They are written in the canonical order and without ties, on
-which tools disagree.
+which tools disagree. A mode that finds nothing has no file: readers refuse one without rows.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +18,19 @@ import numpy.typing as npt
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.findings import record_findings
-from trectools_plus.benchmark.report import FindingRecord, RunInfo, SourceFile, TieInfo
+from trectools_plus.benchmark.output_folder import QRELS_FILE, RUNS_FOLDER, OutputFolder
+from trectools_plus.benchmark.report import ArmStatus, FindingRecord, RunInfo, SourceFile, TieInfo
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import separate_ties
 from trectools_plus.retrieval.base import Progress
 
-RUNS_FOLDER = "runs"
-QRELS_FILE = "qrels.txt"
+if TYPE_CHECKING:
+    from trectools_plus.validation import Finding
+
+_OWN_RESULTS = frozenset({"P101", "P105", "P106"})
+"""Rules that tell a run of another collection. One that was fetched here is of this collection,
+so it is a result, and no mistake, that nothing it found was judged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +38,7 @@ class Arm:
     """One mode, ready to be scored.
 
     Attributes:
-        run: What its file holds.
+        run: What its file holds; without rows, and without a file, when nothing was found.
         info: The file, for the report.
         findings: What the validator says about it.
         latency_ms: Milliseconds per query; ``None`` for a given run.
@@ -45,16 +51,21 @@ class Arm:
     latency_ms: npt.NDArray[np.float64] | None = None
     index_key: str | None = None
 
+    @property
+    def status(self) -> ArmStatus:
+        """``empty`` when no query found anything."""
+        return "empty" if self.run.frame.is_empty() else "ok"
+
 
 def make_arms(
-    config: BenchmarkConfig, dataset: Dataset, folder: Path, progress: Progress
+    config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
 ) -> dict[str, Arm]:
-    """Fetch or read every mode's run and write it to ``folder/runs/<mode>.run``.
+    """Fetch or read every mode's run and write it to ``runs/<mode>.run``.
 
     Args:
         config: What to do.
         dataset: The data.
-        folder: The benchmark's output folder; made if missing.
+        folder: The benchmark's output folder; filled, not published.
         progress: Told of the work done.
 
     Returns:
@@ -64,27 +75,18 @@ def make_arms(
         FindingsError: If a run holds what scoring refuses.
         InputError: If a file cannot be read or written.
     """
-    _write_qrels(dataset, folder)
+    from trectools_plus.formats.qrels import write_qrels
+
+    with folder.naming():
+        # The judgments beside the runs, so that the folder is all another tool needs.
+        write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     if config.runs is None:
         return _fetch_arms(config, dataset, folder, progress)
     return _read_arms(config, dataset, folder, progress)
 
 
-def _write_qrels(dataset: Dataset, folder: Path) -> None:
-    """The judgments beside the runs, so that the folder is all another tool needs."""
-    from trectools_plus.formats.qrels import write_qrels
-
-    try:
-        (folder / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the output folder cannot be made: {error.strerror or error}", where=str(folder)
-        ) from error
-    write_qrels(dataset.qrels, folder / QRELS_FILE)
-
-
 def _fetch_arms(
-    config: BenchmarkConfig, dataset: Dataset, folder: Path, progress: Progress
+    config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
 ) -> dict[str, Arm]:
     from trectools_plus.retrieval.fetch import fetch
 
@@ -99,21 +101,20 @@ def _fetch_arms(
         exclude_self=config.exclude_self,
         progress=progress,
     )
-    arms = {}
-    for mode, answer in fetched.items():
-        arms[mode] = _write_arm(
-            config,
+    return {
+        mode: _make_arm(
             dataset,
             folder,
             Run(answer.run.frame, mode),
             latency_ms=answer.latency_ms,
             index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items()) or None,
         )
-    return arms
+        for mode, answer in fetched.items()
+    }
 
 
 def _read_arms(
-    config: BenchmarkConfig, dataset: Dataset, folder: Path, progress: Progress
+    config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
 ) -> dict[str, Arm]:
     from trectools_plus.formats.hashing import sha256_file
 
@@ -121,25 +122,19 @@ def _read_arms(
     given = config.runs or {}
     for done, (name, path) in enumerate(given.items()):
         progress("reading runs", done, len(given))
-        run, findings = _load(path, dataset, config.depth)
+        run, findings = _load_given(path, dataset)
         source = None if path == "-" else SourceFile(path=path, sha256=sha256_file(path))
         # The findings are those of the file as given: writing it anew mends some of them.
-        arms[name] = _write_arm(
-            config,
-            dataset,
-            folder,
-            Run(run.frame, name),
-            source=source,
-            findings=findings,
+        arms[name] = _make_arm(
+            dataset, folder, Run(run.frame, name), source=source, findings=findings
         )
     progress("reading runs", len(given), len(given))
     return arms
 
 
-def _write_arm(
-    config: BenchmarkConfig,
+def _make_arm(
     dataset: Dataset,
-    folder: Path,
+    folder: OutputFolder,
     run: Run,
     *,
     source: SourceFile | None = None,
@@ -151,10 +146,15 @@ def _write_arm(
     from trectools_plus.formats.hashing import sha256_file
     from trectools_plus.formats.run import write_run
 
+    if run.frame.is_empty():
+        nothing = RunInfo(path=None, sha256=None, queries=0, results=0, depth=0, ties=_count(run))
+        return Arm(run, nothing, [], latency_ms, index_key)
     name = f"{RUNS_FOLDER}/{run.name}.run"
-    path = folder / name
-    write_run(Run(separate_ties(run.frame)), path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", run.name))
-    written, own_findings = _load(str(path), dataset, config.depth)
+    path = folder.partial / name
+    with folder.naming():
+        tag = re.sub(r"[^A-Za-z0-9_.-]", "_", run.name)
+        write_run(Run(separate_ties(run.frame)), path, tag=tag)
+        written, own_findings = _load_own(path, dataset)
     sizes = written.frame.group_by("query_id").len()["len"].to_list()
     info = RunInfo(
         path=name,
@@ -163,10 +163,10 @@ def _write_arm(
         queries=len(sizes),
         results=sum(sizes),
         depth=max(sizes, default=0),
-        ties=count_ties(run),
+        ties=_count(run),
     )
     return Arm(
-        Run(written.frame, run.name, str(path)),
+        Run(written.frame, run.name, str(folder.path / name)),
         info,
         own_findings if findings is None else findings,
         latency_ms,
@@ -174,23 +174,42 @@ def _write_arm(
     )
 
 
-def _load(path: str, dataset: Dataset, max_depth: int) -> tuple[Run, list[FindingRecord]]:
+def _load_given(path: str, dataset: Dataset) -> tuple[Run, list[FindingRecord]]:
     """Read a run with all findings; refuse what scoring refuses."""
-    from trectools_plus.validation import check_pair, refuse_errors
+    from trectools_plus.validation import refuse_errors
     from trectools_plus.validation.loading import load_run_with_findings
 
-    run, found = load_run_with_findings(path, qrels=dataset.qrels, max_depth=max_depth)
-    findings = list(found)
-    if dataset.topics is not None:
-        known = {finding.code for finding in findings}
-        paired = check_pair(run, dataset.qrels, dataset.topics)
-        findings += [finding for finding in paired if finding.code not in known]
-        refuse_errors(findings)
-    return run, record_findings(findings)
+    run, found = load_run_with_findings(path, qrels=dataset.qrels)
+    known = {finding.code for finding in found}
+    paired = [finding for finding in _check_pair(run, dataset) if finding.code not in known]
+    refuse_errors(paired)
+    return run, record_findings([*found, *paired])
 
 
-def count_ties(run: Run) -> TieInfo:
-    """Ties of a run as it was scored."""
+def _load_own(path: Path, dataset: Dataset) -> tuple[Run, list[FindingRecord]]:
+    """Read what was written here; what only a run of strangers must not be is a warning."""
+    from trectools_plus.validation import Severity, refuse_errors
+    from trectools_plus.validation.loading import load_run_with_findings
+
+    run, found = load_run_with_findings(path)
+    paired = [
+        replace(finding, severity=Severity.WARNING, blocks_scoring=False)
+        if finding.code in _OWN_RESULTS and finding.severity is Severity.ERROR
+        else finding
+        for finding in _check_pair(run, dataset)
+    ]
+    refuse_errors(paired)
+    return run, record_findings([*found, *paired])
+
+
+def _check_pair(run: Run, dataset: Dataset) -> list[Finding]:
+    from trectools_plus.validation import check_pair
+
+    return check_pair(run, dataset.qrels, dataset.topics)
+
+
+def _count(run: Run) -> TieInfo:
+    """Ties of a run as it came."""
     from trectools_plus.measures.ties import tie_counts
 
     ties = tie_counts(run)

@@ -22,7 +22,7 @@ DEFAULT_SEED = 42
 INTERVAL_METHOD = "percentile bootstrap"
 
 _LOWER_IS_BETTER = frozenset({"MeanRank", "MinRank"})
-_EQUAL = 1e-12
+EQUAL = 1e-12
 """Two values nearer than this are the same: the last bits differ with the order of a sum."""
 
 
@@ -132,7 +132,7 @@ def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval:
     Ends nearer to 0 than 1e-12 are 0: the last bits of a sum must not decide significance.
     """
     low, high = (
-        0.0 if abs(end) < _EQUAL else float(end)
+        0.0 if abs(end) < EQUAL else float(end)
         for end in (intervals.low[column], intervals.high[column])
     )
     return ConfidenceInterval(
@@ -159,8 +159,8 @@ def _comparison(
     """Summarise differences (contrast minus baseline, one per query, NaN where undefined)."""
     defined = differences[~np.isnan(differences)]
     gains = -defined if is_lower_better(measure) else defined
-    wins = int((gains > _EQUAL).sum())
-    losses = int((gains < -_EQUAL).sum())
+    wins = int((gains > EQUAL).sum())
+    losses = int((gains < -EQUAL).sum())
     return Comparison(
         baseline=baseline,
         contrast=contrast,
@@ -187,6 +187,6 @@ def _effect_size(differences: FloatArray) -> float | None:
         return None
     spread = float(differences.std(ddof=1))
     # Rounding leaves a tiny spread where all differences are the same number.
-    if spread <= _EQUAL:
+    if spread <= EQUAL:
         return None
     return float(differences.mean()) / spread

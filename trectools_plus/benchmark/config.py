@@ -13,6 +13,7 @@ from trectools_plus.benchmark.targets import DEFAULT_TARGETS, Target
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.modes import check_modes
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.values import Flag, Names, Number, WholeNumber
 
 if TYPE_CHECKING:
     from trectools_plus.measures.base import Measure
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_MODE_NAMES = {"lexical": "Lexical-Only", "vector": "Vector-Only", "hybrid": "Hybrid"}
 DEFAULT_MODES = ("lexical", "vector", "hybrid")
 DEFAULT_SEED = 42
+DEFAULT_CONFIDENCE = 0.95
 
 ONTOLOGY_MEASURE = "MaxOntSim@10"
 """Reported beside the default measures where documents are ontology terms."""
@@ -27,6 +29,9 @@ ONTOLOGY_MEASURE = "MaxOntSim@10"
 FileName = Annotated[
     str, BeforeValidator(lambda name: os.fspath(name) if isinstance(name, os.PathLike) else name)
 ]
+
+_FETCHING = ("modes", "depth", "retrieval")
+"""Settings that only fetching heeds."""
 
 _RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
 
@@ -47,7 +52,7 @@ class BenchmarkConfig(BaseModel):
         modes: Modes to fetch.
         mode_names: Names of modes (or runs) in tables.
         measures: Measures to report, in order; the first is the one by which queries fail.
-        depth: Results fetched per query, and the depth that run files may have.
+        depth: Results fetched per query; given runs are scored as deep as they are.
         missing: Whether a query without results counts ``zero`` or is ``drop``\\ ped.
         exclude_self: Drop a document whose id is the query's own, before the cutoff.
         baseline: Compare every other mode with this one, instead of every pair.
@@ -67,31 +72,36 @@ class BenchmarkConfig(BaseModel):
     topics: FileName | None = None
     qrels: FileName | None = None
     runs: dict[str, FileName] | None = None
-    modes: tuple[str, ...] = DEFAULT_MODES
+    modes: Names = DEFAULT_MODES
     mode_names: dict[str, str] = Field(default_factory=dict)
-    measures: tuple[str, ...] = ()
-    depth: int = Field(default=100, ge=1)
+    measures: Names = ()
+    depth: WholeNumber = Field(default=100, ge=1)
     missing: Literal["zero", "drop"] = "zero"
-    exclude_self: bool = False
+    exclude_self: Flag = False
     baseline: str | None = None
-    confidence: float = Field(default=0.95, gt=0, lt=1)
-    resamples: int = Field(default=10_000, ge=100, le=10_000_000)
-    seed: int = Field(default=DEFAULT_SEED, ge=0)
+    confidence: Number = DEFAULT_CONFIDENCE
+    resamples: WholeNumber = Field(default=10_000, ge=100, le=10_000_000)
+    seed: WholeNumber = Field(default=DEFAULT_SEED, ge=0)
     targets: dict[str, Target | None] = Field(default_factory=dict)
     retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
     output_dir: FileName | None = Field(default=None, exclude=True)
 
-    @field_validator("measures", mode="before")
-    @classmethod
-    def _no_measures_is_default(cls, names: Any) -> Any:
-        return () if names is None else names
-
     @field_validator("measures")
     @classmethod
     def _known_measures(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if names:
-            _parsed(names)
+        if not names:
+            raise ValueError("no measure is named — name one, or leave `measures` out")
+        _parsed(names)
         return names
+
+    @field_validator("confidence")
+    @classmethod
+    def _share(cls, level: float) -> float:
+        if 0 < level < 1:
+            return level
+        # 95 is a percentage, and so is what can be made a share by dividing.
+        share = level / 100 if 1 < level < 100 else DEFAULT_CONFIDENCE
+        raise ValueError(f"expected a share between 0 and 1 but got {level:g} — write {share:g}")
 
     @field_validator("targets")
     @classmethod
@@ -104,15 +114,18 @@ class BenchmarkConfig(BaseModel):
         if runs is None:
             return None
         if not runs:
-            raise ValueError("expected at least one NAME=FILE")
+            raise ValueError("no run is named — write NAME=FILE, at least once")
         for name in runs:
             if not _RUN_NAME.fullmatch(name):
                 raise ValueError(
-                    f"run name '{name}' cannot be a file name; use letters, digits, blanks, . + - _"
+                    f"run name '{name}' cannot be a file name — "
+                    "use letters, digits, blanks, . + - _"
                 )
         folded = [name.casefold() for name in runs]
         if len(set(folded)) < len(folded):
-            raise ValueError("two runs have the same name but for upper and lower case")
+            raise ValueError(
+                "two runs have the same name but for upper and lower case — rename one"
+            )
         return runs
 
     @field_validator("modes")
@@ -129,23 +142,18 @@ class BenchmarkConfig(BaseModel):
         kinds = [name for name in ("dataset", "corpus", "runs") if getattr(self, name) is not None]
         if not kinds:
             raise ValueError(
-                "no data to work on: give dataset, or corpus with topics and qrels, "
-                "or runs with qrels"
+                "no data to work on — give `dataset`, or `corpus` with `topics` and `qrels`, "
+                "or `runs` with `qrels`"
             )
         if len(kinds) > 1:
-            raise ValueError(f"{' and '.join(kinds)} do not go together: give one of them")
+            named = " and ".join(f"`{kind}`" for kind in kinds)
+            raise ValueError(f"{named} do not go together — give one of them")
         self._check_companions(kinds[0])
-        if self.runs is not None and "modes" in self.model_fields_set:
-            raise ValueError("runs and modes do not go together: runs are compared as they are")
-        if self.runs is not None and self.exclude_self:
-            raise ValueError("exclude_self and runs do not go together: runs are scored as given")
+        if self.runs is not None:
+            self._check_runs_alone()
         if self.test_file is not None and self.dataset != "hpo":
-            raise ValueError("test_file goes with dataset hpo only")
-        for name in (self.baseline, *self.mode_names):
-            if name is not None and name not in self.mode_keys:
-                known = ", ".join(self.mode_keys)
-                field = "baseline" if name == self.baseline else "mode_names"
-                raise ValueError(f"{field}: '{name}' is none of the modes ({known})")
+            raise ValueError("`test_file` goes with the dataset hpo only — write `dataset` hpo")
+        self._check_names()
         return self
 
     def _check_companions(self, kind: str) -> None:
@@ -155,9 +163,40 @@ class BenchmarkConfig(BaseModel):
         for name in ("topics", "qrels"):
             given = getattr(self, name) is not None
             if given and name not in allowed:
-                raise ValueError(f"{name} and {kind} do not go together: the {kind} brings its own")
+                raise ValueError(
+                    f"`{name}` and `{kind}` do not go together — leave `{name}` out: "
+                    f"the {kind} brings its own"
+                )
             if not given and name in required:
-                raise ValueError(f"{kind} needs {name} beside it")
+                raise ValueError(f"`{kind}` needs `{name}` beside it — name the file")
+
+    def _check_runs_alone(self) -> None:
+        """Given runs are scored as they are: what shapes fetching would be without effect."""
+        unused = [name for name in _FETCHING if name in self.model_fields_set]
+        if self.exclude_self:
+            unused.append("exclude_self")
+        if unused:
+            raise ValueError(
+                f"`runs` and `{unused[0]}` do not go together — leave `{unused[0]}` out: "
+                "runs are scored as given"
+            )
+
+    def _check_names(self) -> None:
+        """Names of modes and measures that must be among those of this benchmark."""
+        known = ", ".join(self.mode_keys)
+        if self.baseline is not None and self.baseline not in self.mode_keys:
+            raise ValueError(f"`baseline`: '{self.baseline}' is none of the modes — take {known}")
+        for name in self.mode_names:
+            if name not in self.mode_keys:
+                raise ValueError(f"`mode_names`: '{name}' is none of the modes — take {known}")
+        asked = {measure.name for measure in _parsed(self.measure_names)} if self.targets else ()
+        for name, target in self.targets.items():
+            # A manifest spells out the default targets, also of measures that were not asked for.
+            if name not in asked and target not in (None, DEFAULT_TARGETS.get(name)):
+                raise ValueError(
+                    f"`targets`: {name} is none of the measures — add it to `measures`, or leave "
+                    "its target out"
+                )
 
     @property
     def mode_keys(self) -> tuple[str, ...]:
@@ -187,7 +226,7 @@ class BenchmarkConfig(BaseModel):
 
     def as_manifest(self) -> dict[str, Any]:
         """All settings as JSON values with the defaults spelled out, without the output folder."""
-        unused = {"modes", "retrieval", "exclude_self"} if self.runs is not None else None
+        unused = {*_FETCHING, "exclude_self"} if self.runs is not None else None
         spelled = self.model_dump(mode="json", exclude=unused)
         spelled["measures"] = list(self.measure_names)
         spelled["targets"] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,19 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.yaml_text import YamlDocument, read_texts
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.retrieval.values import explain_problem
 
 _SUPERSEDES = {
     "dataset": ("corpus", "topics", "qrels", "runs", "test_file"),
     "corpus": ("dataset", "test_file", "runs"),
-    "runs": ("dataset", "test_file", "corpus", "modes"),
+    "runs": ("dataset", "test_file", "corpus", "modes", "depth", "retrieval", "exclude_self"),
 }
 """Naming another kind of data on the command line puts the file's choice out of force."""
+
+_FILE_ONLY = ("mode_names", "targets", "retrieval")
+"""Settings without an option on the command line."""
 
 _PATHS = ("test_file", "corpus", "topics", "qrels", "output_dir")
 
@@ -40,7 +46,8 @@ def load_config(
         UsageError: If it is no YAML mapping, or a field is unknown or its value wrong; names the
             file and every such field.
     """
-    values = {} if path is None else _read_yaml(Path(path))
+    document = YamlDocument({}) if path is None else _read_yaml(Path(path))
+    values = {} if path is None else _anchor_paths(document.content, Path(path).parent)
     given = {name: value for name, value in (options or {}).items() if value is not None}
     for name, superseded in _SUPERSEDES.items():
         if name in given:
@@ -49,52 +56,32 @@ def load_config(
     try:
         return BenchmarkConfig.model_validate({**values, **given})
     except ValidationError as error:
-        raise _translate(error, path, given) from error
+        raise _Translator(path, document, given).translate(error) from error
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def _read_yaml(path: Path) -> YamlDocument:
     import yaml
 
     try:
-        content = yaml.load(path.read_bytes(), Loader=_strict_loader())
+        document = read_texts(path.read_bytes())
     except OSError as error:
         raise InputError(
             f"the configuration cannot be read: {error.strerror}", where=str(path)
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise UsageError(f"no valid YAML: {problem}", where=where) from error
-    if content is None:
-        return {}
-    if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
+    if document.content is None:
+        return YamlDocument({})
+    if not isinstance(document.content, dict):
         raise UsageError(
             "expected a mapping of settings",
             where=str(path),
             remedy="write lines such as `dataset: hpo`",
         )
-    return _anchor_paths(content, path.parent)
-
-
-def _strict_loader() -> type[Any]:
-    """PyYAML's safe loader, which otherwise keeps the last of two equal keys without a word."""
-    import yaml
-
-    class StrictLoader(yaml.SafeLoader):
-        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-            seen = set()
-            for key_node, _ in node.value:
-                if not isinstance(key_node.value, str):
-                    continue  # a list or mapping as key: refused as unhashable below
-                if key_node.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"key '{key_node.value}' stands here twice", key_node.start_mark
-                    )
-                seen.add(key_node.value)
-            return super().construct_mapping(node, deep)
-
-    return StrictLoader
+    return document
 
 
 def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -119,27 +106,67 @@ def _anchor(path: str, folder: Path) -> str:
     return path if path == "-" else str(folder / Path(path).expanduser())
 
 
-def _translate(
-    error: ValidationError, path: str | Path | None, given: Mapping[str, Any]
-) -> UsageError:
-    """One line for all wrong fields: each with its name, what is wrong, and the nearest name."""
-    details = error.errors(include_url=False)
-    from_file = path is not None and any(
-        not item["loc"] or item["loc"][0] not in given for item in details
-    )
-    return UsageError(
-        "; ".join(dict.fromkeys(_describe(item) for item in details)),
-        where=str(path) if from_file else None,
-    )
+class _Translator:
+    """Turns pydantic's complaints into ``what — where — how to mend``.
+
+    Args:
+        path: The configuration file, if there is one.
+        document: Its content.
+        given: The options, which win over it.
+    """
+
+    def __init__(
+        self, path: str | Path | None, document: YamlDocument, given: Mapping[str, Any]
+    ) -> None:
+        self._path = path
+        self._document = document
+        self._given = given
+
+    def translate(self, error: ValidationError) -> UsageError:
+        """One error for all wrong settings, each with its name and what is wrong."""
+        found = [self._explain(item) for item in error.errors(include_url=False)]
+        if len(found) == 1:
+            what, where, remedy = found[0]
+            return UsageError(what, where=where, remedy=remedy)
+        parts = [f"{where}: {what}" if where else what for what, where, _ in found]
+        remedies = dict.fromkeys(remedy for *_, remedy in found if remedy)
+        return UsageError("; ".join(parts), remedy="; ".join(remedies) or None)
+
+    def _explain(self, item: ErrorDetails) -> tuple[str, str | None, str | None]:
+        place = item["loc"]
+        if item["type"] == "extra_forbidden":
+            remedy = _nearest(str(place[-1]), _known_fields(item))
+            return f"unknown setting '{_dotted(place)}'", self._where(place[:-1] or place), remedy
+        what, remedy = explain_problem(item)
+        spelled = re.search(r"^`(\w+)`: ", what)
+        if not place and spelled:
+            # A check of settings against each other that blames one of them.
+            place, what = (spelled[1],), what[spelled.end() :]
+        return self._spell(what) or "", self._where(place), self._spell(remedy)
+
+    def _where(self, place: tuple[int | str, ...]) -> str | None:
+        """``--option``, or the file with the line and name of the field."""
+        if place and (self._path is None or place[0] in self._given):
+            return self._name(str(place[0])) if len(place) == 1 else _dotted(place)
+        if self._path is None:
+            return None
+        line = self._document.find_line(place)
+        parts = [str(self._path), *([] if line is None else [str(line)])]
+        return ":".join(parts) + (f": {_dotted(place)}" if place else "")
+
+    def _spell(self, text: str | None) -> str | None:
+        """Names of settings as the user writes them: options, or keys of the file."""
+        return text and re.sub(r"`(\w+)`", lambda match: self._name(match[1]), text)
+
+    def _name(self, field: str) -> str:
+        is_option = self._path is None or field in self._given
+        if not is_option or field in _FILE_ONLY:
+            return field
+        return f"--{field.replace('_', '-')}"
 
 
-def _describe(item: ErrorDetails) -> str:
-    field = ".".join(str(part) for part in item["loc"])
-    if item["type"] == "extra_forbidden":
-        return f"unknown setting '{field}'{_nearest(str(item['loc'][-1]), _known_fields(item))}"
-    message = item["msg"].removeprefix("Value error, ")
-    message = message[:1].lower() + message[1:] if message.startswith("Input") else message
-    return f"{field}: {message}" if field else message
+def _dotted(place: tuple[int | str, ...]) -> str:
+    return ".".join(str(step) for step in place)
 
 
 def _known_fields(item: ErrorDetails) -> Iterable[str]:
@@ -153,9 +180,9 @@ def _known_fields(item: ErrorDetails) -> Iterable[str]:
     return Target.model_fields
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def _nearest(name: str, known: Iterable[str]) -> str | None:
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1)
     if near:
-        return f"; did you mean '{near[0]}'?"
-    return f"; there are {', '.join(names)}" if names else ""
+        return f"did you mean '{near[0]}'?"
+    return f"there are {', '.join(names)}" if names else None

@@ -8,9 +8,15 @@ from pathlib import Path
 
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.findings import record_findings
+from trectools_plus.benchmark.meeting import check_meeting
 from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile
 from trectools_plus.errors import InputError
-from trectools_plus.formats.collection import Collection, load_collection
+from trectools_plus.formats.collection import (
+    CATALOGUE_PREFIX,
+    Collection,
+    find_collection_files,
+    load_collection,
+)
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 
@@ -62,16 +68,25 @@ class Dataset:
 
 
 def load_dataset(config: BenchmarkConfig) -> Dataset:
-    """Read what the configuration names.
+    """Read what the configuration names, and see that its parts belong together.
 
     Raises:
         InputError: If something is missing or cannot be read.
         FindingsError: If the qrels hold what scoring refuses.
+        CheckFailedError: If the ids of topics, qrels and documents do not meet.
         UsageError: If the dataset is unknown.
     """
-    if config.dataset is None:
-        return _from_files(config)
-    return _from_collection(config, config.dataset)
+    name = config.dataset
+    if name is None:
+        name = Path(config.corpus or config.qrels or "").name
+        dataset = _from_files(name, config.qrels, config.corpus, config.topics)
+    elif name == "hpo" or name.startswith(CATALOGUE_PREFIX):
+        dataset = _from_collection(config, name)
+    else:
+        files = find_collection_files(name)
+        dataset = _from_files(name, str(files.qrels), str(files.corpus), str(files.topics))
+    check_meeting(dataset.corpus, dataset.topics, dataset.qrels, dataset.id)
+    return dataset
 
 
 def hash_qrels(qrels: Qrels) -> str:
@@ -81,17 +96,19 @@ def hash_qrels(qrels: Qrels) -> str:
     return sha256_text("".join(f"{query}\t{doc}\t{grade}\n" for query, doc, grade in rows))
 
 
-def _from_files(config: BenchmarkConfig) -> Dataset:
+def _from_files(
+    name: str, qrels_path: str | None, corpus: str | None, topics: str | None
+) -> Dataset:
     from trectools_plus.validation.loading import load_qrels_with_findings
 
-    if config.qrels is None:
+    if qrels_path is None:
         raise InputError("no qrels given")
-    qrels, findings = load_qrels_with_findings(config.qrels)
-    given = {"corpus": config.corpus, "topics": config.topics, "qrels": config.qrels}
+    qrels, findings = load_qrels_with_findings(qrels_path)
+    given = {"corpus": corpus, "topics": topics, "qrels": qrels_path}
     return Dataset(
-        id=Path(config.corpus or config.qrels).name,
-        corpus=_read_corpus(config.corpus),
-        topics=_read_topics(config.topics),
+        id=name,
+        corpus=_read_corpus(corpus),
+        topics=_read_topics(topics),
         qrels=qrels,
         files=_files(given),
         findings=record_findings(findings),

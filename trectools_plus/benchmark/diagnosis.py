@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from trectools_plus.benchmark.report import Comparison, Diagnosis, MeasureResult, ModeResult
+from trectools_plus.validation.wording import plural
 
 _LOW_JUDGED = 0.8
 _FEW_QUERIES = 30
@@ -43,6 +44,15 @@ def diagnose(
 
 
 def _diagnose_mode(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
+    if result.status == "empty":
+        yield Diagnosis(
+            mode=mode,
+            sign="nothing-found",
+            observed="nothing was found for any query",
+            suggests="no word of the queries is a term of the index: look at the language of both, "
+            "at stemming and stop words, and at what of the documents is indexed",
+        )
+        return
     precision = _extreme(result, "precision")
     recall = _extreme(result, "recall", deepest=True)
     if _is_high(precision) and _is_low(recall):
@@ -124,7 +134,7 @@ def _diagnose_size(modes: Mapping[str, ModeResult]) -> Iterator[Diagnosis]:
         yield Diagnosis(
             mode=None,
             sign="few-queries",
-            observed=f"only {n} queries are averaged over",
+            observed=f"only {plural(n, 'query is', 'queries are')} averaged over",
             suggests="intervals from so few queries are narrower than they should be: take the "
             "figures as a check that everything works, not as a result",
         )

@@ -14,6 +14,7 @@ from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.report import Diagnostics, FailingQuery
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.validation.wording import plural
 
 _JUDGED = "Judged@10"
 
@@ -27,7 +28,7 @@ def judge_arms(
     asked and fewer than there are documents. A mode is ``incomplete`` when a query that counts
     has no results at all, when it was fetched less deep than the deepest cutoff, or when it is a
     given run file with shallow queries. A fetched mode that simply found fewer documents (a
-    lexical one with few matches) is complete: there is nothing more to fetch.
+    lexical one with few matches) is complete: there is nothing more to fetch. A note says so.
     """
     runs = {mode: arm.run for mode, arm in arms.items()}
     judged = _score(dataset.qrels, runs, _JUDGED)
@@ -35,15 +36,17 @@ def judge_arms(
     results = {}
     for mode, arm in arms.items():
         missing, shallow = _find_gaps(arm.run, judged.query_ids[mode], wanted)
-        notes = _explain_gaps(config, len(judged.query_ids[mode]), missing, shallow, wanted)
+        total = len(judged.query_ids[mode])
+        gaps = _explain_gaps(config, total, missing, shallow, wanted)
+        share = None if arm.status == "empty" else none_if_nan(judged.mean(mode, _JUDGED))
         results[mode] = Diagnostics(
             findings=arm.findings,
             queries_without_relevant=evaluation.queries_without_relevant,
             missing_queries=missing,
-            judged={_JUDGED: none_if_nan(judged.mean(mode, _JUDGED))},
+            judged={_JUDGED: share},
             shallow_queries=shallow,
-            status="incomplete" if notes else "complete",
-            notes=notes,
+            status="incomplete" if gaps else "complete",
+            notes=[*gaps, *_remark(config, dataset, arm.run, total, shallow, wanted)],
         )
     return results
 
@@ -114,16 +117,72 @@ def _explain_gaps(
 ) -> list[str]:
     """Why a mode is incomplete; nothing when it is complete."""
     notes = []
-    if missing:
-        notes.append(f"no results for {len(missing)} of {queries} queries ({_some(missing)})")
+    of_all = f"of {plural(queries, 'query', 'queries')}"
+    if len(missing) == queries:
+        notes.append(f"no results for any query ({queries} asked)")
+    elif missing:
+        notes.append(f"no results for {len(missing)} {of_all} ({_some(missing)})")
     if config.runs is not None and shallow:
         notes.append(
             f"fewer than {wanted} results, the deepest rank that a measure looks at, for "
-            f"{len(shallow)} of {queries} queries ({_some(shallow)})"
+            f"{len(shallow)} {of_all} ({_some(shallow)})"
         )
     elif config.runs is None and config.depth < wanted:
         notes.append(f"fetched to depth {config.depth}, but a measure looks at rank {wanted}")
     return notes
+
+
+def _remark(
+    config: BenchmarkConfig,
+    dataset: Dataset,
+    run: Run,
+    queries: int,
+    shallow: list[str],
+    wanted: int,
+) -> list[str]:
+    """What to know of a mode that was fetched, complete or not."""
+    if config.runs is not None:
+        return []
+    remarks = []
+    if shallow and config.depth >= wanted:
+        have = "has" if len(shallow) == 1 else "have"
+        remarks.append(
+            f"{len(shallow)} of {plural(queries, 'query', 'queries')} {have} fewer results than "
+            f"the deepest cutoff ({wanted}): no more were found"
+        )
+    found_self = [] if config.exclude_self else _find_selves(dataset, run)
+    if found_self:
+        remarks.append(
+            f"{plural(len(found_self), 'query', 'queries')} found the document with the same id "
+            f"({_some(found_self)}); where queries are documents, use --exclude-self"
+        )
+    return remarks
+
+
+def _find_selves(dataset: Dataset, run: Run) -> list[str]:
+    """Queries whose results hold the query itself.
+
+    Numbers as ids meet by accident (query 1 and document 1 of Cranfield), so there the query's
+    text must be in the document too.
+    """
+    if dataset.corpus is None or dataset.topics is None:
+        return []
+    same = run.frame.filter(pl.col("query_id") == pl.col("doc_id"))["query_id"].to_list()
+    texts = dataset.topics.to_dict() if same else {}
+    rows = dataset.corpus.frame.filter(pl.col("doc_id").is_in(same))
+    documents = {
+        doc_id: _squeeze(f"{title} {text}")
+        for doc_id, title, text in rows.select("doc_id", "title", "text").iter_rows()
+    }
+    return [
+        query_id
+        for query_id in same
+        if not query_id.isdigit() or _squeeze(texts.get(query_id, "")) in documents[query_id]
+    ]
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _some(query_ids: list[str], most: int = 3) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from trectools_plus.benchmark.report_parts import (
+    ArmStatus,
     ConfidenceInterval,
     FindingRecord,
     Latency,
@@ -32,6 +33,7 @@ SCHEMA_VERSION: Literal["1.0"] = "1.0"
 
 __all__ = [
     "SCHEMA_VERSION",
+    "ArmStatus",
     "BenchmarkReport",
     "Comparison",
     "ConfidenceInterval",
@@ -71,9 +73,10 @@ class Diagnostics(ReportModel):
     shallow_queries: list[str]
     """Queries with some results, yet fewer than the deepest cutoff or the collection has."""
     status: ModeStatus
-    """``incomplete`` when a query has no results, or a given run file has shallow queries."""
+    """``incomplete`` when a query has no results, a given run file has shallow queries, or the mode
+    was fetched less deep than a measure looks."""
     notes: list[str] = Field(default_factory=list)
-    """Why it is incomplete, in plain words."""
+    """In plain words: why it is incomplete, and what else to know of its results."""
 
 
 class ModeResult(ReportModel):
@@ -81,6 +84,9 @@ class ModeResult(ReportModel):
 
     label: str
     """Its name in tables."""
+    status: ArmStatus = "ok"
+    """``empty`` when nothing was found for any query; every measure is then 0 or undefined.
+    ``failed`` and ``unavailable`` are kept for services that can break or be absent."""
     run: RunInfo
     """The run file that was scored."""
     measures: dict[str, MeasureResult]
@@ -206,7 +212,8 @@ class BenchmarkReport(ReportModel):
     comparisons: list[Comparison]
     """Each pair of modes, or each mode against the baseline, on each measure."""
     best_mode: dict[str, str | None]
-    """The mode with the best mean by measure; null on a tie or with fewer than two modes."""
+    """The mode with the best mean by measure; null on a tie (as when all are 0) or with fewer than
+    two modes."""
     best_mode_significant: dict[str, bool]
     """Whether the best mode's difference from every other mode excludes 0."""
     strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)

@@ -6,8 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-TargetStatus = Literal["below_baseline", "baseline", "competitive", "strong"]
+TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
 ModeStatus = Literal["complete", "incomplete"]
+ArmStatus = Literal["ok", "empty", "failed", "unavailable"]
 
 
 class ReportModel(BaseModel):
@@ -59,8 +60,8 @@ class MeasureDefinition(ReportModel):
 class TargetResult(ReportModel):
     """A measure's target, and where the mean stands."""
 
-    baseline: float
-    """What a plain BM25 baseline typically reaches."""
+    baseline: float | None
+    """What a plain BM25 baseline typically reaches; null where that is not known."""
     baseline_high: float | None = None
     """Upper end of the typical range; null where it is one value."""
     competitive: float
@@ -68,7 +69,8 @@ class TargetResult(ReportModel):
     strong: float | None = None
     """From here on it is strong; null where no such level is set."""
     status: TargetStatus | None
-    """The highest level that the mean reaches; null when the mean is undefined."""
+    """The highest level that the mean reaches; null when the mean is undefined.
+    ``below_competitive`` where there is no baseline."""
 
 
 class MeasureResult(ReportModel):
@@ -131,10 +133,11 @@ class SourceFile(ReportModel):
 class RunInfo(ReportModel):
     """The run file that was scored."""
 
-    path: str
-    """Relative to the report's folder, with forward slashes."""
-    sha256: str
-    """SHA-256 of its bytes."""
+    path: str | None
+    """Relative to the report's folder, with forward slashes; null when nothing was found for any
+    query: a run file without rows is no run file."""
+    sha256: str | None
+    """SHA-256 of its bytes; null without a file."""
     source: SourceFile | None = None
     """The run file it was taken from; null when this benchmark fetched it."""
     queries: int

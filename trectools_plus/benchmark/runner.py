@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -15,13 +16,20 @@ from trectools_plus.benchmark.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.diagnosis import diagnose
 from trectools_plus.benchmark.diagnostics import find_failing, has_rejected, judge_arms
 from trectools_plus.benchmark.manifest import hash_config, make_experiment_id
-from trectools_plus.benchmark.report import BenchmarkReport, Manifest, ModeResult
+from trectools_plus.benchmark.output_folder import OutputFolder, claim_folder
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    DatasetInfo,
+    Manifest,
+    ModeResult,
+)
 from trectools_plus.benchmark.summary import (
     find_best,
     prove_best,
     summarise,
     summarise_latency,
 )
+from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.provenance import (
@@ -44,13 +52,20 @@ class BenchmarkResult:
         report: Everything that goes into ``BenchmarkReport.json``.
         per_query: ``run, query_id, measure, value``; undefined values are null.
         runs: The runs as scored, by mode.
-        output_dir: The folder that holds ``runs/`` and ``qrels.txt``; a report is written there.
+        folder: Where the run files and the qrels wait for the report; they appear in the output
+            folder together with it, by :func:`trectools_plus.reporting.files.write_reports`, and
+            are gone when the result is dropped without it.
     """
 
     report: BenchmarkReport
     per_query: pl.DataFrame
     runs: dict[str, Run]
-    output_dir: Path
+    folder: OutputFolder
+
+    @property
+    def output_dir(self) -> Path:
+        """The folder that the files are for."""
+        return self.folder.path
 
 
 def run_benchmark(
@@ -62,9 +77,9 @@ def run_benchmark(
 ) -> BenchmarkResult:
     """Compare modes of retrieval, or given runs, on one set of queries.
 
-    Every mode gets the same queries; its run is written to the output folder, validated, read
-    back and scored. All intervals come from one set of resamples of the queries. The same
-    configuration and data give the same report but for times.
+    Every mode gets the same queries; its run is written, validated, read back and scored. All
+    intervals come from one set of resamples of the queries. The same configuration and data give
+    the same report but for times.
 
     Args:
         config: What to do; see :class:`BenchmarkConfig`.
@@ -73,38 +88,75 @@ def run_benchmark(
         clock: The time in UTC.
 
     Returns:
-        The report with the per-query values. The runs and the qrels are on disk by then; writing
-        the report is :func:`trectools_plus.reporting.files.write_reports`.
+        The report with the per-query values. Nothing is in the output folder by then:
+        :func:`trectools_plus.reporting.files.write_reports` puts everything there at once.
 
     Raises:
         InputError: If data cannot be read or files cannot be written.
         UsageError: If a dataset, mode or measure does not exist.
-        FindingsError: If qrels or runs hold what scoring refuses.
-        IncomparableError: If ``missing`` is ``drop`` and the modes answer different queries.
+        FindingsError: If qrels or given runs hold what scoring refuses.
+        CheckFailedError: If the ids of topics, qrels and documents do not meet.
+        IncomparableError: If ``missing`` is ``drop`` and the modes answer different queries, or
+            none.
     """
-    from trectools_plus.measures.evaluator import evaluate
-
     tell = progress or no_progress
     moment = clock()
-    spelled = config.as_manifest()
-    config_hash = hash_config(spelled)
-    experiment_id = make_experiment_id(moment, config_hash)
-    folder = Path(config.output_dir or Path(DEFAULT_FOLDER) / experiment_id)
-    tell("reading the data", 0, 1)
-    dataset = load_dataset(config)
-    tell("reading the data", 1, 1)
-    arms = make_arms(config, dataset, folder, tell)
+    experiment_id = make_experiment_id(moment, hash_config(config.as_manifest()))
+    if config.output_dir is None:
+        experiment_id, folder = claim_folder(Path(DEFAULT_FOLDER), experiment_id)
+    else:
+        folder = OutputFolder(config.output_dir)
+    try:
+        tell("reading the data", 0, 1)
+        dataset = load_dataset(config)
+        tell("reading the data", 1, 1)
+        arms = make_arms(config, dataset, folder, tell)
+        tell("scoring", 0, 2)
+        evaluation = _score(config, dataset, arms)
+        tell("scoring", 1, 2)
+        described = dataset.describe(len(evaluation.query_ids[next(iter(arms))]))
+        manifest = _make_manifest(config, moment, experiment_id, described, arms, command)
+        report = _make_report(config, dataset, arms, evaluation, manifest)
+        tell("scoring", 2, 2)
+    except BaseException:
+        folder.discard()
+        raise
     runs = {mode: arm.run for mode, arm in arms.items()}
-    tell("scoring", 0, 2)
-    evaluation = evaluate(dataset.qrels, runs, config.measure_names, missing=config.missing)
+    return BenchmarkResult(report, evaluation.per_query, runs, folder)
+
+
+def _score(config: BenchmarkConfig, dataset: Dataset, arms: Mapping[str, Arm]) -> Evaluation:
+    """Every measure of every arm; the arms were checked when they were made."""
+    from trectools_plus.measures.evaluator import score_runs
+    from trectools_plus.measures.names import parse_measures
+
+    runs = {mode: arm.run for mode, arm in arms.items()}
+    measures = parse_measures(config.measure_names)
+    evaluation = score_runs(dataset.qrels, runs, measures, config.missing)
     refuse_different_queries(evaluation)
-    tell("scoring", 1, 2)
-    manifest = Manifest(
+    if not evaluation.query_ids[next(iter(runs))]:
+        raise IncomparableError(
+            "nothing was found for any judged query, so missing=drop leaves none to average over",
+            remedy="use missing=zero, which counts a query without results as 0",
+        )
+    return evaluation
+
+
+def _make_manifest(
+    config: BenchmarkConfig,
+    moment: datetime,
+    experiment_id: str,
+    dataset: DatasetInfo,
+    arms: Mapping[str, Arm],
+    command: str | None,
+) -> Manifest:
+    spelled = config.as_manifest()
+    return Manifest(
         experiment_id=experiment_id,
         created_at=format_time(moment),
-        dataset=dataset.describe(len(evaluation.query_ids[next(iter(runs))])),
+        dataset=dataset,
         config=spelled,
-        config_hash=config_hash,
+        config_hash=hash_config(spelled),
         index_snapshots={
             mode: arm.index_key for mode, arm in arms.items() if arm.index_key is not None
         },
@@ -113,9 +165,6 @@ def run_benchmark(
         seed=config.seed,
         command=command,
     )
-    report = _make_report(config, dataset, arms, evaluation, manifest)
-    tell("scoring", 2, 2)
-    return BenchmarkResult(report, evaluation.per_query, runs, folder)
 
 
 def _make_report(
@@ -130,6 +179,7 @@ def _make_report(
     modes = {
         mode: ModeResult(
             label=config.label(mode),
+            status=arm.status,
             run=arm.info,
             measures=measures[mode],
             latency_ms=summarise_latency(arm.latency_ms),

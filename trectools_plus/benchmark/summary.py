@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.benchmark.compare import (
+    EQUAL,
     compare_pairs,
     interval_of,
     is_lower_better,
@@ -72,13 +73,16 @@ def summarise_latency(latency_ms: FloatArray | None) -> Latency | None:
 
 
 def find_best(evaluation: Evaluation) -> dict[str, str | None]:
-    """The run with the best mean by measure; ``None`` on a tie or with fewer than two runs."""
+    """The run with the best mean by measure; ``None`` on a tie or with fewer than two runs.
+
+    Means that differ by rounding only (:data:`EQUAL`) are a tie: (0.2 + 0.6) / 2 is 0.4.
+    """
     best: dict[str, str | None] = {}
     for name in evaluation.measure_names:
         means = {run: evaluation.mean(run, name) for run in evaluation.run_names}
         defined = {run: mean for run, mean in means.items() if not np.isnan(mean)}
-        top = (min if is_lower_better(name) else max)(defined.values(), default=None)
-        leaders = [run for run, mean in defined.items() if mean == top]
+        top = (min if is_lower_better(name) else max)(defined.values(), default=np.nan)
+        leaders = [run for run, mean in defined.items() if abs(mean - top) <= EQUAL]
         best[name] = leaders[0] if len(leaders) == 1 and len(means) > 1 else None
     return best
 

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from trectools_plus.benchmark.report import TargetResult, TargetStatus
+from trectools_plus.retrieval.values import Number
 
 
 class Target(BaseModel):
     """Levels of one measure, in its own unit; higher is better.
 
+    A bare number stands for the level ``competitive``.
+
     Attributes:
-        baseline: Lower end of what a plain BM25 baseline typically reaches.
+        baseline: Lower end of what a plain BM25 baseline typically reaches; ``None`` where that
+            is not known.
         baseline_high: Upper end of that range; ``None`` where it is one value.
         competitive: From here on a result is competitive ("good").
         strong: From here on it is strong; ``None`` where no such level is set.
@@ -27,17 +31,25 @@ class Target(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    baseline: float = Field(allow_inf_nan=False)
-    baseline_high: float | None = Field(default=None, allow_inf_nan=False)
-    competitive: float = Field(allow_inf_nan=False)
-    strong: float | None = Field(default=None, allow_inf_nan=False)
+    baseline: Number | None = Field(default=None, allow_inf_nan=False)
+    baseline_high: Number | None = Field(default=None, allow_inf_nan=False)
+    competitive: Number = Field(allow_inf_nan=False)
+    strong: Number | None = Field(default=None, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare_number(cls, value: Any) -> Any:
+        return {"competitive": value} if isinstance(value, str | int | float) else value
 
     @model_validator(mode="after")
     def _check_order(self) -> Self:
         levels = [self.baseline, self.baseline_high, self.competitive, self.strong]
         given = [level for level in levels if level is not None]
         if given != sorted(given):
-            raise ValueError("expected baseline <= baseline_high <= competitive <= strong")
+            shown = " ".join(f"{level:g}" for level in given)
+            raise ValueError(
+                f"expected baseline <= baseline_high <= competitive <= strong but got {shown}"
+            )
         return self
 
 
@@ -71,4 +83,6 @@ def _status(mean: float, target: Target) -> TargetStatus:
         return "strong"
     if mean >= target.competitive:
         return "competitive"
+    if target.baseline is None:
+        return "below_competitive"
     return "baseline" if mean >= target.baseline else "below_baseline"

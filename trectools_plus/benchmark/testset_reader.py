@@ -3,6 +3,7 @@
 ::
 
     {metadata: {dataset_id, …}, queries: [{query_id, text, relevant: [{doc_id, grade}], …}]}
+    {queries: [{id, text, relevant: {doc_id: grade}, …}]}
     {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…], …}]}
     [{text, hpo_ids: [HP:…], description: …}]
 """
@@ -17,6 +18,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from trectools_plus.benchmark.testset import Category, Difficulty, TestSet
+from trectools_plus.benchmark.yaml_text import YamlDocument, read_values
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.source import Source, read_source
 
@@ -35,19 +37,20 @@ def read_test_set(path: str | Path) -> TestSet:
         FormatError: If it is neither JSON nor YAML, or a field is missing or wrong.
     """
     source = read_source(path)
-    content = _own_form(_parse(source), source.path)
+    document = _parse(source)
+    content = _own_form(document.content, source.path)
     try:
         return TestSet.model_validate(content)
     except ValidationError as error:
-        raise _translated(error, source.path) from None
+        raise _translated(error, document, source.path) from None
 
 
-def _parse(source: Source) -> Any:
+def _parse(source: Source) -> YamlDocument:
     text = source.text
     is_yaml = re.search(r"\.ya?ml(\.\w+)?$", source.path, re.IGNORECASE)
     try:
         if text.lstrip()[:1] in ("{", "[") and not is_yaml:
-            return json.loads(text)
+            return YamlDocument(json.loads(text, object_pairs_hook=_distinct_keys))
         return _parse_yaml(text, source.path)
     except json.JSONDecodeError as error:
         raise FormatError(
@@ -58,11 +61,21 @@ def _parse(source: Source) -> Any:
         raise FormatError(f"neither JSON nor YAML: {what}", path=source.path) from None
 
 
-def _parse_yaml(text: str, path: str) -> Any:
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; Python would keep the last of two equal keys without a word."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"key '{twice}' stands twice in one object")
+    return found
+
+
+def _parse_yaml(text: str, path: str) -> YamlDocument:
     import yaml
 
     try:
-        return yaml.safe_load(text)
+        return read_values(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise FormatError(
@@ -87,7 +100,10 @@ def _own_form(content: Any, path: str) -> Any:
         raise FormatError(f"metadata: expected a mapping but got {_kind(metadata)}", path=path)
     metadata = {"dataset_id": Path(path).name.partition(".")[0], **metadata}
     if "queries" in content:
-        return {**content, "metadata": metadata}
+        queries = content["queries"]
+        if isinstance(queries, list):
+            queries = [_spelled_out(query) for query in queries]
+        return {**content, "queries": queries, "metadata": metadata}
     cases = content["test_cases"]
     if not isinstance(cases, list):
         raise FormatError(f"test_cases: expected a list but got {_kind(cases)}", path=path)
@@ -95,6 +111,20 @@ def _own_form(content: Any, path: str) -> Any:
         "metadata": {key: str(value) for key, value in metadata.items() if value is not None},
         "queries": [_own_case(number, case, path) for number, case in enumerate(cases, 1)],
     }
+
+
+def _spelled_out(query: Any) -> Any:
+    """A query with its short forms written out: ``id``, and ``relevant`` as ids with grades."""
+    if not isinstance(query, dict):
+        return query
+    query = dict(query)
+    if "id" in query and "query_id" not in query:
+        query["query_id"] = query.pop("id")
+    if isinstance(query.get("relevant"), dict):
+        query["relevant"] = [
+            {"doc_id": doc_id, "grade": grade} for doc_id, grade in query["relevant"].items()
+        ]
+    return query
 
 
 def _kind(value: Any) -> str:
@@ -123,7 +153,7 @@ def _own_case(number: int, case: Any, path: str) -> dict[str, Any]:
     }
 
 
-def _translated(error: ValidationError, path: str) -> FormatError:
+def _translated(error: ValidationError, document: YamlDocument, path: str) -> FormatError:
     """The first complaint with its place inside the file, and how many more there are."""
     problems = error.errors(include_url=False)
     # "Too short" of a list whose items were refused would be a complaint of our own making.
@@ -136,13 +166,34 @@ def _translated(error: ValidationError, path: str) -> FormatError:
         message = str(first["ctx"]["error"])
     else:
         message = message[:1].lower() + message[1:]
-    seen = f", got {first['input']!r}"[:60] if not isinstance(first["input"], dict | list) else ""
+    value = first["input"]
+    seen = f", got {value!r}"[:60] if not isinstance(value, dict | list) else ""
     more = f" (and {len(deepest) - 1} more)" if len(deepest) > 1 else ""
-    return FormatError(
-        f"{place}: {message}{seen}{more}",
-        path=path,
-        remedy="each query needs query_id, text and relevant: [{doc_id, grade}]",
-    )
+    line = document.find_line(_written_place(first["loc"], document.content))
+    remedy = "each query needs query_id, text and relevant: [{doc_id, grade}]"
+    if first["type"] == "string_type" and value is not None and line is not None:
+        remedy = "put it in quotes: without them YAML takes it for a number, a flag or a date"
+    return FormatError(f"{place}: {message}{seen}{more}", path=path, line=line, remedy=remedy)
+
+
+def _written_place(place: tuple[int | str, ...], content: Any) -> tuple[int | str, ...]:
+    """Where something stands in the file, given where it stands in this package's form."""
+    steps: list[int | str] = []
+    for step in place:
+        if isinstance(content, dict):
+            if isinstance(step, int) and step < len(content):
+                step = list(content)[step]  # the mapping form of `relevant`
+            elif step not in content:
+                aliases = ("id", "test_cases", *_EXPECTED_KEYS)
+                step = next((name for name in aliases if name in content), step)
+        elif isinstance(content, list) and step == "queries":
+            continue  # the file is the list itself
+        steps.append(step)
+        try:
+            content = content[step]
+        except (LookupError, TypeError):
+            break
+    return tuple(steps)
 
 
 def _lies_within(place: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:

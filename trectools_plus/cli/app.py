@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trectools_plus.cli import bench, retrieve, run_files, score, validate
+from trectools_plus.cli import bench, retrieve, run_files, score, validate, validate_topics
 from trectools_plus.cli.errors import run_command
 
 
@@ -29,6 +29,9 @@ runs_app.command("info")(run_files.runs_info)
 qrels_app = _group("Check relevance judgments.")
 qrels_app.command("validate")(validate.qrels_validate)
 
+topics_app = _group("Check topics and test sets.")
+topics_app.command("validate")(validate_topics.topics_validate)
+
 benchmark_app = _group("Compare retrieval modes or run files on the same queries.")
 benchmark_app.command("run")(bench.benchmark_run)
 
@@ -49,6 +52,7 @@ app = _group(
 )
 app.add_typer(runs_app, name="runs")
 app.add_typer(qrels_app, name="qrels")
+app.add_typer(topics_app, name="topics")
 app.add_typer(benchmark_app, name="benchmark")
 app.command("eval")(score.evaluate_runs)
 app.command("explain")(score.explain_measure)
@@ -74,15 +78,16 @@ def _common(
     """Options before the command."""
 
 
-# A callback of its own keeps `benchmark` and `qrels` groups although they hold one command.
+# A callback of its own keeps these groups although each holds one command.
 @benchmark_app.callback()
 @qrels_app.callback()
+@topics_app.callback()
 def _keep_group() -> None:
     """Only a group."""
 
 
 def _entry(group: typer.Typer, name: str) -> Any:
-    return lambda: run_command(lambda: group(prog_name=name))
+    return lambda: run_command(group, name)
 
 
 main = _entry(app, "trectools-plus")

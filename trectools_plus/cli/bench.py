@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.values import split_list
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.runner import BenchmarkResult
@@ -60,7 +61,7 @@ def benchmark_run(
         typer.Option(help="Folder for reports and runs [default: results/<experiment id>]."),
     ] = None,
     depth: Annotated[
-        int | None, typer.Option(help="Results fetched per query [default: 100].")
+        int | None, typer.Option(help="Results fetched per query; not with --runs [default: 100].")
     ] = None,
     exclude_self: Annotated[
         bool | None,
@@ -110,7 +111,7 @@ def benchmark_run(
         list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
     ] = None,
 ) -> None:
-    """Compare retrieval modes (or existing runs) on the same queries and write a report.
+    """Compare retrieval modes or existing runs, and write a report.
 
     Every mode searches the same documents for the same queries; its run is validated and scored,
     every mean gets a bootstrap interval, every difference is taken query by query. Written are
@@ -127,6 +128,7 @@ def benchmark_run(
     from trectools_plus.benchmark.config_file import load_config
     from trectools_plus.benchmark.runner import run_benchmark
     from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.measures.names import split_names
     from trectools_plus.provenance import format_command
     from trectools_plus.reporting.files import write_reports
 
@@ -141,7 +143,7 @@ def benchmark_run(
         "output_dir": None if output_dir is None else str(output_dir),
         "depth": depth,
         "exclude_self": exclude_self,
-        "measures": [name for text in measures for name in split_list(text)] if measures else None,
+        "measures": None if measures is None else split_names(",".join(measures)),
         "missing": missing,
         "baseline": baseline,
         "confidence": confidence,
@@ -158,25 +160,6 @@ def benchmark_run(
         typer.echo(render_json(result.report), nl=False)
     else:
         _print_result(result, files)
-
-
-def split_list(text: str) -> list[str]:
-    """Split at commas that are outside parentheses and quotes: ``AP(rel=2)@100,RBP(p=0.8,rel=1)``.
-
-    Blanks around names and empty names are dropped.
-    """
-    parts, depth, start, quote = [], 0, 0, ""
-    for place, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif character in "()":
-            depth += 1 if character == "(" else -1
-        elif character == "," and depth <= 0:
-            parts.append(text[start:place])
-            start = place + 1
-    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
 
 
 def parse_runs(options: list[str], further: list[str]) -> dict[str, str] | None:

@@ -7,11 +7,17 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
-from trectools_plus.errors import TrectoolsPlusError
+import typer
+
+from trectools_plus.errors import TrectoolsPlusError, UsageError
 
 INTERRUPTED = 130  # what shells report for a process ended by Ctrl-C
 UNREADABLE = 2
+# Typer does not export the base of its usage errors, and has moved it between versions.
+_CLICK_ERROR: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
 @contextlib.contextmanager
@@ -36,20 +42,62 @@ def translated_errors() -> Iterator[None]:
         _leave("interrupted — nothing half-written was left behind", INTERRUPTED)
 
 
-def run_command(command: Callable[[], None]) -> None:
-    """Run a Typer application with UTF-8 streams and translated errors."""
+def run_command(command: Callable[..., object], name: str) -> None:
+    """Run a Typer application with UTF-8 streams, and leave with its exit code.
+
+    Args:
+        command: The application.
+        name: The name of the program in help texts and messages.
+
+    Raises:
+        SystemExit: Always: 0 when all went well or the reader of stdout has gone.
+    """
+    _prepare_streams()
+    if hasattr(signal, "siginterrupt") and not _only_asks(sys.argv[1:]):
+        # Polars' signal handler, set on import, restarts a blocked read, and Ctrl-C would wait
+        # for its end. Every command that reads needs Polars anyway; help does without.
+        import polars  # noqa: F401
+
+        signal.siginterrupt(signal.SIGINT, True)
+    with translated_errors():
+        sys.exit(_call(command, name))
+
+
+def _prepare_streams() -> None:
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by the shell: >&-
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
-    with translated_errors():
-        if hasattr(signal, "siginterrupt") and not _only_asks(sys.argv[1:]):
-            # Polars' signal handler, set on import, restarts a blocked read, and Ctrl-C would wait
-            # for its end. Every command that reads needs Polars anyway; help does without.
-            import polars  # noqa: F401
 
-            signal.siginterrupt(signal.SIGINT, True)
-        command()
+
+def _call(command: Callable[..., object], name: str) -> int:
+    stdout = sys.stdout
+    try:
+        result = command(prog_name=name, standalone_mode=False)
+    except _CLICK_ERROR as error:
+        return _report_usage(error)
+    except SystemExit as stop:
+        if sys.stdout is not stdout:  # Typer swaps the stream when its reader has gone
+            raise BrokenPipeError from None
+        return stop.code if isinstance(stop.code, int) else UNREADABLE
+    stdout.flush()
+    return result if isinstance(result, int) else 0
+
+
+def _report_usage(error: Any) -> int:
+    """What Typer refuses, as one line; without any argument, the help text."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return int(error.exit_code)
+    context = getattr(error, "ctx", None)
+    program = context.command_path if context else None
+    what = error.format_message().rstrip(".").replace("Value error, ", "")
+    remedy = f"see {program} -h" if program else None
+    print(f"error: {UsageError(what[:1].lower() + what[1:], remedy=remedy)}", file=sys.stderr)
+    return int(error.exit_code)
 
 
 def _only_asks(arguments: list[str]) -> bool:

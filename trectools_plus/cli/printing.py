@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,8 +19,9 @@ if TYPE_CHECKING:
 
 def write_text(lines: Iterator[str], output: Path | None = None) -> None:
     """Write lines to a file, or to stdout."""
-    with atomic_write(output or "-", "w") as stream:
-        stream.writelines(f"{line}\n" for line in lines)
+    text = "".join(f"{line}\n" for line in lines)
+    # A file name need not be UTF-8; it is shown as stdout and stderr show it.
+    _write(text.encode("utf-8", "backslashreplace"), output)
 
 
 def write_json(document: Mapping[str, Any], output: Path | None = None) -> None:
@@ -29,8 +34,31 @@ def write_frame(
     table: pl.DataFrame, kind: Literal["csv", "parquet"], output: Path | None = None
 ) -> None:
     """Write a table to a file, or to stdout."""
-    with atomic_write(output or "-", "wb") as stream:
-        if kind == "csv":
-            table.write_csv(stream)
-        else:
-            table.write_parquet(stream)
+    # Made in memory first: Polars reports a full disk as an error of its own.
+    content = io.BytesIO()
+    if kind == "csv":
+        table.write_csv(content)
+    else:
+        table.write_parquet(content)
+    _write(content.getvalue(), output)
+
+
+def _write(content: bytes, output: Path | None) -> None:
+    if output is not None:
+        with atomic_write(output, "wb") as stream:
+            stream.write(content)
+        return
+    try:
+        with atomic_write("-", "wb") as stream:
+            stream.write(content)
+    except BrokenPipeError:  # the reader has gone: no error of ours
+        raise
+    except OSError as error:
+        _drop_what_is_buffered()
+        raise OSError(error.errno, error.strerror, "standard output") from error
+
+
+def _drop_what_is_buffered() -> None:
+    """Keep the interpreter from failing a second time, with a traceback, when it exits."""
+    with contextlib.suppress(OSError):  # a stream without a file descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
-import typer
 from typer.main import get_command
 
 MADE_BY = "<!-- Made by scripts/docs from the code; edit the code, not this page. -->\n\n"
@@ -33,11 +33,12 @@ def iter_commands() -> Iterator[tuple[str, str]]:
     yield from _walk(get_command(app), "trectools-plus", None)
 
 
-def _walk(command: object, name: str, parent: object) -> Iterator[tuple[str, str]]:
-    context = typer.Context(
-        command,  # type: ignore[arg-type]
-        info_name=name.rsplit(" ", 1)[-1] if parent else name,
-        parent=parent,  # type: ignore[arg-type]
+def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
+    context = command.make_context(
+        name.rsplit(" ", 1)[-1],
+        [],
+        parent=parent,
+        resilient_parsing=True,
         terminal_width=100,
         max_content_width=100,
     )
@@ -105,5 +106,5 @@ def _measure_section(label: str) -> str:
         "trec_eval": f"`{definition.trec_eval_call}`" if definition.trec_eval_call else "none",
     }
     lines = [f"| {key} | {str(value).replace('|', chr(92) + '|')} |" for key, value in rows.items()]
-    head = f"## {label}\n\nExample: `{definition.name}`\n\n| | |\n|---|---|\n"
+    head = f"## {label}\n\n| for example | `{definition.name}` |\n|---|---|\n"
     return head + "\n".join(lines) + "\n"

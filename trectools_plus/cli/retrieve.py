@@ -69,7 +69,7 @@ def runs_fetch(
     ] = "embedded",
     output_format: _FORMAT = "text",
 ) -> None:
-    """Search a collection for every query and write one run file for each mode.
+    """Search a collection and write one run file for each mode.
 
     Beside each <mode>.run stands <mode>.run.manifest.json: hashes, settings, versions, latency,
     and queries for which nothing was found. Indexes are built once and kept in the user's cache

@@ -52,11 +52,19 @@ def runs_fuse(
 
     if len(runs) < 2:
         raise UsageError("one run cannot be fused", where=runs[0], remedy="name two or more")
+    if any(path != "-" and output.exists() and output.samefile(path) for path in runs):
+        raise UsageError("the output is one of the runs", where=str(output), remedy="name another")
     fusion = Fusion(
         method=method, k=k, weights=_parse_weights(weights), normalisation=normalisation
     )
     fusion.check_count(len(runs))
     loaded = [load_run(path) for path in runs]
+    if not set.intersection(*(set(run.query_ids) for run in loaded)):
+        raise UsageError(
+            "the runs have no query in common",
+            where=f"{runs[0]}: {loaded[0].query_ids[0]}, {runs[1]}: {loaded[1].query_ids[0]}, …",
+            remedy="fuse runs of the same topics",
+        )
     fused = fuse_runs(loaded, fusion, depth, name=method)
     write_run(fused, output, tag=method)
     typer.echo(
@@ -76,8 +84,9 @@ def runs_info(
         typer.Option("--format", help="text to read, json for programs."),
     ] = "text",
 ) -> None:
-    """Show what is in a run file: queries, rows, depth, tag, scores, ties, order.
+    """Show what is in a run file.
 
+    Queries, rows, depth, tag, the range of scores, ties in 64 and 32 bits, and order.
     A run with errors is refused; `runs validate` lists them.
 
     \b

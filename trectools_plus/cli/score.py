@@ -32,8 +32,8 @@ def evaluate_runs(
             "--measure",
             "-m",
             metavar="NAME",
-            help="Measure such as nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; repeatable. "
-            "Without it: nDCG@10, AP@100, RR@10, R@50, R@100, HitRate@10.",
+            help="Measure such as nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; repeatable, or "
+            "several with commas. Without it: nDCG@10, AP@100, RR@10, R@50, R@100, HitRate@10.",
         ),
     ] = None,
     per_query: Annotated[
@@ -68,14 +68,15 @@ def evaluate_runs(
     """
     from trectools_plus.cli import printing, score_output
     from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
-    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.measures.names import parse_measures, split_names
     from trectools_plus.validation import load_qrels, load_run
 
     if output_format == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError("parquet is binary", where="--format", remedy="add --output FILE")
     if [qrels, *runs].count("-") > 1:
         raise UsageError("standard input can be read only once", remedy="name a file instead of -")
-    measures = parse_measures(measure or DEFAULT_MEASURES)
+    asked = [name for text in measure or () for name in split_names(text)]
+    measures = parse_measures(asked if measure else DEFAULT_MEASURES)
     judged = load_qrels(qrels)
     named = _named([load_run(path, qrels=judged) for path in runs])
     evaluation = score_runs(judged, named, measures, missing)
@@ -100,7 +101,10 @@ def explain_measure(
         typer.Option("--format", help="text to read, json for programs."),
     ] = "text",
 ) -> None:
-    """Say exactly what a measure computes, and which trec_eval call prints the same figure.
+    """Say exactly what a measure computes.
+
+    Printed are formula, gain, cutoff, denominator, tie order, the queries averaged over, who
+    computes it, and the trec_eval call that prints the same figure.
 
     \b
     Examples:
@@ -131,7 +135,9 @@ def _named(runs: Sequence[Run]) -> dict[str, Run]:
 
 
 def _print_notes(evaluation: Evaluation) -> None:
-    """What the reader should know about the queries, on stderr."""
+    """What the reader should know about the input, on stderr."""
+    from trectools_plus.validation.wording import plural
+
     without = evaluation.queries_without_relevant
     if without:
         word = "query" if len(without) == 1 else f"{len(without)} queries:"
@@ -140,9 +146,10 @@ def _print_notes(evaluation: Evaluation) -> None:
         )
     for name, counts in evaluation.counts.items():
         if counts.n_extra:
-            _note(
-                f"{name}: not in the qrels, not scored: {counts.n_extra} of {counts.n_run} queries"
-            )
+            of_all = f"of {plural(counts.n_run, 'query', 'queries')}"
+            _note(f"{name}: not in the qrels, not scored: {counts.n_extra} {of_all}")
+    for note in evaluation.notes:
+        _note(note)
 
 
 def _listed(query_ids: Sequence[str]) -> str:

@@ -17,6 +17,10 @@ WIDTH = 100
 _LONGEST_NAME = 32
 _UNDEFINED = "–"
 _TREC_MEAN = "(its mean also counts queries without a relevant document, as 0)"
+_TREC_SUM = (
+    "(query by query, with -q; its line for all is the sum, over queries without a relevant "
+    "document too)"
+)
 
 
 def as_document(
@@ -35,6 +39,7 @@ def as_document(
             "queries_without_relevant": evaluation.queries_without_relevant,
         },
         "missing": evaluation.missing,
+        "notes": evaluation.notes,
         "runs": [
             {
                 "name": name,
@@ -111,7 +116,7 @@ def definition_lines(definition: Definition) -> Iterator[str]:
         "averaged over": definition.averaged_over,
         "provider": definition.provider,
         "trec_eval": definition.trec_eval_call or "no call prints this figure",
-        "": definition.trec_eval_call and _TREC_MEAN,
+        "": definition.trec_eval_call and (_TREC_SUM if definition.trec_eval_sums else _TREC_MEAN),
     }
     for key, text in parts.items():
         lines = textwrap.wrap(text or "", WIDTH - 17, break_on_hyphens=False)

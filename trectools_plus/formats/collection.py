@@ -35,6 +35,21 @@ class Collection:
     version: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CollectionFiles:
+    """The files of a collection in a folder.
+
+    Attributes:
+        corpus: The documents.
+        topics: The queries.
+        qrels: The judgments.
+    """
+
+    corpus: Path
+    topics: Path
+    qrels: Path
+
+
 def load_collection(spec: str | Path) -> Collection:
     """Load a collection by what the user calls it.
 
@@ -54,18 +69,23 @@ def load_collection(spec: str | Path) -> Collection:
         dataset = CatalogueDataset(text.removeprefix(CATALOGUE_PREFIX))
         topics, qrels = dataset.read_topics(), dataset.read_qrels()
         return Collection(dataset.name, dataset.read_corpus(), topics, qrels)
+    files = find_collection_files(spec)
+    qrels, topics = read_qrels(files.qrels), read_topics(files.topics)
+    return Collection(Path(spec).resolve().name, read_corpus(files.corpus), topics, qrels)
+
+
+def find_collection_files(spec: str | Path) -> CollectionFiles:
+    """Find the three files of a folder in BEIR or TREC layout; see :func:`load_collection`.
+
+    Raises:
+        UsageError: If there is no such folder.
+        InputError: If a part is missing, or there twice.
+    """
     folder = Path(spec)
     if not folder.is_dir():
         raise UsageError(
-            f"no dataset '{text}'", remedy="give irds:<ir_datasets id>, or a folder that exists"
+            f"no dataset '{spec}'", remedy="give irds:<ir_datasets id>, or a folder that exists"
         )
-    files = _layout_of(folder)
-    qrels, topics = read_qrels(files["qrels"]), read_topics(files["topics"])
-    return Collection(folder.resolve().name, read_corpus(files["corpus"]), topics, qrels)
-
-
-def _layout_of(folder: Path) -> dict[str, Path]:
-    """Find a folder's three files, by its layout."""
     corpus = _find(folder, "corpus.jsonl")
     beir, trec = _find(folder, "queries.jsonl"), _find(folder, "topics.tsv")
     if beir and trec:
@@ -88,8 +108,7 @@ def _layout_of(folder: Path) -> dict[str, Path]:
             remedy="BEIR: corpus.jsonl, queries.jsonl, qrels/test.tsv;"
             " TREC: corpus.jsonl, topics.tsv, qrels.txt",
         )
-    paths = [path for path in found.values() if path is not None]
-    return dict(zip(("corpus", "topics", "qrels"), paths, strict=True))
+    return CollectionFiles(*(path for path in found.values() if path is not None))
 
 
 def _find(folder: Path, name: str) -> Path | None:

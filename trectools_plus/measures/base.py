@@ -4,8 +4,8 @@
 
     Measure                  name, cutoff, relevance level, definition
     ├── TrecEvalMeasure      scored by pytrec_eval          (trec_eval.py)
-    ├── IrMeasure            scored by ir_measures          (ir_measures_provider.py)
-    ├── ColumnMeasure        own, on whole columns at once  (own.py)
+    ├── IrMeasure            scored by ir_measures          (external.py)
+    ├── ColumnMeasure        own, on whole columns at once  (own.py, cascade.py)
     └── BaseMeasure          one query at a time: the base class for measures of your own
 """
 
@@ -16,12 +16,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
+from trectools_plus.measures.notes import level_notes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from trectools_plus.measures.judged import JudgedQueries
 
 MAX_CUTOFF = 2**31 - 1
 """The deepest cutoff that trec_eval can be handed on every platform."""
@@ -54,7 +60,8 @@ class Definition:
         averaged_over: The queries that enter the mean.
         provider: Who computes it, with its version.
         trec_eval_call: The trec_eval call that prints the same figure for each query (with ``-q``);
-            ``None`` if there is none. Its mean also counts queries without a relevant document.
+            ``None`` if there is none. Its mean also counts queries without a relevant document;
+            see ``trec_eval_sums``.
     """
 
     name: str
@@ -72,6 +79,11 @@ class Definition:
     def as_dict(self) -> dict[str, Any]:
         """The fields as plain JSON values."""
         return asdict(self)
+
+    @property
+    def trec_eval_sums(self) -> bool:
+        """Whether trec_eval's line for all queries is a sum, not a mean: so it is for counts."""
+        return " -m num_" in (self.trec_eval_call or "")
 
 
 class Measure(ABC):
@@ -102,6 +114,29 @@ class Measure(ABC):
     def definition(self) -> Definition:
         """What its figures mean."""
         return replace(self._definition, alias=self.alias)
+
+    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
+        """What a reader of its figures must know of these qrels, in a line each.
+
+        Args:
+            queries: The queries that count, and their judgments.
+
+        Raises:
+            UsageError: If its figures would say nothing, whatever the run.
+        """
+        return level_notes(self.relevance_level, queries)
+
+    def notes_on_run(self, run_name: str, ranked: pl.DataFrame) -> list[str]:  # noqa: ARG002
+        """What a reader of its figures must know of this run, in a line each.
+
+        Args:
+            run_name: What the run is called.
+            ranked: ``query, doc_id, rank, score``: the canonical ranking of the queries that count.
+
+        Raises:
+            UsageError: If its figures would say nothing of the run.
+        """
+        return []
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Measure) and other.name == self.name

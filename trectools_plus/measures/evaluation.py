@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -58,6 +58,8 @@ class Evaluation:
         queries_without_relevant: Queries of the qrels without a document of grade 1 or more; no
             mean contains them.
         tables: Per run, values of shape (queries, measures); ``nan`` is undefined.
+        notes: What a reader must know of the input, such as that no document reaches a measure's
+            relevance level; a line each, the measure's name first.
     """
 
     measures: list[Measure]
@@ -66,6 +68,7 @@ class Evaluation:
     counts: dict[str, Counts]
     queries_without_relevant: list[str]
     tables: dict[str, FloatArray]
+    notes: list[str] = field(default_factory=list)
 
     @property
     def run_names(self) -> list[str]:

@@ -44,7 +44,8 @@ def evaluate(
 
     Raises:
         CheckFailedError: If a rule that scoring depends on is broken.
-        UsageError: If a measure does not exist or two runs have one name.
+        UsageError: If a measure does not exist or can say nothing of this input, or two runs have
+            one name.
     """
     if missing not in get_args(Missing):
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
@@ -63,11 +64,18 @@ def score_runs(
     query_ids: dict[str, list[str]] = {}
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}
+    notes = [f"{one.name}: {note}" for one in measures for note in one.notes_on_qrels(queries)]
     for name, run in runs.items():
         in_run = set(run.query_ids)
         has_results = np.array([query in in_run for query in queries.query_ids], dtype=bool)
         scored = np.full(len(has_results), True) if missing == "zero" else has_results
-        tables[name] = score_ranking(measures, queries, queries.rank(run))[scored]
+        ranked = queries.rank(run)
+        notes += [
+            f"{one.name}, {name}: {note}"
+            for one in measures
+            for note in one.notes_on_run(name, ranked)
+        ]
+        tables[name] = score_ranking(measures, queries, ranked)[scored]
         query_ids[name] = [queries.query_ids[index] for index in np.flatnonzero(scored)]
         counts[name] = Counts(
             n_qrels=len(in_qrels),
@@ -77,7 +85,7 @@ def score_runs(
             n_extra=len(in_run - in_qrels),
         )
     without = queries.without_relevant
-    return Evaluation(list(measures), missing, query_ids, counts, without, tables)
+    return Evaluation(list(measures), missing, query_ids, counts, without, tables, notes)
 
 
 def _named(runs: Run | Iterable[Run] | Mapping[str, Run]) -> dict[str, Run]:

@@ -14,8 +14,15 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.base import Definition, FloatArray, Measure, provided_by
+from trectools_plus.measures.base import AVERAGED_OVER, Definition, FloatArray, Measure, provided_by
 from trectools_plus.measures.judged import JudgedQueries
+
+UNDEFINED = (
+    "queries of the qrels with a document of grade 1 or more for which a relevant and a "
+    "non-relevant document were retrieved; the others are undefined and counted aside"
+)
+_BY_PERL = "gdeval"
+"""The provider that starts a Perl script; its measures are computed elsewhere in this package."""
 
 
 class IrMeasure(Measure):
@@ -42,9 +49,11 @@ class IrMeasure(Measure):
         self.provider = _provider_of(self.bound)
         self.cutoff = self.bound.params.get("cutoff")
         self.relevance_level = self._level()
-        # Accuracy is undefined where nothing relevant was retrieved; the rest has a default.
-        undefined = self.bound.NAME == "Accuracy"
-        self.value_without_results = math.nan if undefined else float(self.bound.DEFAULT)
+        # Accuracy compares relevant with non-relevant documents; the rest is always defined.
+        self._may_be_undefined = self.bound.NAME == "Accuracy"
+        self.value_without_results = (
+            math.nan if self._may_be_undefined else float(self.bound.DEFAULT)
+        )
 
     def _level(self) -> int:
         level = self.bound["rel"] if "rel" in self.bound.SUPPORTED_PARAMS else 1
@@ -65,6 +74,7 @@ class IrMeasure(Measure):
             denominator="as the formula says",
             relevance_level=self.relevance_level,
             provider=f"{provided_by('ir-measures')} ({self.provider.NAME})",
+            averaged_over=UNDEFINED if self._may_be_undefined else AVERAGED_OVER,
         )
 
 
@@ -79,7 +89,8 @@ def score_by_ir_measures(
         ranked: ``query, doc_id, rank``: the canonical ranking, whole.
 
     Returns:
-        One array per measure, one value per query; ``nan`` where ``ir_measures`` gave none.
+        One array per measure, one value per query; ``nan`` where ``ir_measures`` gave none or
+        divided by zero.
 
     Raises:
         UsageError: If a provider fails on this input.
@@ -100,17 +111,39 @@ def score_by_ir_measures(
     columns = []
     for measure in measures:
         values = np.full(len(queries.query_ids), np.nan)
-        try:
-            for metric in measure.provider.iter_calc([measure.bound], qrels, run) if run else ():
-                values[int(metric.query_id)] = metric.value
-        except Exception as error:
-            raise UsageError(
-                f"{type(error).__name__}: {error}",
-                where=f"{measure.name}, computed by ir_measures ({measure.provider.NAME})",
-                remedy="ask for other measures",
-            ) from error
+        for query, value in _scores(measure, qrels, run).items():
+            values[int(query)] = value
         columns.append(values)
     return columns
+
+
+def _scores(measure: IrMeasure, qrels: list[Any], run: list[Any]) -> dict[str, float]:
+    """The values of the queries for which the measure is defined."""
+    if not run:
+        return {}
+    try:
+        metrics = measure.provider.iter_calc([measure.bound], qrels, run)
+        return {metric.query_id: metric.value for metric in metrics}
+    except ZeroDivisionError:
+        # One query that has no value is no reason to refuse the others.
+        graded, retrieved = _by_query(qrels), _by_query(run)
+        if len(retrieved) == 1:
+            return {}
+        alone = (_scores(measure, graded[query], found) for query, found in retrieved.items())
+        return {query: value for scores in alone for query, value in scores.items()}
+    except Exception as error:
+        raise UsageError(
+            f"{type(error).__name__}: {error}",
+            where=f"{measure.name}, computed by ir_measures ({measure.provider.NAME})",
+            remedy="ask for other measures",
+        ) from error
+
+
+def _by_query(rows: list[Any]) -> dict[str, list[Any]]:
+    grouped: dict[str, list[Any]] = {}
+    for row in rows:
+        grouped.setdefault(row.query_id, []).append(row)
+    return grouped
 
 
 def known_labels() -> list[str]:
@@ -146,20 +179,46 @@ def _is_positive(cutoff: Any) -> bool:
 def _provider_of(bound: Any) -> Any:
     import ir_measures
 
-    able = [one for one in ir_measures.DefaultPipeline.providers if one.supports(bound)]
+    providers = [one for one in ir_measures.DefaultPipeline.providers if one.NAME != _BY_PERL]
+    able = [one for one in providers if one.supports(bound)]
     for provider in able:
         if provider.is_available():
             return provider
     if not able:
-        providers = ir_measures.DefaultPipeline.providers
-        specs = [spec for one in providers for spec in one.SUPPORTED_MEASURES]
-        supported = sorted({repr(spec) for spec in specs if spec.NAME == bound.NAME})
-        raise UsageError(
-            f"no provider of ir_measures computes {bound!r} with these parameters",
-            remedy=f"providers know {', '.join(supported)}" if supported else None,
-        )
+        raise _not_computed(bound, [s for one in providers for s in one.SUPPORTED_MEASURES])
     instructions = (one.install_instructions() for one in able)
     raise UsageError(
         f"{bound!r} is computed by {' or '.join(one.NAME for one in able)}, which is not installed",
         remedy=" or ".join(text for text in instructions if text),
     )
+
+
+def _not_computed(bound: Any, specs: list[Any]) -> UsageError:
+    """What stands between these parameters and the provider that asks for the least change."""
+    by_spec = [_complaints(bound, spec) for spec in specs if spec.NAME == bound.NAME]
+    if not by_spec:
+        return UsageError(
+            f"nothing computes {bound!r} without Perl or another program",
+            remedy="ask for other measures",
+        )
+    complaints = min(by_spec, key=len)
+    return UsageError(
+        f"{bound.NAME} {' and '.join(complaints.values())}",
+        where=repr(bound),
+        # The words are of a parameter in general; here it may not be left out.
+        remedy="; ".join(
+            f"{name}: {bound.SUPPORTED_PARAMS[name].desc.partition(', or NOT_PROVIDED')[0]}"
+            for name in complaints
+        ),
+    )
+
+
+def _complaints(bound: Any, spec: Any) -> dict[str, str]:
+    """What a provider has against each parameter."""
+    return {
+        name: f"cannot take {name}={bound.params[name]!r}"
+        if name in bound.params
+        else f"needs a value for {name}"
+        for name, allowed in spec.params.items()
+        if not allowed.validate(bound[name])
+    }

@@ -145,7 +145,7 @@ FAMILIES: tuple[Family, ...] = (
         "number of documents retrieved; with rel=g only those of grade g or more. "
         "A mean here, where trec_eval prints the sum",
         "none",
-        "1 per document",
+        "1 per document that is counted",
         {"rel": None},
         sees_tail=True,
     ),
@@ -161,7 +161,7 @@ FAMILIES: tuple[Family, ...] = (
         "NumQ",
         "num_q",
         None,
-        "1 per query. A mean here, where trec_eval prints the sum",
+        "1 per query. A mean here, where trec_eval prints the sum: how many queries there are",
         "none",
         "none",
         {},

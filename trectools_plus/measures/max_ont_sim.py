@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+import polars as pl
+
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.base import BaseMeasure, Definition, FloatArray, own_provider
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.ontology.formulas import formula_named
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.matching import best_matches
-from trectools_plus.ontology.ontology import Ontology
 
 _SHOWN = 3
 
@@ -25,8 +27,9 @@ class MaxOntSim(BaseMeasure):
 
     1.0 on an exact hit, whatever the formula; 0 when either side is empty. The expected terms are
     the query's relevant documents. Alternative ids, and obsolete ids with one replacement, stand
-    for their term; any other id is similar to nothing but itself. A query none of whose expected
-    ids is a term is refused, unless an id is hit exactly: its 0 would say nothing of the run.
+    for their term; any other id is similar to nothing but itself. An evaluation is refused when no
+    expected id of the qrels, or no id in the first k of the run, is a term: the figures would say
+    nothing of the run. When some are none, its notes say so.
 
     Args:
         cutoff: The deepest rank it looks at; ``None`` is the whole ranking.
@@ -63,16 +66,54 @@ class MaxOntSim(BaseMeasure):
         Raises:
             MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
             InputError: If the ontology cannot be read.
-            UsageError: If no expected id of a query is a term of the ontology.
         """
         ontology = load_ontology(self.parameters["ontology"])
         level, cutoff = self.relevance_level, self.cutoff
         expected = [[d for d, grade in judged.items() if grade >= level] for judged in qrels]
         predicted = [ranking[:cutoff] for ranking in rankings]
-        values = best_matches(ontology.ids, ontology.hierarchy, expected, predicted, self._formula)
-        for query in (values == 0).nonzero()[0].tolist():
-            _refuse_unknown(expected[query], predicted[query], ontology)
-        return values
+        return best_matches(ontology.ids, ontology.hierarchy, expected, predicted, self._formula)
+
+    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
+        """Say how many expected ids are no terms.
+
+        Raises:
+            UsageError: If none is a term of the ontology.
+        """
+        expected = queries.frame.filter(pl.col("relevance") >= self.relevance_level)["doc_id"]
+        notes = self._unknown(expected, "relevant documents of the qrels")
+        return [*super().notes_on_qrels(queries), *notes]
+
+    def notes_on_run(self, run_name: str, ranked: pl.DataFrame) -> list[str]:
+        """Say how many ids in the first k are no terms.
+
+        Raises:
+            UsageError: If none is a term of the ontology.
+        """
+        cutoff = ranked.height if self.cutoff is None else self.cutoff
+        predicted = ranked.filter(pl.col("rank") <= cutoff)["doc_id"]
+        first = "documents" if self.cutoff is None else f"documents in the first {self.cutoff}"
+        return self._unknown(predicted, f"{first} of run {run_name}")
+
+    def _unknown(self, doc_ids: pl.Series, what: str) -> list[str]:
+        """A note on ids that stand for no live term; an error when all are such."""
+        ontology = load_ontology(self.parameters["ontology"])
+        distinct = doc_ids.unique(maintain_order=True).to_list()
+        numbers = ontology.ids.numbers(distinct)
+        unknown = [distinct[place] for place in (numbers < 0).nonzero()[0].tolist()]
+        if not unknown:
+            return []
+        shown = ", ".join(unknown[:_SHOWN]) + (", …" if len(unknown) > _SHOWN else "")
+        where = f"{ontology.path} {ontology.version}".strip()
+        if len(unknown) == len(distinct):
+            raise UsageError(
+                f"{self.name} needs terms, but none of the {what} is one: {shown}",
+                where=where,
+                remedy="give the ontology of the qrels and runs: MaxOntSim(ontology='FILE')@10",
+            )
+        return [
+            f"not among the terms of {where}, so similar to nothing but an equal id: "
+            f"{len(unknown)} of {len(distinct)} {what}: {shown}"
+        ]
 
     @property
     def _definition(self) -> Definition:
@@ -96,15 +137,3 @@ def _summary_of(formula: Any) -> str:
     """The formula's own words, on one line, without the final full stop."""
     paragraph = (formula.__doc__ or "").partition("\n\n")[0]
     return " ".join(paragraph.split()).rstrip(".")
-
-
-def _refuse_unknown(expected: Sequence[str], predicted: Sequence[str], ontology: Ontology) -> None:
-    """Refuse a 0 that comes from ids that are no terms, not from terms that are far apart."""
-    if expected and predicted and not any(ontology.resolve(term).term_id for term in expected):
-        shown = ", ".join(expected[:_SHOWN]) + (" …" if len(expected) > _SHOWN else "")
-        raise UsageError(
-            f"MaxOntSim needs terms as documents, but no relevant document of a query is one: "
-            f"{shown}",
-            where=f"{ontology.path} {ontology.version}".strip(),
-            remedy="give the ontology of the qrels: MaxOntSim(ontology='FILE')@10",
-        )

@@ -7,33 +7,35 @@ Canonical names are those of ``ir_measures``: ``Label(parameter=value)@cutoff``.
 
 from __future__ import annotations
 
-import ast
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.base import Definition, Measure
+from trectools_plus.measures.cascade import ERR
 from trectools_plus.measures.external import IrMeasure, known_labels
 from trectools_plus.measures.families import FAMILIES
-from trectools_plus.measures.own import OWN_MEASURES
+from trectools_plus.measures.own import OWN_MEASURES, ColumnMeasure
+from trectools_plus.measures.spelling import Spelled, spelled, split_names
 from trectools_plus.measures.trec_eval import TrecEvalMeasure
 from trectools_plus.measures.user import (
     construct,
     entry_point_names,
     load_class,
     load_entry_point,
+    refuse_false_name,
 )
 
-
-class Spelled(NamedTuple):
-    """A name taken apart: label, parameters, and what stands behind ``@``."""
-
-    label: str
-    parameters: Mapping[str, Any]
-    at: Any = None
-
+__all__ = [
+    "ALIASES",
+    "explain",
+    "measure_labels",
+    "parse_measure",
+    "parse_measures",
+    "split_names",
+]
 
 ALIASES: dict[str, Spelled] = {
     "NDCG": Spelled("nDCG", {}),
@@ -59,7 +61,8 @@ TREC_DEFAULTS: dict[str, tuple[float, ...]] = {
 """What trec_eval asks for when one of these is named without parameters."""
 
 _FAMILIES = {family.label: family for family in FAMILIES}
-_OWN = {measure.label: measure for measure in OWN_MEASURES}
+_OWN_MEASURES: tuple[type[ColumnMeasure], ...] = (*OWN_MEASURES, ERR)
+_OWN = {one.label: one for one in _OWN_MEASURES}
 _ONTOLOGY_LABEL = "MaxOntSim"
 _TREC_NAMES: dict[str, Spelled] = {
     **{f.trec_name: Spelled(f.label, {}) for f in reversed(FAMILIES) if f.trec_name},
@@ -112,8 +115,10 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
     found: dict[str, Measure] = {}
     for name in names:
         for measure in [name] if isinstance(name, Measure) else _parse(str(name)):
+            if isinstance(name, Measure):
+                refuse_false_name(measure, _is_standard)
             known = found.setdefault(measure.name, measure)
-            if type(known) is not type(measure):
+            if not _same(known, measure):
                 raise UsageError(
                     f"two different measures are called {measure.name}",
                     where=f"{type(known).__name__} and {type(measure).__name__}",
@@ -140,8 +145,9 @@ def measure_labels() -> list[str]:
 
 def _parse(name: str) -> list[Measure]:
     text = name.strip()
-    measures = _from_trec_eval(text) or [_from_class(text) or _build(_spelled(text), text)]
+    measures = _from_trec_eval(text) or [_from_class(text) or _build(spelled(text), text)]
     for measure in measures:
+        refuse_false_name(measure, _is_standard)
         if "".join(text.split()) != measure.name:
             measure.alias = text
     return measures
@@ -166,6 +172,24 @@ def _from_trec_eval(text: str) -> list[Measure]:
     return []
 
 
+def _is_standard(name: str) -> bool:
+    """Whether a reader would take the name for that of a measure everybody knows."""
+    label = re.split(r"[(@]", name, maxsplit=1)[0].strip()
+    match = _TREC_SPELLING.fullmatch(name)
+    known = [*_FAMILIES, *_OWN, _ONTOLOGY_LABEL, *ALIASES, *_TREC_NAMES, *_TREC_CUT_NAMES]
+    return (
+        label in known
+        or label in known_labels()
+        or (match is not None and match["name"] in _TREC_CUT_NAMES)
+    )
+
+
+def _same(first: Measure, second: Measure) -> bool:
+    """Whether two measures of one name are one measure."""
+    parameters = [getattr(measure, "parameters", None) for measure in (first, second)]
+    return type(first) is type(second) and parameters[0] == parameters[1]
+
+
 def _number(value: str, text: str) -> float:
     try:
         return int(value) if value.isdecimal() else float(value)
@@ -180,36 +204,13 @@ def _from_class(text: str) -> Measure | None:
     match = _CLASS.fullmatch(text)
     if match is None:
         return None
-    label, parameters, at = _spelled(match["rest"], match["module"] + ":")
+    label, parameters, at = spelled(match["rest"], match["module"] + ":")
     measure_class = load_class(match["module"], label)
     return construct(measure_class, dict(parameters), at)
 
 
-def _spelled(text: str, prefix: str = "") -> Spelled:
-    """Take ``Label(parameter=value)@at`` apart."""
-    try:
-        node: ast.expr = ast.parse(text, mode="eval").body
-        at = None
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-            at = ast.literal_eval(node.right)
-            node = node.left
-        parameters: dict[str, Any] = {}
-        if isinstance(node, ast.Call) and not node.args:
-            for keyword in node.keywords:
-                parameters[keyword.arg or "**"] = ast.literal_eval(keyword.value)
-            node = node.func
-        if not isinstance(node, ast.Name):
-            raise ValueError(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise UsageError(
-            f"cannot read the measure name {prefix}{text!r}"[:200],
-            remedy="write it as Label@10 or Label(parameter=value)@10",
-        ) from None
-    return Spelled(node.id, parameters, at)
-
-
-def _build(spelled: Spelled, text: str) -> Measure:
-    label, parameters, at = spelled
+def _build(parts: Spelled, text: str) -> Measure:
+    label, parameters, at = parts
     if label in ALIASES:
         label, parameters = ALIASES[label].label, {**ALIASES[label].parameters, **parameters}
     if label in _FAMILIES:
@@ -240,12 +241,18 @@ def _build_own(label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
 
 def _unknown(text: str, label: str) -> UsageError:
     # Of names that differ in case only, the canonical one is offered.
-    names = [*known_labels(), *_TREC_NAMES, *_TREC_CUT_NAMES, *ALIASES, *measure_labels()]
+    in_trec_eval = {*_TREC_NAMES, *_TREC_CUT_NAMES} - {*ALIASES, *measure_labels()}
+    names = [*known_labels(), *in_trec_eval, *ALIASES, *measure_labels()]
     lowered = {name.lower(): name for name in names}
-    near = [lowered[name] for name in difflib.get_close_matches(label.lower(), lowered, 3, 0.5)]
+    near = difflib.get_close_matches(label.lower(), lowered, 3, 0.5)
+    if label.lower() in lowered:
+        near = [label.lower()]
+    # Parameters and cutoff stay as they were written; trec_eval's names take none this way.
+    rest = text.removeprefix(label)
+    offered = [f"{name}{'' if name in in_trec_eval else rest}" for name in map(lowered.get, near)]
     return UsageError(
         f"there is no measure {text!r}",
-        remedy=f"did you mean {', '.join(near)}?"
+        remedy=f"did you mean {', '.join(offered)}?"
         if near
         else f"there are {', '.join(measure_labels())}",
     )

@@ -84,7 +84,7 @@ class APcap(ColumnMeasure):
         """Summed in rank order as trec_eval's ``m_map_cut.c`` does: AP@k itself while R <= k."""
         hits = self._hits(run)
         queries = run.query[hits]
-        precisions = _ordinal(queries) / run.rank[hits]
+        precisions = ordinals(queries) / run.rank[hits]
         sums = np.bincount(queries, weights=precisions, minlength=len(run.retrieved))
         relevant = run.count(run.grade >= self.relevance_level)
         most = np.minimum(relevant, self.cutoff or 0)
@@ -169,13 +169,14 @@ class RelRet(ColumnMeasure):
     @property
     def _definition(self) -> Definition:
         found = "" if self.cutoff is None else f" in the first {self.cutoff}"
-        cut = "" if self.cutoff is None else f"-M {self.cutoff} "
         level = "" if self.relevance_level == 1 else f"-l {self.relevance_level} "
+        cut = "" if self.cutoff is None else f"-M {self.cutoff} "
         return self._define(
-            f"number of relevant documents retrieved{found}",
+            f"number of relevant documents retrieved{found}. "
+            "A mean here, where trec_eval prints the sum",
             f"1 for a grade of {self.relevance_level} or more, else 0",
             "none",
-            trec_eval_call=f"trec_eval -q {level}{cut}-m num_rel_ret QRELS RUN",
+            trec_eval_call=f"trec_eval -c {level}{cut}-m num_rel_ret QRELS RUN",
         )
 
 
@@ -203,7 +204,7 @@ class Judged(ColumnMeasure):
         )
 
 
-def _ordinal(queries: IntArray) -> IntArray:
+def ordinals(queries: IntArray) -> IntArray:
     """1, 2, 3, … within each stretch of equal entries of a sorted array."""
     position = np.arange(len(queries))
     starts = np.r_[True, queries[1:] != queries[:-1]] if len(queries) else np.empty(0, bool)

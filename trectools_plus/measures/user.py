@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -17,10 +17,13 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.measures.base import BaseMeasure, FloatArray
+from trectools_plus.measures.base import BaseMeasure, FloatArray, Measure
 from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.validation.wording import plural
 
 ENTRY_POINT_GROUP = "trectools_plus.measures"
+LARGEST_VALUE = 1e100
+"""The largest value, either side of 0, whose sums and squares over any queries stay finite."""
 
 
 def load_class(module_name: str, class_name: str) -> type[BaseMeasure]:
@@ -73,13 +76,54 @@ def construct(measure_class: type[BaseMeasure], parameters: dict[str, Any], at: 
     """Bind a class's parameters; whatever its constructor raises becomes a UsageError."""
     cutoff = {} if at is None else {"cutoff": at}
     try:
-        return measure_class(**cutoff, **parameters)
+        measure = measure_class(**cutoff, **parameters)
     except TrectoolsPlusError:
         raise
     except Exception as error:
         raise UsageError(
             f"{type(error).__name__}: {error}", where=measure_class.__qualname__
         ) from error
+    if measure.cutoff != at:
+        raise UsageError(
+            f"{measure_class.__qualname__} does not keep its cutoff {at}",
+            where=measure_class.__module__,
+            remedy="call super().__init__(cutoff, **parameters) in its __init__",
+        )
+    return measure
+
+
+def refuse_false_name(measure: Measure, is_standard: Callable[[str], bool]) -> None:
+    """Refuse a class from outside whose name would mislead whoever reads its figures.
+
+    Args:
+        measure: Any measure; this package's own are taken as they are.
+        is_standard: Whether a name is taken by a measure that everybody knows.
+
+    Raises:
+        UsageError: If its name is no text, is that of a standard measure, or hides its cutoff.
+    """
+    measure_class = type(measure)
+    if measure_class.__module__.startswith("trectools_plus."):
+        return
+    where = f"{measure_class.__module__}:{measure_class.__qualname__}"
+    try:
+        name = measure.name
+    except Exception as error:
+        raise UsageError(f"{type(error).__name__}: {error}", where=f"name of {where}") from error
+    if not isinstance(name, str) or not name.isprintable() or not name.strip():
+        raise UsageError(f"expected a name but got {name!r}", where=where)
+    if is_standard(name):
+        raise UsageError(
+            f"{name} is the name of a standard measure",
+            where=where,
+            remedy="give your class another label",
+        )
+    if measure.cutoff is not None and not name.endswith(f"@{measure.cutoff}"):
+        raise UsageError(
+            f"the name {name} hides the cutoff {measure.cutoff}",
+            where=where,
+            remedy=f"end it in @{measure.cutoff}, or set label and leave name alone",
+        )
 
 
 def score_by_users(
@@ -110,14 +154,28 @@ def score_by_users(
         values = np.full(len(queries.query_ids), np.nan)
         cut = [ranking[: measure.cutoff] for ranking in rankings]
         values[numbers] = _scores(measure, cut, grades)
-        if np.isinf(values).any():
-            query = queries.query_ids[int(np.flatnonzero(np.isinf(values))[0])]
-            raise UsageError(
-                "expected a finite value (or nan, for undefined) but got an infinite one",
-                where=f"{measure.name}, query {query}",
-            )
         columns.append(values)
+        _refuse_too_large(measure, values, queries)
     return columns
+
+
+def _refuse_too_large(measure: BaseMeasure, values: FloatArray, queries: JudgedQueries) -> None:
+    too_large = np.flatnonzero(np.abs(values) > LARGEST_VALUE)
+    if too_large.size:
+        query = int(too_large[0])
+        raise UsageError(
+            f"expected a finite value, at most {LARGEST_VALUE:g} (or nan, for undefined), "
+            f"but got {values[query]:g}",
+            where=f"{measure.name}, query {queries.query_ids[query]}",
+            remedy="mend its score_query",
+        )
+    without = measure.value_without_results
+    number = isinstance(without, int | float) and not isinstance(without, bool)
+    if not number or abs(without) > LARGEST_VALUE:
+        raise UsageError(
+            f"expected a finite number (or nan, for undefined) but got {without!r}",
+            where=f"value_without_results of {measure.name}",
+        )
 
 
 def _scores(
@@ -135,7 +193,7 @@ def _scores(
         ) from error
     if values.shape != (len(rankings),):
         raise UsageError(
-            f"expected {len(rankings)} values but got an array of shape {values.shape}",
+            f"expected {plural(len(rankings), 'value')} but got an array of shape {values.shape}",
             where=measure.name,
         )
     return values

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.validation.wording import plural
 
 _LETTERS = "ᵃᵇᶜᵈᵉᶠ"
 """One mark per mode; with more modes than letters the table marks the best only."""
@@ -110,9 +111,9 @@ def legend(report: BenchmarkReport) -> list[str]:
 def describe_dataset(report: BenchmarkReport) -> str:
     """One line: what was searched, and for how many queries."""
     dataset = report.manifest.dataset
-    parts = [dataset.id, f"{dataset.queries:,} queries"]
+    parts = [dataset.id, plural(dataset.queries, "query", "queries")]
     if dataset.documents is not None:
-        parts.append(f"{dataset.documents:,} documents")
+        parts.append(plural(dataset.documents, "document"))
     return " · ".join(parts)
 
 

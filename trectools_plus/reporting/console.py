@@ -14,6 +14,8 @@ from trectools_plus.reporting.comparison_table import (
     describe_dataset,
     legend,
 )
+from trectools_plus.reporting.mode_notes import join_labels, mode_notes
+from trectools_plus.validation.wording import plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -121,26 +123,25 @@ def _two_lines(first: str, second: str, style: str = "") -> Text:
 
 
 def _notes(report: BenchmarkReport) -> list[str]:
-    """What must not be overlooked: incomplete modes, findings, queries that fail everywhere."""
-    notes = [
-        f"Note: {result.label} is incomplete: {'; '.join(result.diagnostics.notes)}."
-        for result in report.modes.values()
-        if result.diagnostics.status == "incomplete"
-    ]
-    serious = {
-        result.label: sorted({item.code for item in result.diagnostics.findings if _counts(item)})
-        for result in report.modes.values()
-    }
-    named = "; ".join(f"{label} {', '.join(codes)}" for label, codes in serious.items() if codes)
+    """What must not be overlooked: notes on modes, findings, queries that fail everywhere."""
+    notes = [f"Note: {note.subject}: {note.text}." for note in mode_notes(report)]
+    serious: dict[str, list[str]] = {}
+    for result in report.modes.values():
+        codes = sorted({item.code for item in result.diagnostics.findings if _counts(item)})
+        if codes:
+            serious.setdefault(", ".join(codes), []).append(result.label)
+    named = "; ".join(f"{join_labels(labels)} {codes}" for codes, labels in serious.items())
     if named:
         notes.append(f"Note: findings of the validator (see the report): {named}.")
     failing = report.failing_queries
     if failing:
         ids = ", ".join(query.query_id for query in failing[:_MOST_QUERIES])
         more = ", …" if len(failing) > _MOST_QUERIES else ""
+        of_all = plural(report.manifest.dataset.queries, "query", "queries")
+        score = "scores" if len(failing) == 1 else "score"
         notes.append(
-            f"{len(failing)} of {report.manifest.dataset.queries} queries score 0 on "
-            f"{report.measure_names[0]} in every mode: {ids}{more}"
+            f"{len(failing)} of {of_all} {score} 0 on {report.measure_names[0]} "
+            f"in every mode: {ids}{more}"
         )
     return notes
 

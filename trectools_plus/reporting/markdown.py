@@ -26,6 +26,8 @@ from trectools_plus.reporting.markdown_evidence import (
     reproduction_section,
 )
 from trectools_plus.reporting.markdown_text import MOST_QUERIES, escape, plain, shorten, table
+from trectools_plus.reporting.mode_notes import mode_notes
+from trectools_plus.validation.wording import plural
 
 _MOST_COLUMNS = 5
 """With more modes than this, modes become rows."""
@@ -33,6 +35,7 @@ _MOST_PAIRS = 60
 _STATUS_WORDS = {
     "below_baseline": "below baseline",
     "baseline": "baseline",
+    "below_competitive": "below competitive",
     "competitive": "competitive",
     "strong": "strong",
     None: "undefined",
@@ -89,11 +92,7 @@ def _show_cell(cell: Cell) -> str:
 
 
 def _introduction(report: BenchmarkReport) -> str:
-    notes = [
-        f"> **{result.label} is incomplete:** {'; '.join(result.diagnostics.notes)}."
-        for result in report.modes.values()
-        if result.diagnostics.status == "incomplete"
-    ]
+    notes = [f"> **{note.subject}:** {note.text}." for note in mode_notes(report)]
     paragraphs = [
         f"**{describe_dataset(report)}**",
         "  \n".join(plain(line) for line in legend(report)),
@@ -131,6 +130,8 @@ def _targets(report: BenchmarkReport) -> str:
 
 
 def _show_range(target: TargetResult) -> str:
+    if target.baseline is None:
+        return "–"
     high = "" if target.baseline_high is None else f"–{target.baseline_high:g}"
     return f"{target.baseline:g}{high}"
 
@@ -215,10 +216,11 @@ def _failing_queries(report: BenchmarkReport) -> str:
         ]
         for query in failing[:MOST_QUERIES]
     ]
-    total = report.manifest.dataset.queries
+    total = plural(report.manifest.dataset.queries, "query", "queries")
     more = len(failing) - len(rows)
+    score = "scores" if len(failing) == 1 else "score"
     return (
-        f"{title}\n\n{len(failing)} of {total} queries score 0 on {measure} everywhere. The rank "
+        f"{title}\n\n{len(failing)} of {total} {score} 0 on {measure} everywhere. The rank "
         "of the first relevant document tells whether it was found too far down or not at all.\n\n"
         + table(["Query", "Text", *labels], rows)
         + (f"\n\n{more} more are in `BenchmarkReport.json`." if more else "")

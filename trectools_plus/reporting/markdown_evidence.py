@@ -18,7 +18,7 @@ def diagnostics_section(report: BenchmarkReport) -> str:
         rows.append(
             [
                 result.label,
-                found.status,
+                found.status if result.status == "ok" else result.status,
                 str(result.run.queries),
                 str(result.run.results),
                 str(len(found.missing_queries)),
@@ -119,7 +119,11 @@ def reproduction_section(report: BenchmarkReport) -> str:
             for kind, digest in manifest.dataset.contents.items()
         ),
         *([f"file: {file.path}", file.sha256] for file in manifest.dataset.files.values()),
-        *([result.run.path, result.run.sha256] for result in report.modes.values()),
+        *(
+            [run.path, run.sha256]
+            for run in (result.run for result in report.modes.values())
+            if run.path is not None and run.sha256 is not None
+        ),
         ["configuration", manifest.config_hash],
     ]
     config = json.dumps(manifest.config, indent=2, ensure_ascii=False)

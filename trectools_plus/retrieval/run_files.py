@@ -30,6 +30,7 @@ from trectools_plus.retrieval.manifest import (
 )
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.validation import Finding, Severity, validate_run
+from trectools_plus.validation.wording import plural
 
 # A topic without results is listed in the manifest instead.
 _LISTED_ELSEWHERE = {"P108"}
@@ -96,7 +97,8 @@ def fetch_to_dir(
 
     Raises:
         UsageError, InputError: As :func:`fetch`; or if the folder cannot be written.
-        CheckFailedError: If a written run does not validate, as when no query found anything.
+        CheckFailedError: If a mode found nothing for any query, and so has no run file; the
+            others are written. Or if a written run does not validate.
     """
     settings = settings or RetrievalSettings()
     folder = Path(output_dir)
@@ -124,7 +126,7 @@ def fetch_to_dir(
         for mode, run in fetched.items()
         if run.run.frame.height
     }
-    _refuse_nothing(fetched)
+    _refuse_nothing(fetched, folder)
     _refuse_errors(files)
     return files
 
@@ -189,14 +191,22 @@ def _describe(
     )
 
 
-def _refuse_nothing(fetched: dict[str, FetchedRun]) -> None:
+def _refuse_nothing(fetched: dict[str, FetchedRun], folder: Path) -> None:
     """A run without rows is no run file; the other modes' files are written all the same."""
-    for mode, run in fetched.items():
-        if not run.run.frame.height:
-            raise CheckFailedError(
-                f"{mode} found nothing for any of {len(run.missing_queries)} queries",
-                remedy="see whether the topics belong to this corpus",
-            )
+    empty = [mode for mode, run in fetched.items() if run.run.frame.is_empty()]
+    if not empty:
+        return
+    written = [f"{mode}.run" for mode in fetched if mode not in empty]
+    earlier = [f"{mode}.run" for mode in empty if (folder / f"{mode}.run").exists()]
+    asked = plural(len(fetched[empty[0]].missing_queries), "query", "queries")
+    what = f"{' and '.join(empty)} found nothing ({asked} asked), so there is no run file"
+    if earlier:
+        what += f" (but {' and '.join(earlier)} of an earlier fetch)"
+    raise CheckFailedError(
+        f"{what}; written: {', '.join(written) or 'nothing'}",
+        where=str(folder),
+        remedy="see whether the topics belong to this corpus, and whether they are in its language",
+    )
 
 
 def _refuse_errors(files: dict[str, FetchedFile]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.values import Number, WholeNumber, explain_problem, split_list
 
 Normalisation = Literal["min-max", "z-score"]
 
@@ -24,8 +25,6 @@ STOPWORD_LANGUAGES = (
     "swedish",
     "turkish",
 )
-
-_Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class RetrievalSettings(BaseModel):
@@ -46,16 +45,48 @@ class RetrievalSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    k1: float = Field(default=0.9, ge=0, allow_inf_nan=False)
-    b: float = Field(default=0.4, ge=0, le=1)
+    k1: Number = Field(default=0.9, ge=0, allow_inf_nan=False)
+    b: Number = Field(default=0.4, ge=0, le=1)
     stemmer: str | None = "english"
     stopwords: str | tuple[str, ...] | None = "english"
     fusion: Literal["rrf", "weighted"] = "rrf"
-    rrf_k: int = Field(default=60, ge=0)
-    weights: tuple[_Weight, _Weight] = (0.5, 0.5)
+    rrf_k: WholeNumber = Field(default=60, ge=0)
+    weights: tuple[Number, Number] = (0.5, 0.5)
     normalisation: Normalisation = "min-max"
-    candidates: int = Field(default=100, ge=1)
-    batch_size: int = Field(default=1, ge=1)
+    candidates: WholeNumber = Field(default=100, ge=1)
+    batch_size: WholeNumber = Field(default=1, ge=1)
+
+    @field_validator("stemmer", "stopwords", mode="before")
+    @classmethod
+    def _none_is_no_value(cls, value: Any) -> Any:
+        return None if value == "none" else value
+
+    @field_validator("stopwords", mode="before")
+    @classmethod
+    def _words_with_commas(cls, value: Any) -> Any:
+        return split_list(value) if isinstance(value, str) and "," in value else value
+
+    @field_validator("weights", mode="before")
+    @classmethod
+    def _two_weights(cls, weights: Any) -> Any:
+        given = weights.split(",") if isinstance(weights, str) else weights
+        if isinstance(given, list | tuple) and len(given) != 2:
+            raise ValueError(
+                f"expected two weights, of the lexical and the vector scores, but got {len(given)}"
+                " — write 0.5,0.5"
+            )
+        return [part.strip() for part in given] if isinstance(weights, str) else given
+
+    @field_validator("weights")
+    @classmethod
+    def _usable_weights(cls, weights: tuple[float, float]) -> tuple[float, float]:
+        if not all(0 <= weight < float("inf") for weight in weights) or not any(weights):
+            shown = ",".join(f"{weight:g}" for weight in weights)
+            raise ValueError(
+                f"expected weights of at least 0, one of them above 0, but got {shown}"
+                " — write 0.5,0.5"
+            )
+        return weights
 
     @field_validator("stemmer")
     @classmethod
@@ -75,12 +106,6 @@ class RetrievalSettings(BaseModel):
             raise ValueError(f"unknown stop word list '{words}'; there are {known}, or none")
         return words
 
-    @model_validator(mode="after")
-    def _some_weight(self) -> RetrievalSettings:
-        if not any(self.weights):
-            raise ValueError("at least one weight must be above 0")
-        return self
-
 
 def make_settings(values: dict[str, Any]) -> RetrievalSettings:
     """Build settings from a user's values.
@@ -95,6 +120,8 @@ def make_settings(values: dict[str, Any]) -> RetrievalSettings:
         name = str(first["loc"][0]) if first["loc"] else "settings"
         if first["type"] == "extra_forbidden":
             known = ", ".join(RetrievalSettings.model_fields)
-            raise UsageError(f"unknown setting '{name}'", remedy=f"there are {known}") from error
-        message = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"setting {name}: {message}", where=f"got {first['input']!r}") from error
+            raise UsageError(
+                f"unknown setting '{name}'", where="--set", remedy=f"there are {known}"
+            ) from error
+        what, remedy = explain_problem(first)
+        raise UsageError(what, where=f"--set {name}", remedy=remedy) from error

@@ -80,7 +80,11 @@ def bootstrap_means(
     low, high = _quantiles(means, [tail, 1.0 - tail])
     with np.errstate(invalid="ignore"):
         mean = offsets.sum(axis=0) / n
-    return Intervals(first + mean, first + low, first + high, n, confidence, resamples, seed)
+    # No mean, of the data or of a resample, lies outside the data; its rounding error may.
+    lowest = np.where(defined, table, np.inf).min(axis=0)
+    highest = np.where(defined, table, -np.inf).max(axis=0)
+    mean, low, high = (np.clip(first + ends, lowest, highest) for ends in (mean, low, high))
+    return Intervals(mean, low, high, n, confidence, resamples, seed)
 
 
 def bootstrap_differences(

@@ -1,0 +1,51 @@
+"""What must be known of modes beside their figures, said once for all modes that share it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trectools_plus.benchmark.report import BenchmarkReport, ModeResult
+
+_NAMED = 3
+"""How many modes are named before they are only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModeNote:
+    """Notes that hold for one or several modes.
+
+    Attributes:
+        subject: ``Hybrid is incomplete``, ``12 modes are incomplete``, ``Lexical-Only``.
+        text: The notes.
+    """
+
+    subject: str
+    text: str
+
+
+def mode_notes(report: BenchmarkReport) -> list[ModeNote]:
+    """The notes of all modes, equal ones together, in the order of the modes."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for result in report.modes.values():
+        if result.diagnostics.notes:
+            key = _state_of(result), "; ".join(result.diagnostics.notes)
+            groups.setdefault(key, []).append(result.label)
+    return [ModeNote(_subject(labels, state), text) for (state, text), labels in groups.items()]
+
+
+def join_labels(labels: list[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``, or ``12 modes``."""
+    if len(labels) > _NAMED:
+        return f"{len(labels)} modes"
+    return " and ".join(part for part in (", ".join(labels[:-1]), labels[-1]) if part)
+
+
+def _state_of(result: ModeResult) -> str:
+    if result.status != "ok":
+        return result.status
+    return "incomplete" if result.diagnostics.status == "incomplete" else ""
+
+
+def _subject(labels: list[str], state: str) -> str:
+    verb = "is" if len(labels) == 1 else "are"
+    return f"{join_labels(labels)} {verb} {state}" if state else join_labels(labels)
