@@ -49,7 +49,7 @@ RUN_CASES: dict[str, Case] = {
     "F107": Case("# note\n" + RUN.replace("\n2", "\n# a b\n2"), RUN),
     "F108": Case(RUN.replace("\n2", "\n\n \t\n2"), RUN),
     "F109": Case(RUN[:-1], RUN),
-    "F112": Case(gzip.compress(RUN.encode()), RUN),
+    "F112": Case(gzip.compress(RUN.encode(), mtime=0), RUN),
     "R101": Case(RUN.replace(" t\n", "\n"), RUN, FixOptions(tag="t")),
     "R102": Case(RUN.replace(" t\n", "  my  run \n"), RUN.replace(" t\n", " my_run\n")),
     "R103": Case(RUN.replace(" ", ","), RUN),
@@ -77,7 +77,10 @@ RUN_CASES: dict[str, Case] = {
     ),
     "R126": Case("1 Q0 d2 2 8.0 t\n1 Q0 d1 1 9.5 t\n2 Q0 d3 1 7.25 t\n", RUN),
     "R127": Case("1 Q0 d1 1 9.5 t\n2 Q0 d3 1 7.25 t\n1 Q0 d2 2 8.0 t\n", RUN),
-    "R128": Case("10 Q0 a 1 1 t\n9 Q0 a 1 1 t\n", "9 Q0 a 1 1 t\n10 Q0 a 1 1 t\n"),
+    "R128": Case(
+        "2 Q0 a 1 1 t\n10 Q0 a 1 1 t\n9 Q0 a 1 1 t\n",
+        "2 Q0 a 1 1 t\n9 Q0 a 1 1 t\n10 Q0 a 1 1 t\n",
+    ),
     "R131": Case(
         RUN + "1 Q0 d1 1 9.5 t\n1 Q0 d2 3 8.5 t\n",
         RUN.replace("d2 2 8.0", "d2 2 8.5"),
@@ -205,7 +208,7 @@ def test_fix_that_must_be_asked_for_is_not_applied_unasked(code: str, tmp_path: 
         (QRELS, "it is qrels"),
         (RUN.replace(" ", ","), "comma-separated, not columns"),
         ('{"1": {"d1": 2}}', "JSON, not columns"),
-        (gzip.compress(RUN.encode())[:-6], "gzip stream ends early"),
+        (gzip.compress(RUN.encode(), mtime=0)[:-6], "gzip stream ends early"),
     ],
 )
 def test_file_without_rows_that_can_be_read_is_not_written(
@@ -323,6 +326,16 @@ def test_ids_of_tables_are_taken_over(tmp_path: Path) -> None:
     assert out.read_text() == QRELS
 
 
+def test_tags_are_cut_to_the_length_that_is_allowed(tmp_path: Path) -> None:
+    path, out = _write(tmp_path / "in.txt", RUN.replace(" t\n", " a_long_tag\n")), tmp_path / "out"
+    options = FixOptions(max_tag_length=6)
+    fix_run(path, out, codes=["R152"], options=options)
+    assert out.read_text() == RUN.replace(" t\n", " a_long\n")
+    options = FixOptions(tag="my run", max_tag_length=6)
+    with pytest.raises(UsageError, match="'my run' is no run tag"):
+        fix_run(path, out, codes=["R152"], options=options)
+
+
 def test_diff_has_the_lines_of_the_input(tmp_path: Path) -> None:
     text = "\ufeff# note\r\n2 0 a 0 2 t\r\n\r\n1 Q0 b 1 2 t\r\n1 Q0\tc 2 1 t\r\n2 Q0 d 1 1 t\r\n"
     summary = fix_run(_write(tmp_path / "in.txt", text), tmp_path / "out.txt")
@@ -407,7 +420,10 @@ def test_what_cannot_be_read_or_written_is_an_error(tmp_path: Path) -> None:
 
 
 def test_output_is_compressed_as_its_name_says(tmp_path: Path) -> None:
-    path, out = _write(tmp_path / "in.txt", gzip.compress(RUN.encode())), tmp_path / "out.gz"
+    path, out = (
+        _write(tmp_path / "in.txt", gzip.compress(RUN.encode(), mtime=0)),
+        tmp_path / "out.gz",
+    )
     summary = fix_run(path, out, codes=["F112"])
     assert gzip.decompress(out.read_bytes()).decode() == RUN
     assert summary.applied[0].what == "gzip data written as gzip"
@@ -422,7 +438,7 @@ def test_output_is_compressed_as_its_name_says(tmp_path: Path) -> None:
         ("1\ta\0\n", "NUL byte on line 1"),
         ("1\ta\rb\n", "single CR"),
         ("1\té\n".encode("latin-1"), "line 1 is not UTF-8"),
-        (gzip.compress(b"1\ta\n")[:-6], "gzip stream ends early"),
+        (gzip.compress(b"1\ta\n", mtime=0)[:-6], "gzip stream ends early"),
     ],
 )
 def test_topics_that_are_not_tsv_are_not_written(

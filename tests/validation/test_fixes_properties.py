@@ -19,7 +19,7 @@ from trectools_plus.validation.fixes.offers import OFFERS
 from trectools_plus.validation.views import RunView
 
 SETTINGS = settings(
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -60,8 +60,10 @@ CASES: dict[str, Case] = {
     "F108": Case(RUN.replace("\n2", "\n \n2", 1), RUN, 4),
     "F109": Case(RUN[:-1], RUN, None),
     "F110": Case(RUN.replace("d02", "d" * 70_000), RUN.replace("d02", "d" * 60_000), 2),
-    "F112": Case(gzip.compress(RUN.encode()), RUN, None),
-    "F111": Case(gzip.compress(RUN.encode())[:-9], gzip.compress(RUN.encode()), None),
+    "F112": Case(gzip.compress(RUN.encode(), mtime=0), RUN, None),
+    "F111": Case(
+        gzip.compress(RUN.encode(), mtime=0)[:-9], gzip.compress(RUN.encode(), mtime=0), None
+    ),
     "R101": Case(RUN.replace(" 8.0 base", " 8.0"), RUN, 2),
     "R102": Case(RUN.replace("d02", "d02 b"), RUN.replace("d02", "d02_b"), 2),
     "R103": Case("1,Q0,d01,1,9.5,base\n1,Q0,d02,2,9,base\n", RUN.replace("d01", "d,0,1"), 1),

@@ -128,7 +128,8 @@ def runs_validate(
     def mend(path: str, target: str, codes: tuple[str, ...]) -> FixSummary:
         from trectools_plus.validation.fixes import FixOptions, fix_run
 
-        ways = FixOptions(encoding=encoding, tag=tag, dedup=dedup.value)
+        longest = limits.max_tag_length
+        ways = FixOptions(encoding, tag, dedup.value, max_tag_length=longest)
         depth = limits.max_depth
         return fix_run(path, target, codes=codes, max_depth=depth, options=ways, qrels=qrels)
 

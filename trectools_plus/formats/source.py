@@ -177,14 +177,13 @@ def _read_plain(
     if size <= len(first):
         first += stream.read()
         return _above_overlong(first)
-    if size > limits.max_content_bytes():
-        raise _too_large(shown, size)
-
     def read_at(begin: int, end: int) -> bytes:
         stream.seek(begin)
         return stream.read(end - begin)
 
     overlong_from = find_overlong(read_at, size)
+    if (overlong_from or size) > limits.max_content_bytes():
+        raise _too_large(shown, size)
     stream.seek(0)
     if overlong_from is None:
         return stream.read(), None
