@@ -177,6 +177,7 @@ def _read_plain(
     if size <= len(first):
         first += stream.read()
         return _above_overlong(first)
+
     def read_at(begin: int, end: int) -> bytes:
         stream.seek(begin)
         return stream.read(end - begin)
