@@ -6,8 +6,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from trectools_plus.errors import UsageError
-from trectools_plus.statistics import bootstrap as module
-from trectools_plus.statistics import bootstrap_differences, bootstrap_means
+from trectools_plus.statistics import bootstrap_differences, bootstrap_means, resamples
 
 UNIT = st.floats(0, 1, allow_subnormal=False)
 
@@ -43,7 +42,7 @@ def test_equals_scipy_within_monte_carlo_error(confidence):
 
 def test_resamples_are_draws_with_replacement():
     """The counts of each resample sum to the rows, with a multinomial's mean and variance."""
-    counts = module._draw_counts(50, 4_000, np.random.SeedSequence(0))
+    counts = resamples.draw_counts(50, 4_000, np.random.default_rng(0))
     assert (counts.sum(axis=1) == 50).all()
     assert counts.mean(axis=0) == pytest.approx(np.ones(50), abs=0.1)
     assert counts.var() == pytest.approx(1 - 1 / 50, abs=0.02)
@@ -53,7 +52,8 @@ def test_equal_to_the_means_of_the_drawn_rows():
     values = np.random.default_rng(0).random((40, 3))
     ours = bootstrap_means(values, resamples=50, seed=9)
     stream = np.random.SeedSequence(9).spawn(1)[0]
-    counts = module._draw_counts(40, 50, stream).astype(int)
+    generator = np.random.Generator(np.random.PCG64(stream))
+    counts = resamples.draw_counts(40, 50, generator).astype(int)
     means = np.array([np.repeat(values, row, axis=0).mean(axis=0) for row in counts])
     low, high = np.quantile(means, [0.025, 0.975], axis=0)
     np.testing.assert_allclose(ours.low, low, rtol=1e-12)
@@ -70,7 +70,7 @@ def test_intervals_lie_in_the_data_and_are_deterministic(values):
     assert (first.low <= first.high).all()
     assert (first.low >= values.min(axis=0) - 1e-12).all()
     assert (first.high <= values.max(axis=0) + 1e-12).all()
-    np.testing.assert_allclose(first.mean, values.mean(axis=0), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(first.estimate, values.mean(axis=0), rtol=0, atol=1e-12)
 
 
 def test_resamples_are_shared_by_all_columns_and_chunks(monkeypatch):
@@ -78,7 +78,7 @@ def test_resamples_are_shared_by_all_columns_and_chunks(monkeypatch):
     together = bootstrap_means(values, resamples=500, seed=2)
     alone = bootstrap_means(values[:, 3], resamples=500, seed=2)
     assert together.low[3] == pytest.approx(alone.low[0], rel=1e-13)
-    monkeypatch.setattr(module.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(resamples.os, "cpu_count", lambda: 1)
     assert bootstrap_means(values, resamples=500, seed=2).low.tobytes() == together.low.tobytes()
 
 
@@ -96,9 +96,9 @@ def test_undefined_values_are_left_out():
     values = np.array([[0.5, np.nan, np.nan], [1.0, 0.25, np.nan], [0.0, 0.25, np.nan]])
     result = bootstrap_means(values, resamples=500, seed=0)
     assert result.n.tolist() == [3, 2, 0]
-    assert result.mean[:2].tolist() == pytest.approx([0.5, 0.25])
+    assert result.estimate[:2].tolist() == pytest.approx([0.5, 0.25])
     assert (result.low[1], result.high[1]) == (0.25, 0.25)
-    assert np.isnan([result.mean[2], result.low[2], result.high[2]]).all()
+    assert np.isnan([result.estimate[2], result.low[2], result.high[2]]).all()
 
 
 def test_undefined_values_change_nothing_but_their_column():
@@ -118,7 +118,7 @@ def test_undefined_values_change_nothing_but_their_column():
 @pytest.mark.parametrize("rows", [1, 7])
 def test_constant_column_has_an_interval_of_no_width(value, rows):
     result = bootstrap_means(np.full((rows, 1), value), resamples=100, seed=0)
-    assert result.low[0] == result.high[0] == result.mean[0] == value
+    assert result.low[0] == result.high[0] == result.estimate[0] == value
 
 
 def test_no_columns_gives_no_intervals():
@@ -163,6 +163,6 @@ def test_memory_is_bounded():
 def test_ends_never_leave_the_data(values, seed):
     """Rounding would give -5e-17 for resamples of zeros only."""
     ours = bootstrap_means(values, resamples=200, seed=seed)
-    for ends in (ours.low, ours.mean, ours.high):
+    for ends in (ours.low, ours.estimate, ours.high):
         assert (values.min(axis=0) <= ends).all()
         assert (ends <= values.max(axis=0)).all()

@@ -1,26 +1,35 @@
-"""Percentile-bootstrap intervals of means, from one set of resamples shared by all columns.
+"""Bootstrap intervals, percentile and BCa, from one set of resamples shared by all columns.
 
-The percentile method of Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
-A resample of n rows is kept as n counts (how often each row was drawn), so that the means of all
-columns over many resamples are one matrix product, and columns are compared on equal draws.
+The percentile method of Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13,
+and the bias-corrected and accelerated one of its chapter 14. A resample of n rows is kept as n
+counts (how often each row was drawn), so that the means of all columns over many resamples are one
+matrix product, and columns are compared on equal draws.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.errors import UsageError
+from trectools_plus.statistics.arrays import (
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_table,
+    check_choice,
+    check_level,
+    check_resamples,
+)
+from trectools_plus.statistics.bca import bca_points
+from trectools_plus.statistics.location import LOCATIONS
+from trectools_plus.statistics.resamples import draw_counts, map_chunks
 
-FloatArray = npt.NDArray[np.float64]
-
-_COUNTS_PER_CHUNK = 2**19
-"""Cells of one chunk's matrix of counts: 4 MiB of float64 per thread, whatever n is."""
+METHODS = ("percentile", "bca")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,30 +37,89 @@ class Intervals:
     """One interval per column.
 
     Attributes:
-        mean: The columns' means over their defined values; ``nan`` where none is defined.
-        low: Lower ends, not above ``high``; ``nan`` where the mean is.
+        estimate: The columns' means (or medians, …) over their defined values; ``nan`` where none
+            is defined.
+        low: Lower ends, not above ``high``; ``nan`` where the estimate is.
         high: Upper ends.
         n: How many defined values each column has.
         level: The confidence level, between 0 and 1.
         resamples: How many resamples were drawn.
         seed: The seed they were drawn with.
-        method: Always ``percentile`` here.
+        method: ``percentile`` or ``bca``.
+        statistic: ``mean``, ``median`` or ``geometric_mean``.
     """
 
-    mean: FloatArray
+    estimate: FloatArray
     low: FloatArray
     high: FloatArray
-    n: npt.NDArray[np.int64]
+    n: IntArray
     level: float
     resamples: int
     seed: int
     method: str = "percentile"
+    statistic: str = "mean"
+
+
+def bootstrap_intervals(
+    values: npt.ArrayLike,
+    *,
+    statistic: str = "mean",
+    method: str = "percentile",
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = DEFAULT_SEED,
+    confidence: float = 0.95,
+) -> Intervals:
+    """Intervals of each column's mean, median or geometric mean.
+
+    A column of equal values, and one of a single row, has an interval of no width: a bootstrap
+    knows no more than the data.
+
+    Args:
+        values: Array of shape (rows, columns) or (rows,), all defined.
+        statistic: ``mean``, ``median`` or ``geometric_mean`` (values of at least 0; those under
+            0.00001 count as that, as in trec_eval's ``gm_map``).
+        method: ``percentile``, or ``bca``: bias-corrected and accelerated.
+        resamples: How many resamples to draw, at least 1.
+        seed: Equal seeds and numbers of rows give equal resamples, whatever the columns.
+        confidence: The level of the intervals, between 0 and 1.
+
+    Returns:
+        One interval per column. The percentile one need not hold the estimate of a geometric mean
+        or median of few values; no end lies outside the data.
+
+    Raises:
+        UsageError: If a value is NaN or infinite, there is no row, or an option is out of range.
+    """
+    table = as_table(values, "bootstrap")
+    check_choice(statistic, LOCATIONS, "statistic")
+    check_choice(method, METHODS, "interval method")
+    _check(resamples, confidence)
+    location = LOCATIONS[statistic]
+    estimate = location.estimate(table)
+    rows, columns = table.shape
+    n = np.full(columns, rows)
+    low, high = estimate.copy(), estimate.copy()
+    moving = np.flatnonzero((table != table[0]).any(axis=0))
+    if len(moving):
+        chosen = table[:, moving]
+        drawn = location.resample(chosen, resamples, seed)
+        tail = (1.0 - confidence) / 2.0
+        points = np.tile([[tail], [1.0 - tail]], len(moving))
+        if method == "bca":
+            points = bca_points(drawn, estimate[moving], location.leave_one_out(chosen), tail)
+        for column, where in enumerate(moving):
+            ends = np.quantile(drawn[:, column], points[:, column])
+            low[where], high[where] = ends
+    # No mean of values lies outside them; its rounding error may.
+    bounds = [location.estimate(end[None]) for end in (table.min(axis=0), table.max(axis=0))]
+    low, high = (np.clip(ends, *bounds) for ends in (low, high))
+    return Intervals(estimate, low, high, n, confidence, resamples, seed, method, statistic)
 
 
 def bootstrap_means(
     values: npt.ArrayLike, *, resamples: int = 10_000, seed: int, confidence: float = 0.95
 ) -> Intervals:
-    """Percentile intervals of each column's mean.
+    """Percentile intervals of each column's mean, with undefined values left out.
 
     Args:
         values: Array of shape (rows, columns) or (rows,); ``nan`` is undefined and left out of the
@@ -66,7 +134,8 @@ def bootstrap_means(
     Raises:
         UsageError: If there is no row, a value is infinite, or an option is out of range.
     """
-    table = _checked(values, resamples, confidence)
+    table = as_table(values, "bootstrap", undefined=True)
+    _check(resamples, confidence)
     defined = ~np.isnan(table)
     n = defined.sum(axis=0)
     if not table.shape[1]:
@@ -111,71 +180,32 @@ def bootstrap_differences(
     Raises:
         UsageError: As there.
     """
-    table = _checked(values, resamples, confidence)
+    table = as_table(values, "bootstrap", undefined=True)
     chosen = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
     differences = table[:, chosen[:, 0]] - table[:, chosen[:, 1]]
     return bootstrap_means(differences, resamples=resamples, seed=seed, confidence=confidence)
 
 
-def _checked(values: npt.ArrayLike, resamples: int, confidence: float) -> FloatArray:
-    table = np.asarray(values, dtype=np.float64)
-    if table.ndim == 1:
-        table = table[:, None]
-    if table.ndim != 2 or not table.shape[0]:
-        raise UsageError(
-            f"expected at least one row of values but got an array of shape {table.shape}",
-            where="bootstrap",
-            remedy="there must be a query to average over",
-        )
-    if np.isinf(table).any():
-        raise UsageError("expected finite values but got an infinite one", where="bootstrap")
-    if resamples < 1:
-        raise UsageError(
-            f"expected at least 1 resample but got {resamples}",
-            where="bootstrap",
-            remedy="10,000 is usual",
-        )
-    if not 0.0 < confidence < 1.0:
-        raise UsageError(
-            f"expected a confidence level between 0 and 1 but got {confidence}",
-            where="bootstrap",
-            remedy="0.95 is usual",
-        )
-    return table
+def _check(resamples: int, confidence: float) -> None:
+    check_resamples(resamples, "bootstrap")
+    check_level(confidence, "bootstrap")
 
 
 def _resampled_means(
-    offsets: FloatArray, defined: npt.NDArray[np.bool_], resamples: int, seed: int
+    offsets: FloatArray, defined: BoolArray, resamples: int, seed: int
 ) -> FloatArray:
     """Means of shape (resamples, columns); ``nan`` where a resample drew nothing defined."""
     rows = offsets.shape[0]
-    size = max(1, _COUNTS_PER_CHUNK // rows)
-    sizes = [min(size, resamples - start) for start in range(0, resamples, size)]
-    streams = np.random.SeedSequence(seed).spawn(len(sizes))
     whole = bool(defined.all())
     mask = defined.astype(np.float64)
 
-    def means_of(chunk: tuple[int, np.random.SeedSequence]) -> FloatArray:
-        counts = _draw_counts(rows, *chunk)
+    def means_of(size: int, generator: np.random.Generator) -> FloatArray:
+        counts = draw_counts(rows, size, generator)
         drawn = float(rows) if whole else counts @ mask
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(counts @ offsets / drawn)
 
-    # Each chunk has a stream of its own, so the number of threads changes no figure.
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        return np.concatenate(list(pool.map(means_of, zip(sizes, streams, strict=True))))
-
-
-def _draw_counts(rows: int, resamples: int, stream: np.random.SeedSequence) -> FloatArray:
-    """How often each row is drawn when ``rows`` are drawn with replacement, once per resample."""
-    generator = np.random.Generator(np.random.PCG64(stream))
-    # The narrowest integers that hold a row number: several are made from one random word.
-    dtype = np.uint16 if rows <= 2**16 else np.uint32 if rows <= 2**32 else np.uint64
-    drawn = generator.integers(0, rows, size=(resamples, rows), dtype=dtype)
-    counts = np.empty((resamples, rows))
-    for index, draw in enumerate(drawn):
-        counts[index] = np.bincount(draw, minlength=rows)
-    return counts
+    return np.concatenate(map_chunks(means_of, rows, resamples, seed))
 
 
 def _quantiles(means: FloatArray, points: list[float]) -> FloatArray:

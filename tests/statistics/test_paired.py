@@ -1,0 +1,241 @@
+"""Paired tests: each against SciPy, by hand, and by what must not change a p-value."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from trectools_plus import compare_paired
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics import PAIRED_TESTS, compare_columns
+from trectools_plus.statistics.paired import (
+    bootstrap_test,
+    randomisation_test,
+    sign_test,
+    t_intervals,
+    t_test,
+    wilcoxon_test,
+)
+from trectools_plus.statistics.resamples import draw_counts
+
+GRID = st.sampled_from([-0.5, -0.25, -0.1, 0.0, 0.1, 0.2, 0.5, 1.0])
+DIFFERENCES = arrays(np.float64, st.integers(1, 30), elements=GRID | st.floats(-1, 1))
+# Student (1908): hours of sleep gained by ten patients, drug 2 minus drug 1.
+SLEEP = np.array([1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4])
+
+
+def p_of(name, differences, resamples=500):
+    return PAIRED_TESTS[name](np.asarray(differences)[:, None], resamples, 1).p_value[0]
+
+
+@pytest.mark.parametrize("name", PAIRED_TESTS)
+@given(differences=DIFFERENCES, seed=st.integers(0, 100))
+@settings(max_examples=15, deadline=None)
+def test_shuffling_leaves_every_p_identical(name, differences, seed):
+    shuffled = np.random.default_rng(seed).permutation(differences)
+    p = p_of(name, differences)
+    assert 0.0 < p <= 1.0
+    assert p_of(name, shuffled) == p
+
+
+@pytest.mark.parametrize("name", PAIRED_TESTS)
+@given(differences=DIFFERENCES)
+@settings(max_examples=15, deadline=None)
+def test_exchanging_the_two_sides_leaves_p(name, differences):
+    assert p_of(name, -differences) == pytest.approx(p_of(name, differences), rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("name", PAIRED_TESTS)
+@pytest.mark.parametrize("differences", [np.zeros(1), np.zeros(7), np.zeros(300)])
+def test_no_difference_gives_p_1(name, differences):
+    assert p_of(name, differences) == 1.0
+
+
+@pytest.mark.parametrize("name", PAIRED_TESTS)
+def test_one_pair_proves_nothing(name):
+    assert p_of(name, [0.4]) == 1.0
+
+
+@pytest.mark.parametrize("name", PAIRED_TESTS)
+def test_columns_are_tested_as_if_alone(name):
+    table = np.random.default_rng(5).normal(0.1, 0.4, (40, 6)).round(2)
+    together = PAIRED_TESTS[name](table, 2_000, 3).p_value
+    alone = [PAIRED_TESTS[name](column[:, None], 2_000, 3).p_value[0] for column in table.T]
+    assert together.tolist() == alone
+
+
+@pytest.mark.parametrize("name", PAIRED_TESTS)
+def test_rejects_at_its_level_where_there_is_no_difference(name):
+    """Of 2,000 draws without a difference, 3.5–6.5% are rejected at 5%."""
+    rng = np.random.default_rng(17)
+    shape = (100, 2_000)
+    base = rng.beta(0.6, 1.5, shape)
+    first, second = (np.clip(base + rng.normal(0.0, 0.15, shape), 0.0, 1.0) for _ in range(2))
+    p_values = PAIRED_TESTS[name](first - second, 2_000, 5).p_value
+    assert 0.035 <= (p_values <= 0.05).mean() <= 0.065
+
+
+def test_t_test_of_students_sleep_data():
+    """Student (1908) found t = 4.06 on 9 degrees of freedom; p = 0.00283."""
+    result = t_test(SLEEP)
+    assert result.statistic[0] == pytest.approx(4.0621, abs=5e-5)
+    assert result.p_value[0] == pytest.approx(0.002833, abs=5e-7)
+    low, high = t_intervals(SLEEP)
+    assert (low[0], high[0]) == pytest.approx((0.7001, 2.4599), abs=5e-5)
+
+
+@given(differences=DIFFERENCES.filter(lambda d: len(d) > 1 and d.std() > 1e-3))
+@settings(max_examples=40, deadline=None)
+def test_t_wilcoxon_and_sign_equal_scipy(differences):
+    theirs = stats.ttest_rel(differences, np.zeros_like(differences))
+    ours = t_test(differences)
+    assert ours.statistic[0] == pytest.approx(theirs.statistic)
+    assert ours.p_value[0] == pytest.approx(theirs.pvalue, rel=1e-9)
+    theirs = stats.wilcoxon(differences)
+    ours = wilcoxon_test(differences)
+    assert ours.statistic[0] == pytest.approx(theirs.statistic)
+    assert ours.p_value[0] == pytest.approx(theirs.pvalue)
+    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    assert sign_test(differences).p_value[0] == pytest.approx(
+        stats.binomtest(wins, wins + losses, 0.5).pvalue
+    )
+
+
+def test_t_of_equal_differences_is_infinite_and_p_is_not_0():
+    result = t_test([-0.1, -0.1, -0.1])
+    assert result.statistic[0] == -np.inf
+    assert 0.0 < result.p_value[0] < 1e-300
+    assert t_intervals([-0.1, -0.1, -0.1])[1][0] == pytest.approx(-0.1)
+
+
+def test_t_interval_leaves_out_0_when_the_test_rejects():
+    table = np.random.default_rng(3).normal(0.1, 0.3, (25, 200))
+    low, high = t_intervals(table, confidence=0.9)
+    np.testing.assert_array_equal((low > 0) | (high < 0), t_test(table).p_value < 0.1)
+
+
+def test_wilcoxon_example_of_its_exact_distribution():
+    """Five positive differences: 2 of the 32 assignments of signs are as extreme."""
+    assert wilcoxon_test([1.0, 2.0, 3.0, 4.0, 5.0]).p_value[0] == pytest.approx(2 / 32)
+
+
+def test_sign_test_by_hand():
+    """Nine wins, one loss: 2 · (1 + 10) / 1024; two ties change nothing."""
+    result = sign_test([0.1] * 9 + [-5.0] + [0.0] * 2)
+    assert result.p_value[0] == pytest.approx(22 / 1024)
+    assert result.statistic[0] == 9
+
+
+@given(arrays(np.float64, st.integers(2, 8), elements=GRID))
+@settings(max_examples=40, deadline=None)
+def test_randomisation_goes_through_all_signs_of_few_differences(differences):
+    signs = np.array(list(itertools.product([1, -1], repeat=len(differences))))
+    sums = np.abs(signs @ differences)
+    expected = (sums >= abs(differences.sum()) - 1e-9).mean()
+    assert randomisation_test(differences).p_value[0] == pytest.approx(expected)
+
+
+def test_randomisation_equals_scipy():
+    small, large = SLEEP - 1.0, np.random.default_rng(2).normal(0.1, 0.5, 60)
+    for differences, tolerance in ((small, 1e-12), (large, 0.02)):
+        theirs = stats.permutation_test(
+            (differences, np.zeros_like(differences)),
+            lambda a, b, axis: np.mean(a - b, axis=axis),
+            permutation_type="samples",
+            n_resamples=10_000,
+            vectorized=True,
+            rng=np.random.default_rng(0),
+        ).pvalue
+        assert randomisation_test(differences).p_value[0] == pytest.approx(theirs, abs=tolerance)
+
+
+def test_bootstrap_p_is_the_share_of_shifted_resamples_with_the_added_one():
+    differences = np.sort(np.random.default_rng(1).normal(0.2, 1.0, 30))
+    stream = np.random.SeedSequence(4).spawn(1)[0]
+    counts = draw_counts(30, 400, np.random.Generator(np.random.PCG64(stream)))
+    means = counts @ (differences - differences.mean()) / 30
+    expected = (1 + (np.abs(means) >= abs(differences.mean())).sum()) / 401
+    assert bootstrap_test(differences, resamples=400, seed=4).p_value[0] == expected
+
+
+@pytest.mark.parametrize("test", [bootstrap_test, randomisation_test])
+def test_resampled_p_is_never_0_and_nears_the_t_test(test):
+    rng = np.random.default_rng(6)
+    assert test(rng.normal(5.0, 1.0, 80), resamples=999).p_value[0] == 1 / 1000
+    for shift in (0.0, 0.1, 0.2):
+        differences = rng.normal(shift, 1.0, 200)
+        assert test(differences).p_value[0] == pytest.approx(
+            t_test(differences).p_value[0], abs=0.02
+        )
+
+
+def test_comparison_by_hand():
+    result = compare_paired([0.5, 0.7, 0.2, 0.4], [0.4, 0.4, 0.2, 0.5], tests=["sign_test"])
+    assert (result.n, result.wins, result.ties, result.losses) == (4, 2, 1, 1)
+    assert result.difference == pytest.approx(0.075)
+    # differences 0.1, 0.3, 0, -0.1: variance (0.000625 + 0.050625 + 0.005625 + 0.030625) / 3
+    assert result.effect_size == pytest.approx(0.075 / (0.0875 / 3) ** 0.5)
+    assert result.low <= result.difference <= result.high
+    assert list(result.tests) == ["sign_test"]
+    assert result.tests["sign_test"].p_value == 1.0
+
+
+@given(DIFFERENCES)
+@settings(max_examples=20, deadline=None)
+def test_comparison_is_antisymmetric_and_counts_every_pair(differences):
+    zeros = np.zeros_like(differences)
+    one = compare_paired(differences, zeros, tests=["t_test"], resamples=200)
+    two = compare_paired(zeros, differences, tests=["t_test"], resamples=200)
+    assert one.wins + one.ties + one.losses == one.n == len(differences)
+    assert (one.wins, one.losses) == (two.losses, two.wins)
+    assert one.difference == pytest.approx(-two.difference)
+    assert one.tests["t_test"].statistic == pytest.approx(-two.tests["t_test"].statistic)
+    assert (one.low, one.high) == pytest.approx((-two.high, -two.low))
+
+
+@pytest.mark.parametrize("interval", ["percentile", "bca", "t"])
+def test_comparison_offers_three_intervals(interval):
+    differences = np.random.default_rng(0).normal(0.2, 1.0, 100)
+    result = compare_paired(differences, np.zeros(100), tests=[], interval=interval)
+    low, high = t_intervals(differences)
+    assert (result.low, result.high) == pytest.approx((low[0], high[0]), abs=0.05)
+    assert result.method == interval
+
+
+def test_rounding_is_no_difference():
+    result = compare_paired([0.1 + 0.2, 0.5], [0.3, 0.5])
+    assert (result.ties, result.effect_size) == (2, None)
+    assert {test.p_value for test in result.tests.values()} == {1.0}
+
+
+def test_undefined_pairs_are_left_out_of_their_column():
+    table = np.random.default_rng(0).normal(0.3, 1.0, (30, 3))
+    table[:4, 1] = np.nan
+    table[:, 2] = np.nan
+    whole, holes, nothing = compare_columns(table, resamples=300)
+    assert (whole.n, holes.n, nothing.n) == (30, 26, 0)
+    assert holes == compare_columns(table[4:, 1], resamples=300)[0]
+    assert (nothing.difference, nothing.low, nothing.tests) == (None, None, {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([0.1], [0.1, 0.2]), {}, "equally long"),
+        (([], []), {}, "equally long"),
+        (([np.nan], [0.1]), {}, "NaN"),
+        (([np.inf], [0.1]), {}, "infinite"),
+        (([0.1], [0.2]), {"tests": ["z"]}, "unknown paired test 'z'"),
+        (([0.1], [0.2]), {"interval": "z"}, "unknown interval method"),
+        (([0.1], [0.2]), {"resamples": 0}, "resample"),
+        (([0.1], [0.2]), {"interval": "t", "confidence": 2}, "confidence level"),
+    ],
+)
+def test_bad_input_is_refused(arguments, options, message):
+    with pytest.raises(UsageError) as caught:
+        compare_paired(*arguments, **options)
+    assert message in str(caught.value)

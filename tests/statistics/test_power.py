@@ -1,0 +1,74 @@
+"""Power: against published tables, simulation, and itself."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from trectools_plus import advise_on_size, queries_needed, smallest_detectable_difference
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics import power_of_t_test
+
+
+@pytest.mark.parametrize(("effect", "needed"), [(0.2, 199), (0.5, 34), (0.8, 15)])
+def test_queries_needed_for_cohens_small_medium_and_large_effects(effect, needed):
+    """The figures of G*Power 3.1 for a two-sided paired t-test at 5% and 80%."""
+    assert queries_needed(effect, 1.0) == needed
+    assert queries_needed(-effect / 10, 0.1) == needed
+
+
+def test_power_equals_that_of_a_simulation():
+    draws = np.random.default_rng(0).normal(0.3, 1.0, (40, 20_000))
+    rejected = (stats.ttest_1samp(draws, 0.0).pvalue <= 0.05).mean()
+    assert power_of_t_test(0.3, 1.0, 40) == pytest.approx(rejected, abs=0.01)
+
+
+def test_power_without_a_difference_is_the_level():
+    assert power_of_t_test(0.0, 0.2, 50, level=0.01) == pytest.approx(0.01)
+
+
+@given(st.integers(2, 5_000), st.floats(0.01, 2.0), st.sampled_from([0.5, 0.8, 0.95]))
+@settings(max_examples=40, deadline=None)
+def test_the_smallest_detectable_difference_has_just_the_power(queries, spread, power):
+    smallest = smallest_detectable_difference(spread, queries, power=power)
+    assert power_of_t_test(smallest, spread, queries) == pytest.approx(power, abs=1e-8)
+    assert queries_needed(smallest * (1 + 1e-9), spread, power=power) == queries
+
+
+def test_huge_sets_show_tiny_differences():
+    normal = stats.norm.isf(0.025) + stats.norm.ppf(0.8)
+    assert smallest_detectable_difference(1.0, 10**6) == pytest.approx(normal / 1000, rel=1e-4)
+    assert queries_needed(1e-3, 1.0) == pytest.approx((normal / 1e-3) ** 2, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: queries_needed(0.0, 1.0), "no number of queries"),
+        (lambda: queries_needed(1e-7, 1.0), "no number of queries"),
+        (lambda: queries_needed(0.1, 0.0), "standard deviation above 0"),
+        (lambda: smallest_detectable_difference(float("nan"), 9), "standard deviation"),
+        (lambda: smallest_detectable_difference(1.0, 1), "at least 2 queries"),
+        (lambda: smallest_detectable_difference(1.0, 9, power=0.05), "between 0.05 and 1"),
+        (lambda: power_of_t_test(0.1, 1.0, 9, level=5), "level"),
+        (lambda: advise_on_size(-1), "number of queries"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(UsageError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("queries", "use"),
+    [
+        *((0, "too_small"), (8, "too_small"), (9, "sanity_check"), (49, "sanity_check")),
+        *((50, "development"), (199, "development"), (200, "standard"), (500, "comprehensive")),
+    ],
+)
+def test_advice_on_size(queries, use):
+    advice = advise_on_size(queries)
+    assert advice.use == use
+    assert (advice.warning is None) == (queries >= 200)
+    assert advice.warning is None or f"{queries} quer" in advice.warning

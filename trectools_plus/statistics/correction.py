@@ -1,0 +1,73 @@
+"""p-values adjusted for how many comparisons are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics.arrays import FloatArray, check_choice
+
+
+def adjust_p_values(p_values: npt.ArrayLike, method: str = "holm") -> FloatArray:
+    """Adjust the p-values of one family of comparisons.
+
+    An adjusted p-value at most the level is significant for the whole family: with ``holm`` and
+    ``bonferroni`` the chance of even one false claim stays below the level, with
+    ``benjamini_hochberg`` the expected share of false ones among the claims does.
+
+    Args:
+        p_values: The family, shape (comparisons,): every comparison that was looked at, and
+            nothing else; a baseline against itself is none. ``nan`` marks a comparison that was
+            not made: it is not counted and stays ``nan``.
+        method: ``holm`` (Holm 1979: as safe as Bonferroni and never weaker), ``bonferroni``,
+            ``benjamini_hochberg`` (1995, for independent or positively dependent tests) or
+            ``none``.
+
+    Returns:
+        Adjusted p-values in the same order, none below its p-value nor above 1.
+
+    Raises:
+        UsageError: If a p-value is outside [0, 1] or the method is unknown.
+    """
+    family = np.asarray(p_values, dtype=np.float64)
+    check_choice(method, CORRECTIONS, "correction")
+    if family.ndim != 1 or ((family < 0) | (family > 1)).any():
+        raise UsageError(
+            "expected a row of p-values between 0 and 1",
+            where="correction",
+            remedy="give one p-value per comparison",
+        )
+    made = ~np.isnan(family)
+    order = np.argsort(family[made], kind="stable")
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum(1.0, CORRECTIONS[method](family[made][order]))
+    result = np.full(family.shape, np.nan)
+    result[made] = adjusted
+    return result
+
+
+def _holm(ascending: FloatArray) -> FloatArray:
+    left = np.arange(len(ascending), 0, -1)
+    return np.maximum.accumulate(ascending * left)
+
+
+def _bonferroni(ascending: FloatArray) -> FloatArray:
+    return ascending * len(ascending)
+
+
+def _benjamini_hochberg(ascending: FloatArray) -> FloatArray:
+    place = np.arange(1, len(ascending) + 1)
+    scaled = ascending * (len(ascending) / place)
+    return np.minimum.accumulate(scaled[::-1])[::-1]
+
+
+CORRECTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "holm": _holm,
+    "bonferroni": _bonferroni,
+    "benjamini_hochberg": _benjamini_hochberg,
+    "none": lambda ascending: ascending,
+}
+"""By name: from ascending p-values to adjusted ones, not yet cut at 1."""
