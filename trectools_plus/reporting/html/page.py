@@ -1,0 +1,185 @@
+"""``BenchmarkReport.html``: templates, styles and scripts put together into one file."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trectools_plus.benchmark.compare import is_lower_better
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.targets import describe_status
+from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.reporting import report_facts
+from trectools_plus.reporting.comparison_table import describe_dataset, legend, show
+from trectools_plus.reporting.html.comparison_view import view_comparison
+from trectools_plus.reporting.html.differences_view import view_differences
+from trectools_plus.reporting.html.per_query import QueryEvidence, collect_queries
+from trectools_plus.reporting.html.strata_view import view_strata
+from trectools_plus.reporting.html.verdict import make_title, make_verdict
+from trectools_plus.reporting.html.whiskers import WIDTH
+from trectools_plus.reporting.mode_notes import mode_notes, report_notes
+from trectools_plus.reporting.significance import TEST_NAMES, describe_test, show_p
+from trectools_plus.validation.wording import plural
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_STYLES = ("base.css", "tables.css", "queries.css", "print.css")
+_SCRIPTS = ("elements.js", "sorting.js", "details.js", "queries.js")
+MOST_FAILING = 50
+"""How many failing queries the page lists; its table of all queries has every one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFigure:
+    """A drawing for the page.
+
+    Attributes:
+        description: What it shows, for those who cannot see it.
+        svg: The drawing.
+    """
+
+    description: str
+    svg: bytes
+
+    @property
+    def source(self) -> str:
+        """The drawing as an address that holds it."""
+        return f"data:image/svg+xml;base64,{b64encode(self.svg).decode()}"
+
+
+def write_html(
+    report: BenchmarkReport,
+    path: str | Path,
+    evidence: QueryEvidence | None = None,
+    figures: Sequence[PageFigure] = (),
+) -> None:
+    """Write the report as one HTML file, whole or not at all.
+
+    Args:
+        report: The report.
+        path: The file.
+        evidence: Per-query values and results; see :func:`render_html`.
+        figures: Drawings for the page.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    with atomic_write(path) as stream:
+        stream.write(render_html(report, evidence, figures))
+
+
+def render_html(
+    report: BenchmarkReport,
+    evidence: QueryEvidence | None = None,
+    figures: Sequence[PageFigure] = (),
+) -> str:
+    """The report as one page: no network, no external file, the same bytes for the same report.
+
+    Nothing from outside can become markup: templates escape every text, scripts only set text,
+    and a content security policy allows this page's own script and style and nothing else.
+
+    Args:
+        report: The report.
+        evidence: Per-query values, runs, judgments and texts; without it the page has no table
+            of queries.
+        figures: Drawings for the page.
+    """
+    styles = "".join(_read_asset(name) for name in _STYLES)
+    scripts = "".join(_read_asset(name) for name in _SCRIPTS)
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            report=report,
+            manifest=report.manifest,
+            modes=list(report.modes.values()),
+            title=make_title(report),
+            verdict=make_verdict(report),
+            dataset=describe_dataset(report),
+            legend=legend(report),
+            notes=mode_notes(report),
+            further_notes=report_notes(report),
+            comparison=view_comparison(report),
+            differences=view_differences(report),
+            figures=figures,
+            strata=view_strata(report),
+            findings=report_facts.collect_findings(report),
+            hashes=report_facts.list_hashes(report),
+            commands=report_facts.list_commands(report),
+            failing_counts=not is_lower_better(report.measure_names[0]),
+            most_failing=MOST_FAILING,
+            config=json.dumps(report.manifest.config, indent=2, ensure_ascii=False),
+            queries=None if evidence is None else embed_json(collect_queries(report, evidence)),
+            styles=styles,
+            scripts=scripts,
+            policy=_make_policy(styles, scripts),
+        )
+    )
+
+
+def embed_json(value: Any) -> str:
+    """JSON that is safe inside a script element: nothing in it can end the element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader(__package__, "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["verbatim"] = Markup
+    environment.globals.update(
+        show=show,
+        plural=plural,
+        WIDTH=WIDTH,
+        describe_status=describe_status,
+        show_baseline=report_facts.show_baseline,
+        show_rank=report_facts.show_rank,
+        show_p=show_p,
+        describe_test=describe_test,
+        TEST_NAMES=TEST_NAMES,
+        sentence=_begin_sentence,
+        list_definition=report_facts.list_definition,
+    )
+    return environment
+
+
+def _begin_sentence(text: str) -> str:
+    """With a capital, unless it begins with a name such as nDCG@10."""
+    return text[:1].upper() + text[1:] if text.partition(" ")[0].islower() else text
+
+
+@cache
+def _read_asset(name: str) -> str:
+    folder = resources.files(__package__) / "assets"
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def _make_policy(styles: str, scripts: str) -> str:
+    """A content security policy that allows exactly this style and this script."""
+    style, script = (
+        b64encode(sha256(text.encode()).digest()).decode() for text in (styles, scripts)
+    )
+    return (
+        f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,137 @@
+"""``ir_metadata`` headers: a run file that says where it comes from, in comments at its top.
+
+The schema is that of Breuer, Keller and Schaer, ir_metadata: An Extensible Metadata Schema for IR
+Experiments (SIGIR 2022, https://www.ir-metadata.org): YAML behind ``#``, in the components
+platform, research goal, implementation, method, actor and data. What a report does not know is
+left out rather than guessed; the actor is the user's to add. Tools that take a comment for a
+result cannot read such a file, which is why runs have no header unless it is asked for.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from trectools_plus.benchmark.output_folder import ANNOTATED_FOLDER
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.errors import InputError, UsageError
+
+START = "# ir_metadata.start"
+END = "# ir_metadata.end"
+
+
+def ir_metadata_header(report: BenchmarkReport, mode: str) -> str:
+    """The header for the run of one mode, ready to be put before its first line.
+
+    Args:
+        report: The report that scored the run.
+        mode: Which run.
+
+    Returns:
+        Lines that each begin with ``#`` and end with a line break.
+
+    Raises:
+        UsageError: If the report has no such mode.
+    """
+    import yaml
+
+    if mode not in report.modes:
+        known = ", ".join(report.modes)
+        raise UsageError(f"the report has no mode {mode!r}", remedy=f"it has {known}")
+    text = yaml.safe_dump(
+        _metadata(report, mode), sort_keys=False, allow_unicode=True, width=4096, line_break="\n"
+    )
+    lines = [f"# {line}" for line in text.splitlines()]
+    return "\n".join([START, *lines, END]) + "\n"
+
+
+def write_annotated_runs(report: BenchmarkReport, folder: str | Path) -> list[Path]:
+    """Write each run of a report once more, under ``annotated/``, with its header.
+
+    Args:
+        report: The report.
+        folder: Its folder: holds ``runs/<mode>.run`` and gets ``annotated/<mode>.run``.
+
+    Returns:
+        The files; none for a mode that found nothing.
+
+    Raises:
+        InputError: If a run cannot be read or a file not be written.
+    """
+    from trectools_plus.formats.atomic import atomic_write
+
+    files = []
+    for mode, result in report.modes.items():
+        if result.run.path is None:
+            continue
+        source = Path(folder, result.run.path)
+        path = Path(folder, ANNOTATED_FOLDER, source.name)
+        try:
+            rows = source.read_bytes()
+            path.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"the run cannot be annotated: {error.strerror or error}", where=str(source)
+            ) from error
+        with atomic_write(path, "wb") as stream:
+            stream.write(ir_metadata_header(report, mode).encode() + rows)
+        files.append(path)
+    return files
+
+
+def _metadata(report: BenchmarkReport, mode: str) -> dict[str, Any]:
+    manifest = report.manifest
+    first = next(iter(report.modes.values()))
+    ci = first.measures[report.measure_names[0]].ci
+    baselines = list(dict.fromkeys(entry.baseline for entry in report.comparisons))
+    given = report.modes[mode].run.source is not None
+    implementation: dict[str, Any] = {"source": {"lang": ["Python"]}}
+    if manifest.command is not None and not given:
+        implementation = {"executable": {"cmd": manifest.command}, **implementation}
+    return {
+        "tag": mode,
+        "platform": {
+            "operating system": {"platform": manifest.platform},
+            "software": {
+                "python": manifest.python,
+                "libraries": {
+                    "python": [f"{name}=={at}" for name, at in manifest.packages.items()]
+                },
+            },
+        },
+        "research goal": {
+            "evaluation": {
+                "reported_measures": report.measure_names,
+                **({"baseline": baselines} if baselines else {}),
+                "confidence intervals": f"{ci.method}, {ci.level:g}, {ci.resamples} resamples",
+            }
+        },
+        # How a run that was given was made is not known here.
+        **({} if given else {"implementation": implementation}),
+        "method": _method(report, mode, given),
+        "data": {"test collection": _collection(report)},
+    }
+
+
+def _method(report: BenchmarkReport, mode: str, given: bool) -> dict[str, Any]:
+    ties = "reverse alphabetical order"
+    if given:
+        return {"score ties": ties}
+    config = report.manifest.config
+    settings = {key: config[key] for key in ("depth", "retrieval") if key in config}
+    return {
+        "automatic": True,
+        "score ties": ties,
+        "retrieval": [{"name": mode, **({"parameters": settings} if settings else {})}],
+    }
+
+
+def _collection(report: BenchmarkReport) -> dict[str, Any]:
+    dataset = report.manifest.dataset
+    collection: dict[str, Any] = {"name": dataset.id.removeprefix("irds:")}
+    if dataset.id.startswith("irds:"):
+        collection["ir_datasets"] = collection["name"]
+    for part in ("qrels", "topics"):
+        if part in dataset.files:
+            collection[part] = dataset.files[part].path
+    return {**collection, "sha256": dataset.sha256}

@@ -1,0 +1,142 @@
+"""Per-query differences of two modes, sorted: who wins where, and by how much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from trectools_plus.benchmark.compare import EQUAL, is_lower_better
+from trectools_plus.benchmark.report import BenchmarkReport, Comparison
+from trectools_plus.errors import UsageError
+from trectools_plus.reporting.plots.dots import require_measure
+from trectools_plus.reporting.plots.style import AHEAD, BEHIND, INK, label_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def plot_differences(
+    axes: Axes,
+    report: BenchmarkReport,
+    per_query: pl.DataFrame,
+    baseline: str,
+    contrast: str,
+    measure: str,
+) -> Axes:
+    """Draw contrast minus baseline for every query, largest first, with the mean's interval.
+
+    Args:
+        axes: Where to draw.
+        report: The report; its comparison gives the mean difference, the interval and the counts.
+        per_query: ``run, query_id, measure, value``; undefined values are null.
+        baseline: The mode subtracted.
+        contrast: The mode it is subtracted from.
+        measure: The measure.
+
+    Returns:
+        The same axes.
+
+    Raises:
+        UsageError: If the report has no such measure or comparison.
+    """
+    require_measure(report, measure)
+    entry = report.find_comparison(baseline, contrast, measure)
+    if entry is None:
+        pairs = dict.fromkeys((one.contrast, one.baseline) for one in report.comparisons)
+        known = ", ".join(f"{first} − {second}" for first, second in pairs) or "none"
+        raise UsageError(
+            f"the report has no comparison {contrast} − {baseline}", remedy=f"it has {known}"
+        )
+    _draw(axes, query_differences(per_query, baseline, contrast, measure), measure)
+    _draw_mean(axes, entry)
+    first, second = (label_text(report.modes[mode].label) for mode in (contrast, baseline))
+    axes.set_title(f"{first}\n− {second}" if len(first + second) > 34 else f"{first} − {second}")
+    axes.set_xlabel(f"Queries, sorted: {entry.wins} won, {entry.ties} tied, {entry.losses} lost")
+    axes.set_ylabel(f"Difference in {label_text(measure)}")
+    return axes
+
+
+def query_differences(
+    per_query: pl.DataFrame, baseline: str, contrast: str, measure: str
+) -> FloatArray:
+    """Contrast minus baseline per query, largest first, where both are defined."""
+    values = per_query.filter(pl.col("measure") == measure, pl.col("value").is_not_null())
+    first, second = (
+        values.filter(pl.col("run") == mode).select("query_id", "value")
+        for mode in (contrast, baseline)
+    )
+    joined = first.join(second, on="query_id", suffix="_baseline")
+    differences = (joined["value"] - joined["value_baseline"]).to_numpy()
+    return -np.sort(-differences.astype(np.float64))
+
+
+def _draw(axes: Axes, differences: FloatArray, measure: str) -> None:
+    """Steps above and below 0; hatched where the contrast is worse."""
+    from matplotlib.ticker import MaxNLocator
+
+    edges = np.arange(len(differences) + 1) + 0.5
+    good = AHEAD, "first-named mode better", None
+    bad = BEHIND, "second-named mode better", "////"
+    lower = is_lower_better(measure)
+    above, below = (bad, good) if lower else (good, bad)
+    for values, (colour, label, hatch) in (
+        (np.where(differences > EQUAL, differences, 0.0), above),
+        (np.where(differences < -EQUAL, differences, 0.0), below),
+    ):
+        if len(values):
+            axes.stairs(
+                values,
+                edges,
+                fill=True,
+                facecolor=colour,
+                edgecolor="white" if hatch else colour,
+                linewidth=0,
+                hatch=hatch,
+                label=label,
+                zorder=2,
+            )
+    largest = float(np.abs(differences).max(initial=0.0))
+    reach = 1.08 * (largest if largest > EQUAL else 1.0)
+    axes.set_ylim(-reach, reach)
+    axes.set_xlim(0.5, max(len(differences), 1) + 0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
+    axes.axhline(0.0, color=INK, linewidth=0.8, zorder=3)
+    axes.grid(axis="y", color=INK, alpha=0.12, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def _draw_mean(axes: Axes, entry: Comparison) -> None:
+    if entry.difference is None:
+        axes.text(0.5, 0.75, "undefined", transform=axes.transAxes, ha="center")
+        return
+    ends = ""
+    if entry.ci.low is not None and entry.ci.high is not None:
+        axes.axhspan(entry.ci.low, entry.ci.high, color=INK, alpha=0.22, linewidth=0, zorder=4)
+        ends = f" [{_signed(entry.ci.low)}, {_signed(entry.ci.high)}]"
+    axes.axhline(
+        entry.difference,
+        color=INK,
+        linewidth=1.2,
+        linestyle="--",
+        label=f"mean and {entry.ci.level * 100:g}% interval",
+        zorder=5,
+    )
+    axes.text(
+        0.98,
+        0.97,
+        f"mean {_signed(entry.difference)}{ends}",
+        transform=axes.transAxes,
+        ha="right",
+        va="top",
+        fontsize="small",
+    )
+
+
+def _signed(value: float) -> str:
+    """Four decimals, as in the tables, with a minus as wide as the plus."""
+    return f"{value:+.4f}".replace("-", "−")

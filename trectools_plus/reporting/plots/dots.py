@@ -1,0 +1,191 @@
+"""Dots with whiskers: means with their intervals, a row per measure or stratum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trectools_plus.benchmark.compare import is_lower_better
+from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
+from trectools_plus.errors import UsageError
+from trectools_plus.reporting.plots.style import INK, STRIPE, label_text, mode_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_VALUES = 20
+"""More values of a query field than this are not drawn."""
+ROW_PADDING = 0.9
+"""Room between rows, in steps from one mode to the next."""
+
+Stratum = Mapping[str, Mapping[str, StratumResult]]
+"""By mode and measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    label: str
+    figures: Mapping[str, MeasureResult | StratumResult]
+    """By mode."""
+
+
+def plot_measures(
+    axes: Axes, report: BenchmarkReport, measures: Sequence[str] | None = None
+) -> Axes:
+    """Draw the mean of each mode with its interval, a row per measure.
+
+    Every mode is one labelled artist, so that ``axes.legend()`` names them.
+
+    Args:
+        axes: Where to draw.
+        report: The report.
+        measures: Which measures, from top to bottom; all of them when not given.
+
+    Returns:
+        The same axes.
+
+    Raises:
+        UsageError: If the report has no such measure.
+    """
+    names = report.measure_names if measures is None else list(measures)
+    for name in names:
+        require_measure(report, name)
+    rows = [
+        _Row(
+            label_text(name) + (" (less is better)" if is_lower_better(name) else ""),
+            {mode: result.measures[name] for mode, result in report.modes.items()},
+        )
+        for name in names
+    ]
+    _draw(axes, report, rows)
+    axes.set_xlabel(f"Mean with its {_level(report)} interval")
+    return axes
+
+
+def plot_strata(axes: Axes, report: BenchmarkReport, field: str, measure: str) -> Axes:
+    """Draw the mean of each mode with its interval, a row per value of a query field.
+
+    Values with most queries come first; of very many only those are drawn.
+
+    Args:
+        axes: Where to draw.
+        report: A report with ``strata``.
+        field: The query field, such as ``difficulty``.
+        measure: The measure.
+
+    Returns:
+        The same axes.
+
+    Raises:
+        UsageError: If the report has no such field or measure.
+    """
+    require_measure(report, measure)
+    if field not in report.strata:
+        known = ", ".join(report.strata) or "none"
+        raise UsageError(f"the report has no strata by {field!r}", remedy=f"it has {known}")
+    rows = []
+    values = report.strata[field]
+    for value, modes in sorted(values.items(), key=_queries, reverse=True)[:MOST_VALUES]:
+        figures = {mode: modes[mode][measure] for mode in modes if measure in modes[mode]}
+        n = _queries((value, modes))
+        rows.append(_Row(f"{label_text(value, 24)} (n = {n})", figures))
+    _draw(axes, report, rows)
+    left_out = len(values) - len(rows)
+    shown = f" (the {len(rows)} with most queries of {len(values)})" if left_out else ""
+    axes.set_title(f"{label_text(field)}{shown}")
+    axes.set_xlabel(f"{label_text(measure)}, mean with its {_level(report)} interval")
+    return axes
+
+
+def _queries(stratum: tuple[str, Stratum]) -> int:
+    """How many queries a value has: the most that any measure is averaged over."""
+    figures = (figure for modes in stratum[1].values() for figure in modes.values())
+    return max((figure.n for figure in figures), default=0)
+
+
+def require_measure(report: BenchmarkReport, measure: str) -> None:
+    """See that a report has a measure.
+
+    Raises:
+        UsageError: If not.
+    """
+    if measure not in report.measure_names:
+        known = ", ".join(report.measure_names)
+        raise UsageError(f"the report has no measure {measure!r}", remedy=f"it has {known}")
+
+
+def _draw(axes: Axes, report: BenchmarkReport, rows: Sequence[_Row]) -> None:
+    pitch = len(report.modes) + ROW_PADDING
+    centre = (len(report.modes) - 1) / 2
+    for index in range(0, len(rows), 2):
+        top = index * pitch + centre - pitch / 2
+        axes.axhspan(top, top + pitch, color=STRIPE, linewidth=0, zorder=0)
+    for place, (mode, result) in enumerate(report.modes.items()):
+        _draw_mode(axes, place, mode, label_text(result.label), rows, pitch)
+    labels = [row.label if _is_defined(row) else f"{row.label}, undefined" for row in rows]
+    axes.set_yticks([index * pitch + centre for index in range(len(rows))], labels)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(rows) * pitch - pitch / 2 + centre, centre - pitch / 2)
+    axes.grid(axis="x", color=INK, alpha=0.12, linewidth=0.6)
+    axes.set_axisbelow(True)
+    _set_range(axes, rows)
+
+
+def _draw_mode(
+    axes: Axes, place: int, mode: str, label: str, rows: Sequence[_Row], pitch: float
+) -> None:
+    """One artist for the mode: its mean in every row where it is defined."""
+    means, heights, below, above = [], [], [], []
+    for index, row in enumerate(rows):
+        figure = row.figures.get(mode)
+        if figure is None or figure.mean is None:
+            continue
+        means.append(figure.mean)
+        heights.append(index * pitch + place)
+        # Ends of other kinds of interval need not enclose the mean; a whisker has no such length.
+        below.append(max(0.0, figure.mean - _or(figure.ci.low, figure.mean)))
+        above.append(max(0.0, _or(figure.ci.high, figure.mean) - figure.mean))
+    style = mode_style(place)
+    axes.errorbar(
+        means,
+        heights,
+        xerr=[below, above],
+        fmt=style.marker,
+        color=style.colour,
+        markersize=style.size,
+        markeredgewidth=0,
+        elinewidth=1.4,
+        capsize=2.2,
+        label=label,
+        clip_on=not means,  # an empty artist that is not clipped confuses the layout
+        zorder=3,
+    )
+
+
+def _set_range(axes: Axes, rows: Sequence[_Row]) -> None:
+    """From 0 to the largest value: a truncated scale makes small differences look large."""
+    ends = [
+        end
+        for row in rows
+        for figure in row.figures.values()
+        for end in (figure.mean, figure.ci.low, figure.ci.high)
+        if end is not None
+    ]
+    low, high = min([0.0, *ends]), max(ends, default=0.0)
+    if high <= low:
+        high = low + 1.0
+    axes.set_xlim(low - 0.02 * (high - low) * (low < 0), high + 0.03 * (high - low))
+
+
+def _is_defined(row: _Row) -> bool:
+    return any(figure.mean is not None for figure in row.figures.values())
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value
+
+
+def _level(report: BenchmarkReport) -> str:
+    first = next(iter(report.modes.values()))
+    return f"{next(iter(first.measures.values())).ci.level * 100:g}%"
