@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,3 +40,61 @@ def ir_datasets_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory
     for path in (home, *home.rglob("*")):
         path.chmod(path.stat().st_mode | 0o200)
     return home
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Makes benchmarks of 60 queries with one relevant document each, found at given ranks."""
+
+    folder: Path
+
+    def make(
+        self,
+        name: str,
+        ranks: Mapping[str, Mapping[int, int]],
+        *,
+        queries: int = 60,
+        grade: int = 1,
+        **settings: Any,
+    ) -> Path:
+        """Run a benchmark over run files and return its output folder.
+
+        Args:
+            name: The folder's name.
+            ranks: By mode, the rank of the relevant document by query number; 1 by default, 0 for
+                not at all.
+            queries: How many queries there are.
+            grade: The relevant documents' grade.
+            settings: Further settings.
+        """
+        from trectools_plus.benchmark.config_file import load_config
+        from trectools_plus.benchmark.runner import run_benchmark
+        from trectools_plus.reporting.files import write_reports
+
+        data = self.folder / f"{name}-data"
+        data.mkdir()
+        qrels = data / "qrels.txt"
+        qrels.write_text("".join(f"q{n} 0 good {grade}\nq{n} 0 b3 0\n" for n in range(queries)))
+        runs = {}
+        for mode, places in ranks.items():
+            runs[mode] = str(data / f"{mode}.run")
+            rows = []
+            for number in range(queries):
+                found = [f"b{place}" for place in range(12)]
+                rank = places.get(number, 1)
+                if rank:
+                    found.insert(rank - 1, "good")
+                rows += [
+                    f"q{number} Q0 {doc_id} {place} {100 - place} x\n"
+                    for place, doc_id in enumerate(found, 1)
+                ]
+            Path(runs[mode]).write_text("".join(rows))
+        options = {"measures": ["R@10", "RR@10"], "resamples": 500, **settings}
+        options |= {"runs": runs, "qrels": str(qrels), "output_dir": str(self.folder / name)}
+        write_reports(run_benchmark(load_config(options=options)))
+        return self.folder / name
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)

@@ -19,8 +19,13 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from trectools_plus.benchmark.compare import compare as compare
     from trectools_plus.benchmark.config import BenchmarkConfig as BenchmarkConfig
+    from trectools_plus.benchmark.contrast import compare_reports as compare_reports
+    from trectools_plus.benchmark.gate import GateRules as GateRules
+    from trectools_plus.benchmark.gate import run_gate as run_gate
     from trectools_plus.benchmark.hpo import load_hpo_collection as load_hpo_collection
+    from trectools_plus.benchmark.merge import merge_run as merge_run
     from trectools_plus.benchmark.runner import run_benchmark as run_benchmark
+    from trectools_plus.benchmark.verify import verify_report as verify_report
     from trectools_plus.errors import TrectoolsPlusError as TrectoolsPlusError
     from trectools_plus.formats.collection import Collection as Collection
     from trectools_plus.formats.collection import load_collection as load_collection
@@ -38,8 +43,41 @@ if TYPE_CHECKING:
     from trectools_plus.measures.residuals import residual_bounds as residual_bounds
     from trectools_plus.measures.ties import tie_bounds as tie_bounds
     from trectools_plus.reporting.files import write_reports as write_reports
+    from trectools_plus.reporting.ir_metadata import ir_metadata_header as ir_metadata_header
+    from trectools_plus.reporting.plots.files import write_plots as write_plots
+    from trectools_plus.reporting.tables import report_table as report_table
+    from trectools_plus.reporting.tables_data import write_table as write_table
     from trectools_plus.retrieval.fetch import fetch as fetch
     from trectools_plus.retrieval.run_fusion import fuse_runs as fuse_runs
+    from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
+    from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
+    from trectools_plus.statistics.groups import (
+        indistinguishable_groups as indistinguishable_groups,
+    )
+    from trectools_plus.statistics.kappa import cohens_kappa as cohens_kappa
+    from trectools_plus.statistics.krippendorff import krippendorffs_alpha as krippendorffs_alpha
+    from trectools_plus.statistics.paired.comparison import compare_paired as compare_paired
+    from trectools_plus.statistics.power import queries_needed as queries_needed
+    from trectools_plus.statistics.power import (
+        smallest_detectable_difference as smallest_detectable_difference,
+    )
+    from trectools_plus.statistics.rank_biased_overlap import (
+        rank_biased_overlap as rank_biased_overlap,
+    )
+    from trectools_plus.statistics.rank_correlation import kendall_tau as kendall_tau
+    from trectools_plus.statistics.rank_correlation import tau_ap as tau_ap
+    from trectools_plus.statistics.reproducibility import (
+        delta_relative_improvement as delta_relative_improvement,
+    )
+    from trectools_plus.statistics.reproducibility import effect_ratio as effect_ratio
+    from trectools_plus.statistics.reproducibility import kendall_tau_union as kendall_tau_union
+    from trectools_plus.statistics.reproducibility import (
+        root_mean_square_error as root_mean_square_error,
+    )
+    from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
+    from trectools_plus.statistics.size import advise_on_size as advise_on_size
+    from trectools_plus.statistics.systems import compare_systems as compare_systems
+    from trectools_plus.statistics.tukey import randomised_tukey as randomised_tukey
     from trectools_plus.validation.engine import validate_qrels as validate_qrels
     from trectools_plus.validation.engine import validate_run as validate  # noqa: F401
     from trectools_plus.validation.loading import load_qrels as load_qrels
@@ -50,29 +88,57 @@ _HOMES = {
     "BenchmarkConfig": "benchmark.config",
     "Collection": "formats.collection",
     "Corpus": "formats.tables",
+    "GateRules": "benchmark.gate",
     "Qrels": "formats.tables",
     "Run": "formats.tables",
     "Topics": "formats.tables",
     "TrectoolsPlusError": "errors",
+    "adjust_p_values": "statistics.correction",
+    "advise_on_size": "statistics.size",
+    "bootstrap_intervals": "statistics.bootstrap",
+    "cohens_kappa": "statistics.kappa",
     "compare": "benchmark.compare",
+    "compare_paired": "statistics.paired.comparison",
+    "compare_reports": "benchmark.contrast",
+    "compare_systems": "statistics.systems",
+    "delta_relative_improvement": "statistics.reproducibility",
+    "effect_ratio": "statistics.reproducibility",
     "evaluate": "measures.evaluator",
     "explain": "measures.names",
     "fetch": "retrieval.fetch",
     "fuse_runs": "retrieval.run_fusion",
+    "indistinguishable_groups": "statistics.groups",
+    "ir_metadata_header": "reporting.ir_metadata",
+    "kendall_tau": "statistics.rank_correlation",
+    "kendall_tau_union": "statistics.reproducibility",
+    "krippendorffs_alpha": "statistics.krippendorff",
     "load_collection": "formats.collection",
     "load_hpo_collection": "benchmark.hpo",
     "load_qrels": "validation.loading",
     "load_run": "validation.loading",
+    "merge_run": "benchmark.merge",
+    "queries_needed": "statistics.power",
+    "randomised_tukey": "statistics.tukey",
+    "rank_biased_overlap": "statistics.rank_biased_overlap",
     "read_corpus": "formats.corpus",
     "read_topics": "formats.topics",
+    "report_table": "reporting.tables",
     "residual_bounds": "measures.residuals",
+    "root_mean_square_error": "statistics.reproducibility",
     "run_benchmark": "benchmark.runner",
+    "run_gate": "benchmark.gate",
+    "smallest_detectable_difference": "statistics.power",
+    "tau_ap": "statistics.rank_correlation",
     "tie_bounds": "measures.ties",
+    "truncated_overlap": "statistics.reproducibility",
     "validate": "validation.engine:validate_run",
     "validate_qrels": "validation.engine",
+    "verify_report": "benchmark.verify",
+    "write_plots": "reporting.plots.files",
     "write_qrels": "formats.qrels",
     "write_reports": "reporting.files",
     "write_run": "formats.run",
+    "write_table": "reporting.tables_data",
 }
 
 __all__ = [*_HOMES]

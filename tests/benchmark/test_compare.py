@@ -125,3 +125,90 @@ def test_interval_agrees_with_scipy() -> None:
     assert entry.effect_size == pytest.approx(
         (second - first).mean() / (second - first).std(ddof=1)
     )
+
+
+def test_every_test_is_scipys_or_its_own() -> None:
+    from scipy import stats
+
+    generator = np.random.default_rng(8)
+    first, second = generator.beta(2, 3, 60), generator.beta(2, 2, 60)
+    (entry,) = compare(evaluation_of({"a": first.tolist(), "b": second.tolist()}), **FAST)
+    student, ranks = stats.ttest_rel(second, first), stats.wilcoxon(second, first)
+    assert entry.t_test is not None
+    assert (entry.t_test.t, entry.t_test.p) == pytest.approx((student.statistic, student.pvalue))
+    assert entry.wilcoxon is not None
+    assert (entry.wilcoxon.w, entry.wilcoxon.p) == pytest.approx((ranks.statistic, ranks.pvalue))
+    assert entry.sign_test is not None
+    assert entry.sign_test.p == pytest.approx(
+        stats.binomtest(entry.wins, entry.wins + entry.losses).pvalue
+    )
+    for one in (entry.paired_bootstrap, entry.randomisation):
+        assert one is not None
+        assert one.p == pytest.approx(student.pvalue, abs=0.03)
+
+
+def test_the_family_is_the_pairs_on_one_measure() -> None:
+    from trectools_plus.statistics import adjust_p_values
+
+    generator = np.random.default_rng(2)
+    base = generator.beta(2, 3, 40)
+    values = {
+        name: (base + shift).tolist() for name, shift in zip("abc", (0, 0.01, 0.2), strict=True)
+    }
+    values["b"][0] += 0.5
+    values["c"][1] -= 0.9
+    entries = compare(evaluation_of(values), **FAST)
+    assert [entry.family for entry in entries] == [
+        "3 comparisons on one measure: every pair of 3 modes"
+    ] * 3
+    raw = [entry.randomisation.p for entry in entries if entry.randomisation]
+    for name in ("holm", "bonferroni", "benjamini_hochberg"):
+        entries = compare(evaluation_of(values), correction=name, **FAST)
+        assert [entry.p_adjusted for entry in entries] == pytest.approx(adjust_p_values(raw, name))
+        assert {entry.correction for entry in entries} == {name}
+        assert all(entry.significant == ((entry.p_adjusted or 0) <= 0.05) for entry in entries)
+    entries = compare(evaluation_of(values), "a", **FAST)
+    assert entries[0].family == "2 comparisons on one measure: 2 modes against 1 baseline"
+    assert [
+        (e.baseline, e.contrast) for e in compare(evaluation_of(values), ["a", "b"], **FAST)
+    ] == [
+        ("a", "c"),
+        ("b", "c"),
+    ]
+
+
+def test_tukey_is_for_every_pair() -> None:
+    from trectools_plus.statistics import randomised_tukey
+
+    generator = np.random.default_rng(4)
+    values = {name: generator.beta(2, 3, 30).tolist() for name in "abc"}
+    entries = compare(evaluation_of(values), correction="tukey_hsd", **FAST)
+    table = randomised_tukey(np.column_stack(list(values.values())), **FAST)
+    assert [entry.p_adjusted for entry in entries] == [table[0, 1], table[0, 2], table[1, 2]]
+    assert {entry.test for entry in entries} == {"tukey_hsd"}
+    with pytest.raises(UsageError, match="not baselines"):
+        compare(evaluation_of(values), "a", correction="tukey_hsd", **FAST)
+    with pytest.raises(UsageError, match="unknown correction 'x'"):
+        compare(evaluation_of(values), correction="x", **FAST)
+    values["a"][0] = math.nan
+    assert compare(evaluation_of(values, "MinRank"), correction="tukey_hsd", **FAST)[0].n == 29
+
+
+def test_the_order_of_the_queries_changes_no_p_value() -> None:
+    generator = np.random.default_rng(6)
+    first, second = generator.beta(2, 3, 50), generator.beta(2, 2, 50)
+    (one,) = compare(evaluation_of({"a": first.tolist(), "b": second.tolist()}), **FAST)
+    order = generator.permutation(50)
+    shuffled = {"a": first[order].tolist(), "b": second[order].tolist()}
+    (two,) = compare(evaluation_of(shuffled), **FAST)
+    for name in ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test"):
+        assert getattr(one, name) == getattr(two, name)
+    assert one.p_adjusted == two.p_adjusted
+
+
+def test_a_constant_difference_has_no_finite_t() -> None:
+    (entry,) = compare(evaluation_of({"a": [0.25] * 8, "b": [0.5] * 8}), **FAST)
+    assert entry.t_test is not None
+    assert entry.t_test.t is None
+    assert 0 < entry.t_test.p < 1e-9
+    assert "Infinity" not in entry.model_dump_json()

@@ -103,6 +103,34 @@ def test_what_low_ndcg_suggests_depends_on_recall() -> None:
     assert "re-ranker" in found.suggests
 
 
+def with_interval(name: str, mean: float, low: float, high: float) -> ModeResult:
+    """A good mode but for one measure, whose interval is known."""
+    result = mode_of({**GOOD, name: mean})
+    ci = INTERVAL.model_copy(update={"low": low, "high": high})
+    target = judge_mean(mean, TARGETS[name], low, high)
+    figures = result.measures[name].model_copy(update={"ci": ci, "target": target})
+    return result.model_copy(update={"measures": {**result.measures, name: figures}})
+
+
+def test_a_target_that_the_interval_reaches_below_is_not_called_reached() -> None:
+    (found,) = diagnose({"m": with_interval("nDCG@10", 0.36, 0.33, 0.39)}, [], pooled=True)
+    assert found.sign == "target-unproven"
+    assert found.observed == (
+        "above the target, but the interval reaches below it "
+        "(nDCG@10 0.3600 against 0.35, interval from 0.3300)"
+    )
+    # From strong down to competitive is still above the target.
+    assert diagnose({"m": with_interval("nDCG@10", 0.42, 0.36, 0.5)}, [], pooled=True) == []
+    assert diagnose({"m": with_interval("nDCG@10", 0.36, 0.35, 0.39)}, [], pooled=True) == []
+
+
+@pytest.mark.parametrize(("high", "reaches"), [(0.62, True), (0.59, False)])
+def test_low_says_whether_the_interval_reaches_the_baseline(high: float, reaches: bool) -> None:
+    (found,) = diagnose({"m": with_interval("R@100", 0.55, 0.5, high)}, [], pooled=True)
+    assert found.sign == "high-precision-low-recall"
+    assert ("though the interval reaches the baseline" in found.observed) is reaches
+
+
 def compared(baseline: str, contrast: str, difference: float, significant: bool) -> Comparison:
     return Comparison(
         baseline=baseline,

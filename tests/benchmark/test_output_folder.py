@@ -38,7 +38,11 @@ def test_files_appear_together_and_nothing_is_left(tmp_path: Path) -> None:
     fill(folder, {"x": "1"})
     assert not (tmp_path / "a" / "b" / "runs").exists()
     folder.publish()
-    assert set(contents(tmp_path / "a")) == {"b/runs/x.run", "b/BenchmarkReport.json"}
+    assert set(contents(tmp_path / "a")) == {
+        "b/runs/x.run",
+        "b/BenchmarkReport.json",
+        "b/SHA256SUMS",
+    }
     assert not list(tmp_path.rglob(".partial-*"))
 
 

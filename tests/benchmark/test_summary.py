@@ -7,11 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.compare import compare
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.summary import (
     find_best,
-    prove_best,
     summarise,
     summarise_latency,
 )
@@ -79,18 +77,6 @@ def test_best_is_the_highest_mean_and_the_lowest_rank() -> None:
     assert find_best(evaluation_of(rounded)) == {"nDCG@10": None}
     assert find_best(evaluation_of({"a": [0.2]})) == {"nDCG@10": None}
     assert find_best(evaluation_of({"a": [NAN], "b": [3]}, "MinRank")) == {"MinRank": "b"}
-
-
-def test_best_is_proven_against_every_other_run_even_with_a_baseline() -> None:
-    low, high = [0.1, 0.2, 0.1, 0.3], [0.6, 0.7, 0.8, 0.7]
-    nearly = [value - 0.01 * (-1) ** place for place, value in enumerate(high)]
-    evaluation = evaluation_of({"a": low, "b": high, "c": low})
-    comparisons = compare(evaluation, "a", resamples=500, seed=42)
-    assert prove_best(evaluation, {"nDCG@10": "b"}, comparisons, CONFIG) == {"nDCG@10": True}
-    evaluation = evaluation_of({"a": low, "b": high, "c": nearly})
-    comparisons = compare(evaluation, "a", resamples=500, seed=42)
-    assert prove_best(evaluation, {"nDCG@10": "b"}, comparisons, CONFIG) == {"nDCG@10": False}
-    assert prove_best(evaluation, {"nDCG@10": None}, comparisons, CONFIG) == {"nDCG@10": False}
 
 
 def test_latency_percentiles() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from trectools_plus.benchmark.targets import DEFAULT_TARGETS, Target, judge_mean
+from trectools_plus.benchmark.targets import DEFAULT_TARGETS, Target, describe_status, judge_mean
 from trectools_plus.measures import DEFAULT_MEASURES
 
 
@@ -62,3 +62,33 @@ def test_without_a_baseline_there_is_only_one_step() -> None:
     assert judge_mean(0.4, target).status == "below_competitive"
     assert judge_mean(0.5, target).status == "competitive"
     assert judge_mean(0.4, target).baseline is None
+
+
+@pytest.mark.parametrize(
+    ("low", "mean", "high", "words"),
+    [
+        (None, 0.36, None, "competitive"),
+        (0.35, 0.36, 0.399, "competitive"),
+        (0.33, 0.36, 0.39, "competitive, but the interval reaches below it"),
+        (0.36, 0.39, 0.41, "competitive; the interval reaches strong"),
+        (0.29, 0.36, 0.41, "competitive; the interval reaches from below baseline to strong"),
+        (0.25, 0.29, 0.31, "below baseline; the interval reaches baseline"),
+        (0.41, 0.45, 0.48, "strong"),
+        (0.20, 0.25, 0.29, "below baseline"),
+        (None, None, None, "undefined"),
+    ],
+)
+def test_the_interval_is_judged_with_the_mean(
+    low: float | None, mean: float | None, high: float | None, words: str
+) -> None:
+    result = judge_mean(mean, DEFAULT_TARGETS["nDCG@10"], low, high)
+    assert describe_status(result) == words
+
+
+def test_the_ends_of_the_interval_have_levels_of_their_own() -> None:
+    result = judge_mean(0.36, DEFAULT_TARGETS["nDCG@10"], 0.31, 0.42)
+    assert (result.status_low, result.status, result.status_high) == (
+        "baseline",
+        "competitive",
+        "strong",
+    )

@@ -73,11 +73,14 @@ def test_plain_files(call: Call, files: dict[str, str], tmp_path: Path) -> None:
     assert "Lexical-Only" in out
     assert "BenchmarkReport.json" in out
     assert max(map(len, out.splitlines())) <= 100
-    written = {path.name for path in (tmp_path / "out").rglob("*") if path.is_file()}
-    assert written == {
+    every = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert {path.name for path in every if path.parent.name != "visualizations"} == {
+        "BenchmarkReport.html",
         "BenchmarkReport.json",
         "BenchmarkComparison.md",
         "per_query.parquet",
+        "latency.parquet",
+        "SHA256SUMS",
         "qrels.txt",
         "lexical.run",
         "vector.run",

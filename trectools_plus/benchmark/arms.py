@@ -116,20 +116,28 @@ def _fetch_arms(
 def _read_arms(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
 ) -> dict[str, Arm]:
-    from trectools_plus.formats.hashing import sha256_file
-
     arms: dict[str, Arm] = {}
     given = config.runs or {}
     for done, (name, path) in enumerate(given.items()):
         progress("reading runs", done, len(given))
-        run, findings = _load_given(path, dataset)
-        source = None if path == "-" else SourceFile(path=path, sha256=sha256_file(path))
-        # The findings are those of the file as given: writing it anew mends some of them.
-        arms[name] = _make_arm(
-            dataset, folder, Run(run.frame, name), source=source, findings=findings
-        )
+        arms[name] = read_arm(name, path, dataset, folder)
     progress("reading runs", len(given), len(given))
     return arms
+
+
+def read_arm(name: str, path: str, dataset: Dataset, folder: OutputFolder) -> Arm:
+    """Read a given run and write it to ``runs/<name>.run``.
+
+    Raises:
+        FindingsError: If it holds what scoring refuses.
+        InputError: If a file cannot be read or written.
+    """
+    from trectools_plus.formats.hashing import sha256_file
+
+    run, findings = _load_given(path, dataset)
+    source = None if path == "-" else SourceFile(path=path, sha256=sha256_file(path))
+    # The findings are those of the file as given: writing it anew mends some of them.
+    return _make_arm(dataset, folder, Run(run.frame, name), source=source, findings=findings)
 
 
 def _make_arm(

@@ -1,24 +1,30 @@
-"""Paired differences between runs, with intervals from the resamples of their means."""
+"""Paired differences between runs: intervals from the resamples of their means, and tests."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.benchmark.report import Comparison, ConfidenceInterval
 from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.validation.wording import plural
 
 if TYPE_CHECKING:
     from trectools_plus.measures.evaluation import Evaluation
+    from trectools_plus.statistics import PairedComparison
     from trectools_plus.statistics.bootstrap import Intervals
 
 FloatArray = npt.NDArray[np.float64]
 
 DEFAULT_SEED = 42
+DEFAULT_CORRECTION = "holm"
+ADJUSTED_TEST = "randomisation"
+"""The test whose p-values are adjusted: right at any size, where the bootstrap is not."""
+TUKEY = "tukey_hsd"
 INTERVAL_METHOD = "percentile bootstrap"
 
 _LOWER_IS_BETTER = frozenset({"MeanRank", "MinRank"})
@@ -28,79 +34,125 @@ EQUAL = 1e-12
 
 def compare(
     evaluation: Evaluation,
-    baseline: str | None = None,
+    baseline: str | Sequence[str] | None = None,
     *,
+    correction: str = DEFAULT_CORRECTION,
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = DEFAULT_SEED,
 ) -> list[Comparison]:
     """Compare the runs of an evaluation, query by query, on every measure.
 
-    The effect size is Cohen's d_z: the mean of the differences by their standard deviation
-    (ddof = 1). A difference is called significant when its interval excludes 0; nothing is
-    corrected for the number of comparisons made.
+    Five paired tests are made of each difference. The p-values of the randomisation test are
+    adjusted for the family: all the comparisons on the same measure. A difference is called
+    significant when its adjusted p-value is at most 1 - ``confidence``.
 
     Args:
         evaluation: At least one run; all over the same queries.
-        baseline: Compare each other run with this one; ``None`` compares every pair.
+        baseline: Compare each other run with this one, or with each of several; ``None`` compares
+            every pair.
+        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, or ``tukey_hsd``: the
+            randomised Tukey HSD test, for every pair only.
         confidence: Level of the intervals, between 0 and 1.
-        resamples: Bootstrap resamples.
+        resamples: Resamples of the bootstrap and of the randomisation.
         seed: Seed of the resamples; the same seed gives the resamples of the runs' means.
 
     Returns:
         One entry per pair and measure: pairs in the order of the runs, then measures.
 
     Raises:
-        UsageError: If the baseline is none of the runs, or an option is out of range.
+        UsageError: If a baseline is none of the runs, or an option is out of range.
         IncomparableError: If the runs are averaged over different queries (``missing="drop"``).
     """
+    from trectools_plus.statistics import compare_columns, pairs_of
+
     names = list(evaluation.run_names)
-    if baseline is not None and baseline not in names:
-        raise UsageError(
-            f"unknown baseline '{baseline}'", remedy=f"the runs are {', '.join(names)}"
-        )
-    pairs = (
-        list(combinations(names, 2))
-        if baseline is None
-        else [(baseline, name) for name in names if name != baseline]
-    )
-    return compare_pairs(evaluation, pairs, confidence=confidence, resamples=resamples, seed=seed)
-
-
-def compare_pairs(
-    evaluation: Evaluation,
-    pairs: Sequence[tuple[str, str]],
-    *,
-    confidence: float,
-    resamples: int,
-    seed: int,
-) -> list[Comparison]:
-    """As :func:`compare`, for the given pairs of (baseline, contrast)."""
-    from trectools_plus.statistics.bootstrap import bootstrap_means
-
+    baselines = _check_baselines(baseline, names, correction)
     refuse_different_queries(evaluation)
-    cases = [
-        (baseline, contrast, measure.name)
-        for baseline, contrast in pairs
-        for measure in evaluation.measures
-    ]
-    if not cases:
+    pairs = pairs_of(len(names), [names.index(name) for name in baselines])
+    if not pairs or not evaluation.measures:
         return []
+    measures = evaluation.measure_names
+    cases = [(names[one], names[two], name) for one, two in pairs for name in measures]
     differences = np.column_stack(
         [
-            evaluation.values(contrast, measure) - evaluation.values(baseline, measure)
-            for baseline, contrast, measure in cases
+            evaluation.values(contrast, name) - evaluation.values(base, name)
+            for base, contrast, name in cases
         ]
     )
-    intervals = bootstrap_means(differences, resamples=resamples, seed=seed, confidence=confidence)
-    return [
-        _comparison(
-            *case,
-            differences[:, column],
-            interval_of(intervals, column),
+    options: dict[str, Any] = {"resamples": resamples, "seed": seed}
+    found = compare_columns(differences, confidence=confidence, **options)
+    columns = np.arange(len(cases)).reshape(len(pairs), len(measures))
+    adjusted = np.empty(len(cases))
+    for place, name in enumerate(measures):
+        of_measure = columns[:, place]
+        adjusted[of_measure] = (
+            _tukey(evaluation, pairs, name, options)
+            if correction == TUKEY
+            else adjust([found[column] for column in of_measure], correction)
         )
+    facts = {
+        "test": TUKEY if correction == TUKEY else ADJUSTED_TEST,
+        "correction": correction,
+        "family": describe_family(len(names), len(baselines), len(pairs)),
+    }
+    return [
+        make_comparison(case, found[column], float(adjusted[column]), resamples, facts)
         for column, case in enumerate(cases)
     ]
+
+
+def _check_baselines(
+    baseline: str | Sequence[str] | None, names: list[str], correction: str
+) -> list[str]:
+    """The baselines as a list; none for every pair."""
+    from trectools_plus.statistics.correction import CORRECTIONS
+
+    baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
+    for name in baselines:
+        if name not in names:
+            raise UsageError(
+                f"unknown baseline '{name}'", remedy=f"the runs are {', '.join(names)}"
+            )
+    if correction not in (*CORRECTIONS, TUKEY):
+        raise UsageError(
+            f"unknown correction '{correction}'", remedy=f"take {', '.join([*CORRECTIONS, TUKEY])}"
+        )
+    if correction == TUKEY and baselines:
+        raise UsageError(
+            "Tukey's test compares every pair, not baselines", remedy="use holm, or no baseline"
+        )
+    return baselines
+
+
+def adjust(comparisons: Sequence[PairedComparison], correction: str) -> FloatArray:
+    """Adjusted p-values of one family; ``nan`` where nothing was compared."""
+    from trectools_plus.statistics import adjust_p_values
+
+    tests = [one.tests.get(ADJUSTED_TEST) for one in comparisons]
+    return adjust_p_values([np.nan if t is None else t.p_value for t in tests], correction)
+
+
+def _tukey(
+    evaluation: Evaluation, pairs: Sequence[tuple[int, int]], measure: str, options: dict[str, Any]
+) -> FloatArray:
+    """Tukey's p-values, over the queries for which the measure is defined in every run."""
+    from trectools_plus.statistics import randomised_tukey
+
+    table = np.column_stack([evaluation.values(name, measure) for name in evaluation.run_names])
+    defined = table[~np.isnan(table).any(axis=1)]
+    if len(defined) < 2:
+        return np.full(len(pairs), 1.0 if len(defined) else np.nan)
+    p_table = randomised_tukey(defined, **options)
+    return np.array([p_table[pair] for pair in pairs])
+
+
+def describe_family(modes: int, baselines: int, pairs: int) -> str:
+    """``3 comparisons on one measure: every pair of 3 modes``."""
+    counted = f"{plural(pairs, 'comparison')} on one measure"
+    if not baselines:
+        return f"{counted}: every pair of {modes} modes"
+    return f"{counted}: {plural(modes - baselines, 'mode')} against {plural(baselines, 'baseline')}"
 
 
 def refuse_different_queries(evaluation: Evaluation) -> None:
@@ -119,6 +171,8 @@ def refuse_different_queries(evaluation: Evaluation) -> None:
                 f"{len(differing)} are in one of them only, such as {differing[0]}",
                 remedy="use missing=zero, which counts a query without results as 0",
             )
+    # One denominator for the whole table.
+    assert len({len(evaluation.tables[name]) for name in names}) <= 1
 
 
 def is_lower_better(measure: str) -> bool:
@@ -131,16 +185,8 @@ def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval:
 
     Ends nearer to 0 than 1e-12 are 0: the last bits of a sum must not decide significance.
     """
-    low, high = (
-        0.0 if abs(end) < EQUAL else float(end)
-        for end in (intervals.low[column], intervals.high[column])
-    )
-    return ConfidenceInterval(
-        low=none_if_nan(low),
-        high=none_if_nan(high),
-        level=intervals.level,
-        method=INTERVAL_METHOD,
-        resamples=intervals.resamples,
+    return _interval(
+        intervals.low[column], intervals.high[column], intervals.level, intervals.resamples
     )
 
 
@@ -149,44 +195,73 @@ def none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _comparison(
-    baseline: str,
-    contrast: str,
-    measure: str,
-    differences: FloatArray,
-    ci: ConfidenceInterval,
+def _interval(
+    low: float | None, high: float | None, level: float, resamples: int
+) -> ConfidenceInterval:
+    ends = (
+        None if end is None or math.isnan(end) else 0.0 if abs(end) < EQUAL else float(end)
+        for end in (low, high)
+    )
+    return ConfidenceInterval(
+        **dict(zip(("low", "high"), ends, strict=True)),
+        level=level,
+        method=INTERVAL_METHOD,
+        resamples=resamples,
+    )
+
+
+def make_comparison(
+    case: tuple[str, str, str],
+    found: PairedComparison,
+    p_adjusted: float,
+    resamples: int,
+    facts: dict[str, str],
 ) -> Comparison:
-    """Summarise differences (contrast minus baseline, one per query, NaN where undefined)."""
-    defined = differences[~np.isnan(differences)]
-    gains = -defined if is_lower_better(measure) else defined
-    wins = int((gains > EQUAL).sum())
-    losses = int((gains < -EQUAL).sum())
+    """An entry of the report.
+
+    Args:
+        case: Baseline, contrast and measure.
+        found: Contrast minus baseline.
+        p_adjusted: For the family; ``nan`` where nothing is defined.
+        resamples: That were drawn.
+        facts: ``test``, ``correction`` and ``family``.
+    """
+    baseline, contrast, measure = case
+    wins, losses = found.wins, found.losses
+    if is_lower_better(measure):
+        wins, losses = losses, wins
     return Comparison(
         baseline=baseline,
         contrast=contrast,
         measure=measure,
-        n=len(defined),
-        difference=float(defined.mean()) if len(defined) else None,
-        ci=ci,
-        # One difference resampled is always itself: an interval of no width that says nothing.
-        significant=len(defined) > 1 and _excludes_zero(ci),
-        effect_size=_effect_size(defined),
+        n=found.n,
+        difference=found.difference,
+        ci=_interval(found.low, found.high, found.level, resamples),
+        **_tests(found),
+        p_adjusted=none_if_nan(p_adjusted),
+        significant=bool(p_adjusted <= alpha_of(found.level)),
+        effect_size=found.effect_size,
         wins=wins,
-        ties=len(defined) - wins - losses,
+        ties=found.ties,
         losses=losses,
+        **facts,
     )
 
 
-def _excludes_zero(ci: ConfidenceInterval) -> bool:
-    return ci.low is not None and ci.high is not None and (ci.low > 0 or ci.high < 0)
+def alpha_of(level: float) -> float:
+    """The level of the tests that goes with the intervals': 0.05 for 0.95."""
+    return round(1.0 - level, 12)
 
 
-def _effect_size(differences: FloatArray) -> float | None:
-    """Cohen's d_z; ``None`` for fewer than two differences, or when all are equal."""
-    if len(differences) < 2:
-        return None
-    spread = float(differences.std(ddof=1))
-    # Rounding leaves a tiny spread where all differences are the same number.
-    if spread <= EQUAL:
-        return None
-    return float(differences.mean()) / spread
+def _tests(found: PairedComparison) -> dict[str, Any]:
+    """The unadjusted tests by name, each as a dictionary of its figures."""
+    statistics = {"t_test": "t", "wilcoxon": "w"}
+    return {
+        name: {"p": test.p_value}
+        | (
+            {statistics[name]: test.statistic if math.isfinite(test.statistic) else None}
+            if name in statistics
+            else {}
+        )
+        for name, test in found.tests.items()
+    }

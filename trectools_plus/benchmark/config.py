@@ -22,6 +22,7 @@ DEFAULT_MODE_NAMES = {"lexical": "Lexical-Only", "vector": "Vector-Only", "hybri
 DEFAULT_MODES = ("lexical", "vector", "hybrid")
 DEFAULT_SEED = 42
 DEFAULT_CONFIDENCE = 0.95
+Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
 
 ONTOLOGY_MEASURE = "MaxOntSim@10"
 """Reported beside the default measures where documents are ontology terms."""
@@ -33,7 +34,8 @@ FileName = Annotated[
 _FETCHING = ("modes", "depth", "retrieval")
 """Settings that only fetching heeds."""
 
-_RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
+RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
+"""What a run may be called: its file is ``runs/<name>.run``."""
 
 
 class BenchmarkConfig(BaseModel):
@@ -55,7 +57,10 @@ class BenchmarkConfig(BaseModel):
         depth: Results fetched per query; given runs are scored as deep as they are.
         missing: Whether a query without results counts ``zero`` or is ``drop``\\ ped.
         exclude_self: Drop a document whose id is the query's own, before the cutoff.
-        baseline: Compare every other mode with this one, instead of every pair.
+        baseline: Compare every other mode with this one, or with each of several, instead of
+            every pair.
+        correction: How p-values are adjusted for the comparisons on one measure: ``holm``,
+            ``bonferroni``, ``benjamini_hochberg``, or ``tukey_hsd`` for every pair.
         confidence: Level of the intervals, between 0 and 1.
         resamples: Bootstrap resamples.
         seed: Seed of the resamples.
@@ -78,7 +83,8 @@ class BenchmarkConfig(BaseModel):
     depth: WholeNumber = Field(default=100, ge=1)
     missing: Literal["zero", "drop"] = "zero"
     exclude_self: Flag = False
-    baseline: str | None = None
+    baseline: Names | None = None
+    correction: Correction = "holm"
     confidence: Number = DEFAULT_CONFIDENCE
     resamples: WholeNumber = Field(default=10_000, ge=100, le=10_000_000)
     seed: WholeNumber = Field(default=DEFAULT_SEED, ge=0)
@@ -116,7 +122,7 @@ class BenchmarkConfig(BaseModel):
         if not runs:
             raise ValueError("no run is named — write NAME=FILE, at least once")
         for name in runs:
-            if not _RUN_NAME.fullmatch(name):
+            if not RUN_NAME.fullmatch(name):
                 raise ValueError(
                     f"run name '{name}' cannot be a file name — "
                     "use letters, digits, blanks, . + - _"
@@ -184,8 +190,7 @@ class BenchmarkConfig(BaseModel):
     def _check_names(self) -> None:
         """Names of modes and measures that must be among those of this benchmark."""
         known = ", ".join(self.mode_keys)
-        if self.baseline is not None and self.baseline not in self.mode_keys:
-            raise ValueError(f"`baseline`: '{self.baseline}' is none of the modes — take {known}")
+        self._check_baselines(known)
         for name in self.mode_names:
             if name not in self.mode_keys:
                 raise ValueError(f"`mode_names`: '{name}' is none of the modes — take {known}")
@@ -197,6 +202,19 @@ class BenchmarkConfig(BaseModel):
                     f"`targets`: {name} is none of the measures — add it to `measures`, or leave "
                     "its target out"
                 )
+
+    def _check_baselines(self, known: str) -> None:
+        baselines = self.baseline or ()
+        for name in baselines:
+            if name not in self.mode_keys:
+                raise ValueError(f"`baseline`: '{name}' is none of the modes — take {known}")
+        if len(set(baselines)) < len(baselines):
+            raise ValueError("`baseline`: a mode is named twice — name it once")
+        if baselines and self.correction == "tukey_hsd":
+            raise ValueError(
+                "`correction`: tukey_hsd compares every pair, not baselines — take holm, or leave "
+                "`baseline` out"
+            )
 
     @property
     def mode_keys(self) -> tuple[str, ...]:

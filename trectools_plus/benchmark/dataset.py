@@ -42,21 +42,26 @@ class Dataset:
     files: dict[str, SourceFile] = field(default_factory=dict)
     findings: list[FindingRecord] = field(default_factory=list)
 
-    def describe(self, queries: int) -> DatasetInfo:
-        """Its entry in the manifest; ``queries`` is the number averaged over."""
-        contents = self._hash_contents()
+    def describe(self, queries: int, contents: Mapping[str, str]) -> DatasetInfo:
+        """Its entry in the manifest.
+
+        Args:
+            queries: The number averaged over.
+            contents: From :meth:`hash_contents`.
+        """
         return DatasetInfo(
             id=self.id,
             version=self.version,
             queries=queries,
             documents=None if self.corpus is None else len(self.corpus),
             sha256=sha256_text("".join(f"{kind} {digest}\n" for kind, digest in contents.items())),
-            contents=contents,
+            contents=dict(contents),
             files=self.files,
             findings=self.findings,
         )
 
-    def _hash_contents(self) -> dict[str, str]:
+    def hash_contents(self) -> dict[str, str]:
+        """SHA-256 of each part, whatever the format of its file."""
         from trectools_plus.retrieval.document_set import hash_corpus, hash_topics
 
         hashes = {}

@@ -13,6 +13,7 @@ from trectools_plus.validation.wording import plural
 
 _LOW_JUDGED = 0.8
 _FEW_QUERIES = 30
+_REACHED = ("competitive", "strong")
 _FAMILIES = {
     "ndcg": ("nDCG",),
     "precision": ("P", "RR"),
@@ -72,6 +73,7 @@ def _diagnose_mode(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
             "them back: look at tokenisation, vocabulary mismatch and the indexed fields first",
         )
     yield from _diagnose_order(mode, result, recall)
+    yield from _diagnose_certainty(mode, result)
 
 
 def _diagnose_order(
@@ -103,6 +105,24 @@ def _diagnose_order(
             if found
             else "relevant documents are too few or too far down: raise recall first, then "
             "look at the order",
+        )
+
+
+def _diagnose_certainty(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
+    """Targets that the mean reaches and the interval does not, in one entry."""
+    unproven = [
+        f"{name} {figures.mean:.4f} against {target.competitive:g}, interval from {low:.4f}"
+        for name, figures in result.measures.items()
+        if (target := figures.target) is not None and (low := figures.ci.low) is not None
+        if target.status in _REACHED and target.status_low not in (None, *_REACHED)
+    ]
+    if unproven:
+        yield Diagnosis(
+            mode=mode,
+            sign="target-unproven",
+            observed=f"above the target, but the interval reaches below it ({'; '.join(unproven)})",
+            suggests="other queries like these could bring it below the target: don't call it "
+            "reached before there are more of them",
         )
 
 
@@ -167,8 +187,7 @@ def _diagnose_fusion(
             yield Diagnosis(
                 mode="hybrid",
                 sign="fusion-gain-unproven",
-                observed=f"{measure} is {gain:.4f} above {other}, "
-                f"and the interval of the difference includes 0",
+                observed=f"{measure} is {gain:.4f} above {other}, though not significantly",
                 suggests="these queries cannot tell whether fusing helps; more queries can",
             )
 
@@ -195,7 +214,7 @@ def _is_low(found: tuple[str, MeasureResult] | None) -> bool:
 
 
 def _is_high(found: tuple[str, MeasureResult] | None) -> bool:
-    return _status(found) in ("competitive", "strong")
+    return _status(found) in _REACHED
 
 
 def _status(found: tuple[str, MeasureResult] | None) -> str | None:
@@ -205,4 +224,9 @@ def _status(found: tuple[str, MeasureResult] | None) -> str | None:
 def _show(found: tuple[str, MeasureResult] | None) -> str:
     if found is None or found[1].mean is None:
         return "undefined"
-    return f"{found[0]} {found[1].mean:.4f}"
+    target = found[1].target
+    text = f"{found[0]} {found[1].mean:.4f}"
+    if target is None or target.status != "below_baseline":
+        return text
+    reaches = target.status_high not in (None, "below_baseline")
+    return f"{text}, though the interval reaches the baseline" if reaches else text

@@ -21,8 +21,15 @@ from trectools_plus.errors import InputError, TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
 
 RUNS_FOLDER = "runs"
+ANNOTATED_FOLDER = "annotated"
+PLOTS_FOLDER = "visualizations"
+PLOT_NAMES = ("measures", "precision_recall", "hit_rate", "differences", "strata")
+PLOT_ENDINGS = (".png", ".svg")
 QRELS_FILE = "qrels.txt"
 REPORT_FILE = "BenchmarkReport.json"
+PER_QUERY_FILE = "per_query.parquet"
+LATENCY_FILE = "latency.parquet"
+CHECKSUMS_FILE = "SHA256SUMS"
 _REPLACED = "replaced"
 
 
@@ -77,8 +84,8 @@ class OutputFolder:
     def publish(self, *, keep: frozenset[Path] = frozenset()) -> None:
         """Move everything to its place: the report last, so that it never speaks of other files.
 
-        Run files of the report that is replaced go. If a file cannot be moved, all that were are
-        moved back.
+        Run files and plots of the report that is replaced go. If a file cannot be moved, all that
+        were are moved back.
 
         Args:
             keep: Resolved paths of files that are not to be removed.
@@ -86,11 +93,13 @@ class OutputFolder:
         Raises:
             InputError: If a file cannot be moved.
         """
+        self._write_checksums()
         new = sorted(
             (file.relative_to(self.partial) for file in self.partial.rglob("*") if file.is_file()),
             key=lambda name: (name.name == REPORT_FILE, name),
         )
-        stale = [name for name in self._stale_runs() if (self.path / name).resolve() not in keep]
+        found = [*self._stale_runs(), *self._stale_extras()]
+        stale = [name for name in found if (self.path / name).resolve() not in keep]
         old = [name for name in dict.fromkeys([*reversed(new), *stale]) if self._exists(name)]
         moves = [
             *((self.path / name, self.partial / _REPLACED / name) for name in old),
@@ -111,6 +120,17 @@ class OutputFolder:
         self.discard.detach()
         shutil.rmtree(self.partial, ignore_errors=True)
 
+    def _write_checksums(self) -> None:
+        """The hash of every file, as ``sha256sum --check SHA256SUMS`` reads it."""
+        files = sorted(file for file in self.partial.rglob("*") if file.is_file())
+        lines = [
+            f"{sha256_file(file)}  {file.relative_to(self.partial).as_posix()}\n" for file in files
+        ]
+        try:
+            (self.partial / CHECKSUMS_FILE).write_bytes("".join(lines).encode())
+        except OSError as error:
+            raise _refused(error, self.path) from error
+
     def _exists(self, name: Path) -> bool:
         target = self.path / name
         if target.is_dir():
@@ -127,6 +147,15 @@ class OutputFolder:
             if (file := self.path / RUNS_FOLDER / name).is_file() and sha256_file(file) == sha256
         ]
 
+    def _stale_extras(self) -> list[Path]:
+        """Plots, latencies and annotated runs of an earlier benchmark: this may have none."""
+        report = self.path / REPORT_FILE
+        names = [f"{name}{ending}" for name in PLOT_NAMES for ending in PLOT_ENDINGS]
+        files = [Path(PLOTS_FOLDER, name) for name in names] + [Path(LATENCY_FILE)]
+        files = files if report.is_file() else []
+        files += [Path(ANNOTATED_FOLDER, name) for name in _read_runs(report)]
+        return [name for name in files if (self.path / name).is_file()]
+
 
 def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
     """Make the folder ``parent/<experiment id>``, with ``-2``, ``-3`` … if it is taken.
@@ -142,6 +171,25 @@ def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
         with contextlib.suppress(FileExistsError):
             return name, OutputFolder(parent / name, exclusive=True)
     raise AssertionError("unreachable: the numbers do not end")
+
+
+def read_checksums(folder: Path) -> list[tuple[str, str]]:
+    """SHA-256 and name of each file that a benchmark wrote; empty where that is not known.
+
+    Raises:
+        InputError: If the list cannot be read.
+    """
+    path = folder / CHECKSUMS_FILE
+    if not path.is_file():
+        return []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("cannot be read", where=str(path)) from error
+    pairs = [line.partition("  ") for line in lines if line]
+    if any(len(digest) != 64 or not name for digest, _, name in pairs):
+        raise InputError("expected a hash and a name in each line", where=str(path))
+    return [(digest, name) for digest, _, name in pairs]
 
 
 def _read_runs(report: Path) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from trectools_plus.benchmark.report_comparison import Comparison
 from trectools_plus.benchmark.report_parts import (
     ArmStatus,
     ConfidenceInterval,
@@ -46,9 +47,11 @@ __all__ = [
     "Manifest",
     "MeasureDefinition",
     "MeasureResult",
+    "MergedRun",
     "ModeResult",
     "ModeStatus",
     "RunInfo",
+    "SetSize",
     "SourceFile",
     "StratumResult",
     "TargetResult",
@@ -97,33 +100,6 @@ class ModeResult(ReportModel):
     """What to know before believing the figures."""
 
 
-class Comparison(ReportModel):
-    """A paired difference of two modes on one measure, over the queries where both are defined."""
-
-    baseline: str
-    """The mode subtracted."""
-    contrast: str
-    """The mode it is subtracted from."""
-    measure: str
-    """Canonical measure name."""
-    n: int
-    """Queries compared."""
-    difference: float | None
-    """Mean of contrast minus baseline."""
-    ci: ConfidenceInterval
-    """Bootstrap interval of the difference, from the resamples of the means."""
-    significant: bool
-    """Whether the interval excludes 0; not corrected for the number of comparisons."""
-    effect_size: float | None
-    """Cohen's d_z: mean difference by the standard deviation (ddof = 1) of the differences."""
-    wins: int
-    """Queries where the contrast is better."""
-    ties: int
-    """Queries where both are equal (to 1e-12)."""
-    losses: int
-    """Queries where the baseline is better."""
-
-
 class StratumResult(ReportModel):
     """One measure of one mode over the queries of one stratum."""
 
@@ -157,6 +133,27 @@ class FailingQuery(ReportModel):
     """The value by mode."""
     first_relevant_rank: dict[str, int | None]
     """Rank of the first relevant document by mode; null where it was not returned at all."""
+
+
+class SetSize(ReportModel):
+    """What a number of queries is good for."""
+
+    queries: int
+    """Queries averaged over."""
+    use: str
+    """``too_small``, ``sanity_check``, ``development``, ``standard`` or ``comprehensive``."""
+    warning: str | None
+    """A sentence where figures on so few should not be published."""
+
+
+class MergedRun(ReportModel):
+    """A run that was added to a report later."""
+
+    name: str
+    path: str
+    """As the user wrote it."""
+    sha256: str
+    """SHA-256 of its bytes."""
 
 
 class DatasetInfo(ReportModel):
@@ -200,6 +197,12 @@ class Manifest(ReportModel):
     seed: int
     command: str | None
     """The command line, secrets blanked; null when called from Python."""
+    merged: list[MergedRun] = Field(default_factory=list)
+    """Runs that ``benchmark merge`` added; the configuration does not name them."""
+    cache_key: str | None = None
+    """SHA-256 over configuration, data and code; null where that is not known in advance."""
+    cached_from: str | None = None
+    """The experiment whose results, latencies included, came back; null when all was computed."""
 
 
 class BenchmarkReport(ReportModel):
@@ -215,7 +218,12 @@ class BenchmarkReport(ReportModel):
     """The mode with the best mean by measure; null on a tie (as when all are 0) or with fewer than
     two modes."""
     best_mode_significant: dict[str, bool]
-    """Whether the best mode's difference from every other mode excludes 0."""
+    """Whether the best mode differs significantly from every other one, adjusted for every pair."""
+    groups: dict[str, list[list[str]]] = Field(default_factory=dict)
+    """By measure, the largest groups of modes that cannot be told apart, the best first; a mode may
+    be in several."""
+    size: SetSize | None = None
+    """What the number of queries is good for."""
     strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)
     """By field, value, mode and measure."""
     failing_queries: list[FailingQuery]
@@ -228,6 +236,19 @@ class BenchmarkReport(ReportModel):
         """The measures in the order asked for."""
         return list(self.best_mode)
 
+    def _repr_html_(self) -> str:
+        """Means with their intervals, a row per mode, for notebooks."""
+        from trectools_plus.formats.notebook import html_table
+
+        rows = []
+        for result in self.modes.values():
+            shown = [_show(result.measures[name]) for name in self.measure_names]
+            rows.append([result.label, *shown])
+        first = next(iter(self.modes.values())).measures[self.measure_names[0]]
+        dataset = self.manifest.dataset
+        caption = f"{dataset.id}, {dataset.queries} queries; {first.ci.level * 100:g}% intervals"
+        return html_table(caption, ["Mode", *self.measure_names], rows)
+
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
         """The comparison of exactly this pair and measure, or ``None``."""
         wanted = (baseline, contrast, measure)
@@ -235,6 +256,14 @@ class BenchmarkReport(ReportModel):
             if (entry.baseline, entry.contrast, entry.measure) == wanted:
                 return entry
         return None
+
+
+def _show(result: MeasureResult) -> str:
+    if result.mean is None:
+        return "–"
+    if result.ci.low is None or result.ci.high is None:
+        return f"{result.mean:.4f}"
+    return f"{result.mean:.4f} [{result.ci.low:.3f}, {result.ci.high:.3f}]"
 
 
 def report_json_schema() -> dict[str, Any]:

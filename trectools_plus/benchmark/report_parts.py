@@ -71,6 +71,10 @@ class TargetResult(ReportModel):
     status: TargetStatus | None
     """The highest level that the mean reaches; null when the mean is undefined.
     ``below_competitive`` where there is no baseline."""
+    status_low: TargetStatus | None = None
+    """The highest level that the lower end of the mean's interval reaches; null without one."""
+    status_high: TargetStatus | None = None
+    """The highest level that the upper end reaches; null without one."""
 
 
 class MeasureResult(ReportModel):

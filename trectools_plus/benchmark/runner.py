@@ -4,44 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import polars as pl
 
 from trectools_plus.benchmark.arms import Arm, make_arms
-from trectools_plus.benchmark.compare import compare, refuse_different_queries
+from trectools_plus.benchmark.assemble import make_manifest, make_report, score_arms
+from trectools_plus.benchmark.cache import find_cached, make_cache_key, neighbours
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset, load_dataset
-from trectools_plus.benchmark.diagnosis import diagnose
-from trectools_plus.benchmark.diagnostics import find_failing, has_rejected, judge_arms
 from trectools_plus.benchmark.manifest import hash_config, make_experiment_id
 from trectools_plus.benchmark.output_folder import OutputFolder, claim_folder
-from trectools_plus.benchmark.report import (
-    BenchmarkReport,
-    DatasetInfo,
-    Manifest,
-    ModeResult,
-)
-from trectools_plus.benchmark.summary import (
-    find_best,
-    prove_best,
-    summarise,
-    summarise_latency,
-)
-from trectools_plus.errors import IncomparableError
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report_folder import ReportFolder, copy_files
 from trectools_plus.formats.tables import Run
-from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.provenance import (
-    Clock,
-    describe_machine,
-    format_time,
-    package_versions,
-    utc_now,
-)
+from trectools_plus.provenance import Clock, format_time, utc_now
 from trectools_plus.retrieval.base import Progress, no_progress
 
 DEFAULT_FOLDER = "results"
+LATENCY_SCHEMA = {"run": pl.String, "query_id": pl.String, "latency_ms": pl.Float64}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,20 +33,28 @@ class BenchmarkResult:
         report: Everything that goes into ``BenchmarkReport.json``.
         per_query: ``run, query_id, measure, value``; undefined values are null.
         runs: The runs as scored, by mode.
+        dataset: What was searched and judged: the texts and grades behind the figures.
         folder: Where the run files and the qrels wait for the report; they appear in the output
             folder together with it, by :func:`trectools_plus.reporting.files.write_reports`, and
             are gone when the result is dropped without it.
+        latency: ``run, query_id, latency_ms`` of the modes that were fetched; ``None`` without.
     """
 
     report: BenchmarkReport
     per_query: pl.DataFrame
     runs: dict[str, Run]
     folder: OutputFolder
+    dataset: Dataset | None = None
+    latency: pl.DataFrame | None = None
 
     @property
     def output_dir(self) -> Path:
         """The folder that the files are for."""
         return self.folder.path
+
+    def _repr_html_(self) -> str:
+        """The report's table, for notebooks."""
+        return self.report._repr_html_()
 
 
 def run_benchmark(
@@ -74,6 +63,7 @@ def run_benchmark(
     *,
     command: str | None = None,
     clock: Clock = utc_now,
+    cached: bool = False,
 ) -> BenchmarkResult:
     """Compare modes of retrieval, or given runs, on one set of queries.
 
@@ -86,6 +76,8 @@ def run_benchmark(
         progress: Called as ``progress(description, done, total)``.
         command: The command line to put into the manifest, free of secrets.
         clock: The time in UTC.
+        cached: Whether earlier results may come back, from the output folder or one beside it,
+            where configuration, data and code are the same; the report says so.
 
     Returns:
         The report with the per-query values. Nothing is in the output folder by then:
@@ -110,99 +102,59 @@ def run_benchmark(
         tell("reading the data", 0, 1)
         dataset = load_dataset(config)
         tell("reading the data", 1, 1)
+        contents = dataset.hash_contents()
+        key = make_cache_key(config, contents)
+        if cached and key is not None:
+            found = find_cached(key, neighbours(folder.path))
+            if found is not None:
+                changes = {"experiment_id": experiment_id, "created_at": format_time(moment)}
+                return _reuse(found, dataset, folder, {**changes, "command": command})
         arms = make_arms(config, dataset, folder, tell)
         tell("scoring", 0, 2)
-        evaluation = _score(config, dataset, arms)
+        evaluation = score_arms(config, dataset, arms)
         tell("scoring", 1, 2)
-        described = dataset.describe(len(evaluation.query_ids[next(iter(arms))]))
-        manifest = _make_manifest(config, moment, experiment_id, described, arms, command)
-        report = _make_report(config, dataset, arms, evaluation, manifest)
+        described = dataset.describe(len(evaluation.query_ids[next(iter(arms))]), contents)
+        manifest = make_manifest(config, moment, experiment_id, described, arms, command)
+        manifest = manifest.model_copy(update={"cache_key": key})
+        report = make_report(config, dataset, arms, evaluation, manifest)
         tell("scoring", 2, 2)
     except BaseException:
         folder.discard()
         raise
     runs = {mode: arm.run for mode, arm in arms.items()}
-    return BenchmarkResult(report, evaluation.per_query, runs, folder)
+    latency = _latency_table(dataset, arms)
+    return BenchmarkResult(report, evaluation.per_query, runs, folder, dataset, latency)
 
 
-def _score(config: BenchmarkConfig, dataset: Dataset, arms: Mapping[str, Arm]) -> Evaluation:
-    """Every measure of every arm; the arms were checked when they were made."""
-    from trectools_plus.measures.evaluator import score_runs
-    from trectools_plus.measures.names import parse_measures
-
-    runs = {mode: arm.run for mode, arm in arms.items()}
-    measures = parse_measures(config.measure_names)
-    evaluation = score_runs(dataset.qrels, runs, measures, config.missing)
-    refuse_different_queries(evaluation)
-    if not evaluation.query_ids[next(iter(runs))]:
-        raise IncomparableError(
-            "nothing was found for any judged query, so missing=drop leaves none to average over",
-            remedy="use missing=zero, which counts a query without results as 0",
-        )
-    return evaluation
-
-
-def _make_manifest(
-    config: BenchmarkConfig,
-    moment: datetime,
-    experiment_id: str,
-    dataset: DatasetInfo,
-    arms: Mapping[str, Arm],
-    command: str | None,
-) -> Manifest:
-    spelled = config.as_manifest()
-    return Manifest(
-        experiment_id=experiment_id,
-        created_at=format_time(moment),
-        dataset=dataset,
-        config=spelled,
-        config_hash=hash_config(spelled),
-        index_snapshots={
-            mode: arm.index_key for mode, arm in arms.items() if arm.index_key is not None
-        },
-        packages=package_versions(),
-        **describe_machine(),
-        seed=config.seed,
-        command=command,
+def _reuse(
+    source: ReportFolder, dataset: Dataset, folder: OutputFolder, changes: dict[str, str | None]
+) -> BenchmarkResult:
+    """Earlier results as those of this benchmark; its report says where they are from."""
+    old = source.report
+    assert source.per_query is not None
+    copy_files(source, folder)
+    origin = old.manifest.cached_from or old.manifest.experiment_id
+    manifest = old.manifest.model_copy(update={**changes, "cached_from": origin})
+    return BenchmarkResult(
+        old.model_copy(update={"manifest": manifest}),
+        source.per_query,
+        {mode: source.read_run(mode) for mode in old.modes},
+        folder,
+        dataset,
+        source.latency,
     )
 
 
-def _make_report(
-    config: BenchmarkConfig,
-    dataset: Dataset,
-    arms: Mapping[str, Arm],
-    evaluation: Evaluation,
-    manifest: Manifest,
-) -> BenchmarkReport:
-    measures = summarise(evaluation, config)
-    diagnostics = judge_arms(config, dataset, arms, evaluation)
-    modes = {
-        mode: ModeResult(
-            label=config.label(mode),
-            status=arm.status,
-            run=arm.info,
-            measures=measures[mode],
-            latency_ms=summarise_latency(arm.latency_ms),
-            diagnostics=diagnostics[mode],
+def _latency_table(dataset: Dataset, arms: Mapping[str, Arm]) -> pl.DataFrame | None:
+    """Milliseconds per mode and query, in the order of the topics."""
+    timed = {mode: arm.latency_ms for mode, arm in arms.items() if arm.latency_ms is not None}
+    if dataset.topics is None or not timed:
+        return None
+    query_ids = dataset.topics.query_ids
+    return pl.concat(
+        pl.DataFrame(
+            {"run": [mode] * len(query_ids), "query_id": query_ids, "latency_ms": latency_ms},
+            schema=LATENCY_SCHEMA,
         )
-        for mode, arm in arms.items()
-    }
-    comparisons = compare(
-        evaluation,
-        config.baseline,
-        confidence=config.confidence,
-        resamples=config.resamples,
-        seed=config.seed,
-    )
-    best = find_best(evaluation)
-    return BenchmarkReport(
-        manifest=manifest,
-        modes=modes,
-        comparisons=comparisons,
-        best_mode=best,
-        best_mode_significant=prove_best(evaluation, best, comparisons, config),
-        failing_queries=find_failing(
-            dataset, {mode: arm.run for mode, arm in arms.items()}, evaluation
-        ),
-        diagnosis=diagnose(modes, comparisons, pooled=has_rejected(dataset.qrels)),
+        for mode, latency_ms in timed.items()
     )

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.benchmark.compare import (
     EQUAL,
-    compare_pairs,
     interval_of,
     is_lower_better,
     none_if_nan,
 )
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.report import (
-    Comparison,
     Latency,
     MeasureDefinition,
     MeasureResult,
@@ -53,13 +49,14 @@ def summarise(
     for column, (run, name) in enumerate(cases):
         mean = none_if_nan(evaluation.mean(run, name))
         target = targets.get(name)
+        ci = interval_of(intervals, column)
         results.setdefault(run, {})[name] = MeasureResult(
             mean=mean,
             **_spread(values[:, column]),
             n=evaluation.n(run, name),
-            ci=interval_of(intervals, column),
+            ci=ci,
             definition=_define(evaluation, name),
-            target=None if target is None else judge_mean(mean, target),
+            target=None if target is None else judge_mean(mean, target, ci.low, ci.high),
         )
     return results
 
@@ -85,47 +82,6 @@ def find_best(evaluation: Evaluation) -> dict[str, str | None]:
         leaders = [run for run, mean in defined.items() if abs(mean - top) <= EQUAL]
         best[name] = leaders[0] if len(leaders) == 1 and len(means) > 1 else None
     return best
-
-
-def prove_best(
-    evaluation: Evaluation,
-    best: Mapping[str, str | None],
-    comparisons: list[Comparison],
-    config: BenchmarkConfig,
-) -> dict[str, bool]:
-    """Whether the best run's difference from every other run excludes 0, by measure.
-
-    Args:
-        evaluation: The runs.
-        best: From :func:`find_best`.
-        comparisons: Those made already; the ones that are missing are made here.
-        config: Level, resamples and seed.
-    """
-    known = {(entry.baseline, entry.contrast) for entry in comparisons}
-    needed = {
-        (other, run)
-        for run in set(best.values())
-        if run is not None
-        for other in evaluation.run_names
-        if other != run and (other, run) not in known and (run, other) not in known
-    }
-    further = compare_pairs(
-        evaluation,
-        sorted(needed),
-        confidence=config.confidence,
-        resamples=config.resamples,
-        seed=config.seed,
-    )
-    entries = [*comparisons, *further]
-    return {
-        name: run is not None
-        and all(
-            entry.significant
-            for entry in entries
-            if entry.measure == name and run in (entry.baseline, entry.contrast)
-        )
-        for name, run in best.items()
-    }
 
 
 def _spread(values: FloatArray) -> dict[str, float | None]:

@@ -66,19 +66,49 @@ DEFAULT_TARGETS: Mapping[str, Target] = MappingProxyType(
 )
 
 
-def judge_mean(mean: float | None, target: Target) -> TargetResult:
-    """The target together with the highest of its levels that the mean reaches.
+def judge_mean(
+    mean: float | None, target: Target, low: float | None = None, high: float | None = None
+) -> TargetResult:
+    """The target together with the highest of its levels that the mean and its interval reach.
 
     Args:
         mean: The mean, unrounded; ``None`` when undefined.
         target: The levels.
+        low: Lower end of the mean's interval; ``None`` when undefined.
+        high: Upper end.
     """
     return TargetResult(
-        **target.model_dump(), status=None if mean is None else _status(mean, target)
+        **target.model_dump(),
+        status=_status(mean, target),
+        status_low=_status(low, target),
+        status_high=_status(high, target),
     )
 
 
-def _status(mean: float, target: Target) -> TargetStatus:
+def describe_status(target: TargetResult) -> str:
+    """Where the mean stands, and whether its interval stands there too.
+
+    Returns:
+        ``competitive``, ``competitive, but the interval reaches below it``, ``baseline; the
+        interval reaches competitive``, ``competitive; the interval reaches from baseline to
+        strong``, or ``undefined``.
+    """
+    if target.status is None:
+        return "undefined"
+    low, mean, high = (
+        (status or target.status).replace("_", " ")
+        for status in (target.status_low, target.status, target.status_high)
+    )
+    if low != mean != high:
+        return f"{mean}; the interval reaches from {low} to {high}"
+    if low != mean:
+        return f"{mean}, but the interval reaches below it"
+    return mean if high == mean else f"{mean}; the interval reaches {high}"
+
+
+def _status(mean: float | None, target: Target) -> TargetStatus | None:
+    if mean is None:
+        return None
     if target.strong is not None and mean >= target.strong:
         return "strong"
     if mean >= target.competitive:

@@ -6,7 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from trectools_plus.cli import bench, retrieve, run_files, score, validate, validate_topics
+from trectools_plus.cli import (
+    bench,
+    compare,
+    gate,
+    reports,
+    retrieve,
+    run_files,
+    score,
+    validate,
+    validate_topics,
+)
 from trectools_plus.cli.errors import run_command
 
 
@@ -34,6 +44,12 @@ topics_app.command("validate")(validate_topics.topics_validate)
 
 benchmark_app = _group("Compare retrieval modes or run files on the same queries.")
 benchmark_app.command("run")(bench.benchmark_run)
+benchmark_app.command("compare")(compare.benchmark_compare)
+benchmark_app.command("gate")(gate.benchmark_gate)
+benchmark_app.command("verify")(reports.benchmark_verify)
+benchmark_app.command("merge")(reports.benchmark_merge)
+benchmark_app.command("list")(reports.benchmark_list)
+benchmark_app.command("show")(reports.benchmark_show)
 
 app = _group(
     """Validate, fetch, score and compare TREC runs.
@@ -79,7 +95,6 @@ def _common(
 
 
 # A callback of its own keeps these groups although each holds one command.
-@benchmark_app.callback()
 @qrels_app.callback()
 @topics_app.callback()
 def _keep_group() -> None:

@@ -88,7 +88,17 @@ def benchmark_run(
     baseline: Annotated[
         str | None,
         typer.Option(
-            metavar="MODE", help="Compare every other mode with this one [default: every pair]."
+            metavar="MODE",
+            help="Compare every other mode with this one, or several with commas "
+            "[default: every pair].",
+        ),
+    ] = None,
+    correction: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="For the number of comparisons: holm, bonferroni, benjamini_hochberg or "
+            "tukey_hsd [default: holm].",
         ),
     ] = None,
     confidence: Annotated[
@@ -103,6 +113,21 @@ def benchmark_run(
         int | None,
         typer.Option(help="Seed of the resamples [default: 42]."),
     ] = None,
+    no_cache: Annotated[
+        bool,
+        typer.Option(
+            "--no-cache",
+            help="Compute everything, even where the output folder, or one beside it, holds the "
+            "results of the same configuration, data and code.",
+        ),
+    ] = False,
+    ir_metadata: Annotated[
+        bool,
+        typer.Option(
+            "--ir-metadata",
+            help="Write the runs once more, as annotated/<mode>.run, with an ir_metadata header.",
+        ),
+    ] = False,
     output_format: Annotated[
         Literal["text", "json"],
         typer.Option("--format", help="text to read, json (the report) for programs."),
@@ -115,8 +140,8 @@ def benchmark_run(
 
     Every mode searches the same documents for the same queries; its run is validated and scored,
     every mean gets a bootstrap interval, every difference is taken query by query. Written are
-    BenchmarkReport.json, BenchmarkComparison.md, per_query.parquet, qrels.txt and
-    runs/<mode>.run.
+    BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md, per_query.parquet,
+    qrels.txt, runs/<mode>.run and visualizations/*.png and *.svg.
 
     \b
     Examples:
@@ -145,15 +170,17 @@ def benchmark_run(
         "exclude_self": exclude_self,
         "measures": None if measures is None else split_names(",".join(measures)),
         "missing": missing,
-        "baseline": baseline,
+        "baseline": None if baseline is None else split_list(baseline),
+        "correction": correction,
         "confidence": confidence,
         "resamples": resamples,
         "seed": seed,
     }
     settings = load_config(config, options)
     with progress_bar() as progress:
-        result = run_benchmark(settings, progress, command=format_command(sys.argv))
-    files = write_reports(result)
+        command = format_command(sys.argv)
+        result = run_benchmark(settings, progress, command=command, cached=not no_cache)
+    files = write_reports(result, ir_metadata=ir_metadata)
     if output_format == "json":
         from trectools_plus.reporting.json_report import render_json
 
@@ -198,5 +225,7 @@ def _print_result(result: BenchmarkResult, files: dict[str, Path]) -> None:
     from trectools_plus.reporting.console import print_report
 
     print_report(result.report, sys.stdout)
-    typer.echo(f"\nreport   {files['json']}\n         {files['markdown']}")
+    typer.echo(
+        f"\nreport   {files['html']}\n         {files['markdown']}\n         {files['json']}"
+    )
     typer.echo(f"runs     {result.output_dir / 'runs'}")

@@ -130,6 +130,18 @@ class Evaluation:
             parts.append(part)
         return pl.concat(parts) if parts else pl.DataFrame(schema={**schema, "value": pl.Float64})
 
+    def _repr_html_(self) -> str:
+        """The means, a row per run, for notebooks."""
+        from trectools_plus.formats.notebook import html_table
+
+        rows = []
+        for run in self.run_names:
+            means = [self.mean(run, name) for name in self.measure_names]
+            shown = ["–" if math.isnan(mean) else f"{mean:.4f}" for mean in means]
+            rows.append([run, *shown, str(len(self.query_ids[run]))])
+        caption = f"Means over the queries (missing={self.missing})"
+        return html_table(caption, ["Run", *self.measure_names, "Queries"], rows)
+
     def to_pandas(self) -> pd.DataFrame:
         """``per_query`` as a pandas table; undefined is NaN."""
         return self.per_query.to_pandas()

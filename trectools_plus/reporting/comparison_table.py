@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.reporting.significance import denominator_line, describe_test
 from trectools_plus.validation.wording import plural
 
 _LETTERS = "ᵃᵇᶜᵈᵉᶠ"
@@ -85,6 +86,7 @@ def legend(report: BenchmarkReport) -> list[str]:
         f"Mean with its {ci.level * 100:g}% interval ({drawn}, the same ones for every measure "
         "and mode)."
     ]
+    lines.append(denominator_line(report))
     if len(report.modes) < 2:
         return lines
     lines[0] += " Bold: best mean."
@@ -94,9 +96,7 @@ def legend(report: BenchmarkReport) -> list[str]:
         named = ", ".join(
             f"{mark} {report.modes[mode].label}" for mode, mark in marks.items() if mark in used
         )
-        lines.append(
-            f"Significantly above: {named} (interval of the paired difference excludes 0)."
-        )
+        lines.append(f"Significantly above: {named} ({describe_test(report.comparisons[0])}).")
     meanings = {
         AHEAD_OF_ALL: "significantly ahead of every other mode",
         NOT_AHEAD_OF_ALL: "not significantly ahead of every other mode",
@@ -143,12 +143,12 @@ def _cell(report: BenchmarkReport, mode: str, measure: str) -> Cell:
         high=figures.ci.high,
         best=len(set(means)) > 1 and figures.mean is not None and figures.mean == best,
         marks="".join(
-            mark for other, mark in marks.items() if _is_beaten(report, mode, other, measure)
+            mark for other, mark in marks.items() if is_beaten(report, mode, other, measure)
         ),
     )
 
 
-def _is_beaten(report: BenchmarkReport, mode: str, other: str, measure: str) -> bool:
+def is_beaten(report: BenchmarkReport, mode: str, other: str, measure: str) -> bool:
     """Whether ``mode`` is significantly better than ``other``."""
     for baseline, contrast, sign in ((other, mode, 1), (mode, other, -1)):
         entry = report.find_comparison(baseline, contrast, measure)

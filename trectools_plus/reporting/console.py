@@ -14,7 +14,8 @@ from trectools_plus.reporting.comparison_table import (
     describe_dataset,
     legend,
 )
-from trectools_plus.reporting.mode_notes import join_labels, mode_notes
+from trectools_plus.reporting.mode_notes import join_labels, mode_notes, report_notes
+from trectools_plus.reporting.significance import group_lines
 from trectools_plus.validation.wording import plural
 
 if TYPE_CHECKING:
@@ -124,7 +125,9 @@ def _two_lines(first: str, second: str, style: str = "") -> Text:
 
 def _notes(report: BenchmarkReport) -> list[str]:
     """What must not be overlooked: notes on modes, findings, queries that fail everywhere."""
-    notes = [f"Note: {note.subject}: {note.text}." for note in mode_notes(report)]
+    notes = [f"Cannot be told apart on {line}." for line in group_lines(report)]
+    notes += [f"Note: {line}" for line in report_notes(report)]
+    notes += [f"Note: {note.subject}: {note.text}." for note in mode_notes(report)]
     serious: dict[str, list[str]] = {}
     for result in report.modes.values():
         codes = sorted({item.code for item in result.diagnostics.findings if _counts(item)})

@@ -4,27 +4,44 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trectools_plus.benchmark.output_folder import REPORT_FILE
+from trectools_plus.benchmark.output_folder import (
+    CHECKSUMS_FILE,
+    LATENCY_FILE,
+    PER_QUERY_FILE,
+    PLOTS_FOLDER,
+    REPORT_FILE,
+)
 from trectools_plus.benchmark.report import read_report
 from trectools_plus.benchmark.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.reporting.html.page import PageFigure, write_html
+from trectools_plus.reporting.html.per_query import QueryEvidence
+from trectools_plus.reporting.ir_metadata import write_annotated_runs
 from trectools_plus.reporting.json_report import write_json
 from trectools_plus.reporting.markdown import write_markdown
+from trectools_plus.reporting.plots.files import save_plots
+from trectools_plus.reporting.plots.gallery import draw_plots
 
 MARKDOWN_FILE = "BenchmarkComparison.md"
-PER_QUERY_FILE = "per_query.parquet"
+HTML_FILE = "BenchmarkReport.html"
 
 
-def write_reports(result: BenchmarkResult) -> dict[str, Path]:
+def write_reports(result: BenchmarkResult, *, ir_metadata: bool = False) -> dict[str, Path]:
     """Put a benchmark's files into its output folder: all of them, or none.
 
     The run files, the qrels and every rendering of the report are written beside each other
     first, the JSON is read back, and then all are moved. Files of an earlier benchmark in the
-    folder are replaced, its run files removed; if anything fails they stay as they were.
+    folder are replaced, its run files and plots removed; if anything fails they stay as they were.
+
+    Args:
+        result: What to write.
+        ir_metadata: Whether to write the runs once more, as ``annotated/<mode>.run``, each with
+            an ``ir_metadata`` header.
 
     Returns:
-        The files: ``json``, ``markdown``, ``per_query``.
+        The files: ``json``, ``markdown``, ``html``, ``per_query``, ``checksums``, each plot under
+        its file name.
 
     Raises:
         InputError: If a file cannot be written.
@@ -41,9 +58,15 @@ def write_reports(result: BenchmarkResult) -> dict[str, Path]:
         with folder.naming():
             with atomic_write(folder.partial / PER_QUERY_FILE, "wb") as stream:
                 result.per_query.write_parquet(stream)
+            if result.latency is not None:
+                with atomic_write(folder.partial / LATENCY_FILE, "wb") as stream:
+                    result.latency.write_parquet(stream)
             write_markdown(result.report, folder.partial / MARKDOWN_FILE)
             write_json(result.report, folder.partial / REPORT_FILE)
             read_report(folder.partial / REPORT_FILE)
+            plots = _write_page(result, folder.partial)
+            if ir_metadata:
+                write_annotated_runs(result.report, folder.partial)
         folder.publish(keep=_given_files(result))
     except BaseException:
         folder.discard()
@@ -51,8 +74,30 @@ def write_reports(result: BenchmarkResult) -> dict[str, Path]:
     return {
         "json": folder.path / REPORT_FILE,
         "markdown": folder.path / MARKDOWN_FILE,
+        "html": folder.path / HTML_FILE,
         "per_query": folder.path / PER_QUERY_FILE,
+        "checksums": folder.path / CHECKSUMS_FILE,
+        **{plot.name: folder.path / plot.relative_to(folder.partial) for plot in plots},
     }
+
+
+def _write_page(result: BenchmarkResult, folder: Path) -> list[Path]:
+    """Write the plots and the page that holds them; returns the plots' files."""
+    dataset = result.dataset
+    qrels = None if dataset is None else dataset.qrels
+    drawn = draw_plots(result.report, result.per_query, qrels, result.runs)
+    files = save_plots(drawn, folder / PLOTS_FOLDER)
+    images = {file.stem: file.read_bytes() for file in files if file.suffix == ".svg"}
+    evidence = QueryEvidence(
+        result.per_query,
+        result.runs,
+        qrels,
+        None if dataset is None else dataset.topics,
+        None if dataset is None else dataset.corpus,
+    )
+    figures = [PageFigure(plot.description, images[plot.name]) for plot in drawn]
+    write_html(result.report, folder / HTML_FILE, evidence, figures)
+    return files
 
 
 def _given_files(result: BenchmarkResult) -> frozenset[Path]:

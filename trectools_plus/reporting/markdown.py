@@ -7,18 +7,17 @@ from pathlib import Path
 from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    Comparison,
     ModeResult,
-    TargetResult,
 )
+from trectools_plus.benchmark.targets import describe_status
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.reporting.comparison_table import (
     Cell,
     comparison_rows,
     describe_dataset,
     legend,
-    show,
 )
+from trectools_plus.reporting.markdown_comparisons import differences_section
 from trectools_plus.reporting.markdown_evidence import (
     definitions_section,
     diagnostics_section,
@@ -26,20 +25,12 @@ from trectools_plus.reporting.markdown_evidence import (
     reproduction_section,
 )
 from trectools_plus.reporting.markdown_text import MOST_QUERIES, escape, plain, shorten, table
-from trectools_plus.reporting.mode_notes import mode_notes
+from trectools_plus.reporting.mode_notes import mode_notes, report_notes
+from trectools_plus.reporting.report_facts import show_baseline, show_rank
 from trectools_plus.validation.wording import plural
 
 _MOST_COLUMNS = 5
 """With more modes than this, modes become rows."""
-_MOST_PAIRS = 60
-_STATUS_WORDS = {
-    "below_baseline": "below baseline",
-    "baseline": "baseline",
-    "below_competitive": "below competitive",
-    "competitive": "competitive",
-    "strong": "strong",
-    None: "undefined",
-}
 
 
 def write_markdown(report: BenchmarkReport, path: str | Path) -> None:
@@ -58,7 +49,7 @@ def render_markdown(report: BenchmarkReport) -> str:
         _comparison_table(report),
         _introduction(report),
         _targets(report),
-        _differences(report),
+        differences_section(report),
         _diagnosis(report),
         _failing_queries(report),
         diagnostics_section(report),
@@ -93,6 +84,7 @@ def _show_cell(cell: Cell) -> str:
 
 def _introduction(report: BenchmarkReport) -> str:
     notes = [f"> **{note.subject}:** {note.text}." for note in mode_notes(report)]
+    notes += [f"> **Note:** {line}" for line in report_notes(report)]
     paragraphs = [
         f"**{describe_dataset(report)}**",
         "  \n".join(plain(line) for line in legend(report)),
@@ -111,7 +103,7 @@ def _targets(report: BenchmarkReport) -> str:
         rows.append(
             [
                 measure,
-                _show_range(target),
+                show_baseline(target),
                 f"≥ {target.competitive:g}",
                 "–" if target.strong is None else f"≥ {target.strong:g}",
                 *(_show_status(result, measure) for result in report.modes.values()),
@@ -129,64 +121,9 @@ def _targets(report: BenchmarkReport) -> str:
     )
 
 
-def _show_range(target: TargetResult) -> str:
-    if target.baseline is None:
-        return "–"
-    high = "" if target.baseline_high is None else f"–{target.baseline_high:g}"
-    return f"{target.baseline:g}{high}"
-
-
 def _show_status(result: ModeResult, measure: str) -> str:
     target = result.measures[measure].target
-    return "–" if target is None else _STATUS_WORDS[target.status]
-
-
-def _differences(report: BenchmarkReport) -> str:
-    entries = _chosen_comparisons(report)
-    if not entries:
-        return ""
-    rows = [
-        [
-            entry.measure,
-            f"{report.modes[entry.contrast].label} − {report.modes[entry.baseline].label}",
-            show(entry.difference, "+"),
-            _show_interval(entry),
-            "yes" if entry.significant else "no",
-            "–" if entry.effect_size is None else f"{entry.effect_size:+.2f}",
-            f"{entry.wins} / {entry.ties} / {entry.losses}",
-        ]
-        for entry in entries
-    ]
-    header = ["Metric", "Difference", "Mean", "Interval", "Excludes 0", "d_z", "Won/tied/lost"]
-    left_out = len(report.comparisons) - len(entries)
-    return (
-        "## Paired differences\n\n"
-        + table(header, rows)
-        + "\n\nEach row compares two modes query by query; won, tied and lost are queries, as seen "
-        "from the first mode. d_z is the mean difference by the "
-        "standard deviation of the differences. The intervals are not corrected for the number "
-        "of comparisons: with many rows, some exclude 0 by chance."
-        + (f" {left_out} more are in `BenchmarkReport.json`." if left_out else "")
-    )
-
-
-def _chosen_comparisons(report: BenchmarkReport) -> list[Comparison]:
-    """All comparisons in the order of measures; of very many only those with the best mode."""
-    order = {name: place for place, name in enumerate(report.measure_names)}
-    entries = sorted(report.comparisons, key=lambda entry: order[entry.measure])
-    if len(entries) <= _MOST_PAIRS:
-        return entries
-    return [
-        entry
-        for entry in entries
-        if report.best_mode[entry.measure] in (entry.baseline, entry.contrast)
-    ][:_MOST_PAIRS]
-
-
-def _show_interval(entry: Comparison) -> str:
-    if entry.ci.low is None or entry.ci.high is None:
-        return "–"
-    return f"[{entry.ci.low:+.4f}, {entry.ci.high:+.4f}]"
+    return "–" if target is None else describe_status(target)
 
 
 def _diagnosis(report: BenchmarkReport) -> str:
@@ -212,7 +149,7 @@ def _failing_queries(report: BenchmarkReport) -> str:
         [
             query.query_id,
             shorten(query.text or "–"),
-            *(_show_rank(query.first_relevant_rank[mode]) for mode in report.modes),
+            *(show_rank(query.first_relevant_rank[mode]) for mode in report.modes),
         ]
         for query in failing[:MOST_QUERIES]
     ]
@@ -225,7 +162,3 @@ def _failing_queries(report: BenchmarkReport) -> str:
         + table(["Query", "Text", *labels], rows)
         + (f"\n\n{more} more are in `BenchmarkReport.json`." if more else "")
     )
-
-
-def _show_rank(rank: int | None) -> str:
-    return "not found" if rank is None else f"rank {rank}"

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 
-from trectools_plus.benchmark.report import BenchmarkReport, FindingRecord
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.reporting.markdown_text import MOST_QUERIES, escape, table
+from trectools_plus.reporting.report_facts import (
+    collect_findings,
+    list_commands,
+    list_definition,
+    list_hashes,
+)
 from trectools_plus.validation.wording import plural
 
 
@@ -48,19 +54,13 @@ def diagnostics_section(report: BenchmarkReport) -> str:
 
 
 def _findings(report: BenchmarkReport) -> str:
-    sources: list[tuple[str, list[FindingRecord]]] = [
-        ("Qrels and topics", report.manifest.dataset.findings),
-        *((result.label, result.diagnostics.findings) for result in report.modes.values()),
-    ]
+    found = collect_findings(report)
     lines = [
         escape(f"- **{label}:** {item.severity} {item.code}: {item.message}")
-        for label, findings in sources
-        for item in findings
-        if item.severity != "info"
+        for label, item in found.serious
     ]
-    infos = sum(item.severity == "info" for _, findings in sources for item in findings)
-    if infos:
-        lines.append(f"- {infos} findings of severity info are in `BenchmarkReport.json`.")
+    if found.infos:
+        lines.append(f"- {found.infos} findings of severity info are in `BenchmarkReport.json`.")
     return "Findings of the validators:\n\n" + "\n".join(lines) if lines else ""
 
 
@@ -87,15 +87,8 @@ def definitions_section(report: BenchmarkReport) -> str:
     for name, figures in first.measures.items():
         what = figures.definition
         alias = f" (asked for as {what.alias})" if what.alias else ""
-        parts = [
-            what.formula,
-            f"gain: {what.gain}",
-            f"divided by: {what.denominator}",
-            f"relevant from grade {what.relevance_level}",
-            f"by {what.provider}",
-        ]
         call = f"; the same figure: `{what.trec_eval_call}`" if what.trec_eval_call else ""
-        lines.append(f"- **{name}**{alias}: {escape('; '.join(parts))}{call}.")
+        lines.append(f"- **{name}**{alias}: {escape('; '.join(list_definition(what)))}{call}.")
     some = next(iter(first.measures.values())).definition
     missing = report.manifest.config.get("missing", "zero")
     return (
@@ -110,30 +103,18 @@ def definitions_section(report: BenchmarkReport) -> str:
 def reproduction_section(report: BenchmarkReport) -> str:
     """Command, versions, hashes, configuration."""
     manifest = report.manifest
-    command = manifest.command or "trectools-plus benchmark run --config benchmark.yaml"
-    own = manifest.packages.get("trectools-plus")
     versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
-    hashes = [
-        *(
-            [f"data: {kind} (contents)", digest]
-            for kind, digest in manifest.dataset.contents.items()
-        ),
-        *([f"file: {file.path}", file.sha256] for file in manifest.dataset.files.values()),
-        *(
-            [run.path, run.sha256]
-            for run in (result.run for result in report.modes.values())
-            if run.path is not None and run.sha256 is not None
-        ),
-        ["configuration", manifest.config_hash],
-    ]
     config = json.dumps(manifest.config, indent=2, ensure_ascii=False)
     return "\n\n".join(
         [
             "## How to reproduce",
-            f"```sh\npip install trectools-plus{f'=={own}' if own else ''}\n{command}\n```",
+            "\n".join(["```sh", *list_commands(report), "```"]),
             f"Experiment {manifest.experiment_id}, {manifest.created_at}, seed {manifest.seed}; "
             f"{manifest.python} on {manifest.platform}; {versions}.",
-            table(["What", "SHA-256"], [[escape(what), f"`{digest}`"] for what, digest in hashes]),
+            table(
+                ["What", "SHA-256"],
+                [[escape(what), f"`{digest}`"] for what, digest in list_hashes(report)],
+            ),
             "<details><summary>The configuration, every default spelled out "
             "(valid as benchmark.yaml)</summary>\n\n"
             f"```json\n{config}\n```\n\n</details>",

@@ -33,6 +33,23 @@ def mode_notes(report: BenchmarkReport) -> list[ModeNote]:
     return [ModeNote(_subject(labels, state), text) for (state, text), labels in groups.items()]
 
 
+def report_notes(report: BenchmarkReport) -> list[str]:
+    """What must be known of the report as a whole: too few queries, figures that came back."""
+    notes = []
+    if report.size is not None and report.size.warning:
+        notes.append(f"{report.size.warning[:1].upper()}{report.size.warning[1:]}.")
+    manifest = report.manifest
+    if manifest.cached_from is not None:
+        notes.append(
+            f"Nothing was computed anew: configuration, data and code are those of experiment "
+            f"{manifest.cached_from}, whose results (latencies included) came back; --no-cache "
+            "computes them again."
+        )
+    return notes + [
+        f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
+    ]
+
+
 def join_labels(labels: list[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``, or ``12 modes``."""
     if len(labels) > _NAMED:

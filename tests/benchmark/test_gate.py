@@ -1,0 +1,197 @@
+"""The gate: what fails, what passes, what is refused, and that nothing is green by accident."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from trectools_plus.benchmark.gate import GateRules, parse_drop, run_gate
+from trectools_plus.errors import IncomparableError, InputError, UsageError
+
+R10 = GateRules(("R@10",))
+
+
+def lost(count: int) -> dict[int, int]:
+    return dict.fromkeys(range(count), 0)
+
+
+def edit(folder: Path, change: Any) -> Path:
+    path = folder / "BenchmarkReport.json"
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+    return folder
+
+
+def test_a_drop_beyond_what_is_allowed_fails_and_names_the_queries(bench: Any) -> None:
+    before = bench.make("before", {"bm25": {}})
+    after = bench.make("after", {"bm25": lost(4)})
+    result = run_gate(after, before, R10)
+    (entry,) = result.entries
+    assert not result.passed
+    assert (entry.baseline, entry.current) == (1.0, pytest.approx(56 / 60))
+    assert entry.drop == pytest.approx(4 / 60)
+    assert entry.fallen is not None
+    assert [(one.query_id, one.before, one.after) for one in entry.fallen] == [
+        (f"q{n}", 1.0, 0.0) for n in range(4)
+    ]
+    assert run_gate(bench.make("less", {"bm25": lost(2)}), before, R10).passed
+
+
+def test_a_drop_of_exactly_what_is_allowed_passes(bench: Any) -> None:
+    before = bench.make("before", {"bm25": {}})
+    after = bench.make("after", {"bm25": lost(3)})
+    assert run_gate(after, before, R10).entries[0].drop == pytest.approx(0.05)
+    assert run_gate(after, before, R10).passed
+    assert not run_gate(after, before, GateRules(("R@10",), 0.049)).passed
+
+
+def test_shares_are_of_the_baseline_unless_absolute(bench: Any) -> None:
+    before = bench.make("before", {"bm25": lost(30)})
+    after = bench.make("after", {"bm25": lost(32)})
+    assert not run_gate(after, before, R10).passed
+    result = run_gate(after, before, GateRules(("R@10",), 0.05, absolute=True))
+    assert result.passed
+    assert result.entries[0].drop == pytest.approx(2 / 60)
+
+
+def test_several_measures_and_modes_each_count(bench: Any) -> None:
+    before = bench.make("before", {"a": {}, "b": {}})
+    after = bench.make("after", {"a": {}, "b": dict.fromkeys(range(10), 2)})
+    result = run_gate(after, before, GateRules(("R@10", "MRR@10")))
+    failed = [(entry.mode, entry.measure) for entry in result.entries if entry.failed]
+    assert failed == [("b", "RR@10")]
+    assert len(result.entries) == 4
+
+
+def test_significance_can_be_asked_for(bench: Any) -> None:
+    before = bench.make("before", {"bm25": {}})
+    after = bench.make("after", {"bm25": lost(4)})
+    rules = GateRules(("R@10",), require_significant=True)
+    result = run_gate(after, before, rules)
+    # Four losses and no win: p is 2 / 16.
+    assert result.entries[0].p_adjusted == pytest.approx(stats.binomtest(0, 4).pvalue)
+    assert result.passed
+    worse = bench.make("worse", {"bm25": lost(9)})
+    assert not run_gate(worse, before, rules).passed
+
+
+def test_significance_needs_the_values_per_query(bench: Any) -> None:
+    before = bench.make("before", {"bm25": {}})
+    after = bench.make("after", {"bm25": lost(4)})
+    (before / "per_query.parquet").unlink()
+    with pytest.raises(InputError, match="needs the values per query"):
+        run_gate(after, before, GateRules(("R@10",), require_significant=True))
+    result = run_gate(after, before, R10)
+    assert not result.passed
+    assert result.entries[0].fallen is None
+    assert "no per_query.parquet" in result.notes[0]
+
+
+def test_values_of_another_benchmark_are_refused(bench: Any) -> None:
+    before = bench.make("before", {"bm25": {}})
+    after = bench.make("after", {"bm25": lost(4)})
+    (after / "per_query.parquet").write_bytes((before / "per_query.parquet").read_bytes())
+    with pytest.raises(InputError, match="not those of the report"):
+        run_gate(after, before, R10)
+
+
+def test_a_measure_that_the_report_lacks_is_scored_from_its_runs(bench: Any) -> None:
+    before = bench.make("before", {"bm25": {}}, measures=["RR@10"])
+    after = bench.make("after", {"bm25": lost(4)}, measures=["RR@10"])
+    result = run_gate(after, before)
+    assert not result.passed
+    assert [one.query_id for one in result.entries[0].fallen or []] == ["q0", "q1", "q2", "q3"]
+    (before / "runs" / "bm25.run").unlink()
+    with pytest.raises(UsageError, match=r"R@10 is not in the report.*bm25\.run"):
+        run_gate(after, before)
+
+
+def test_the_baseline_should_be_raised(bench: Any) -> None:
+    before = bench.make("before", {"bm25": lost(10)})
+    after = bench.make("after", {"bm25": {}})
+    assert run_gate(after, before, R10).entries[0].higher
+    same = bench.make("same", {"bm25": lost(10)})
+    assert not run_gate(same, before, R10).entries[0].higher
+
+
+def test_ranks_are_worse_when_higher(bench: Any) -> None:
+    before = bench.make("before", {"bm25": {}}, measures=["MinRank"])
+    after = bench.make("after", {"bm25": dict.fromkeys(range(20), 5)}, measures=["MinRank"])
+    rules = GateRules(("MinRank",))
+    assert not run_gate(after, before, rules).passed
+    assert run_gate(before, after, rules).passed
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"grade": 2}, "other qrels"),
+        ({"queries": 59}, "means over 59 and 60 queries"),
+        ({"missing": "drop"}, "count as drop and zero"),
+    ],
+)
+def test_other_data_are_refused(bench: Any, settings: dict[str, Any], words: str) -> None:
+    before = bench.make("before", {"bm25": {}})
+    after = bench.make("after", {"bm25": {}}, **settings)
+    with pytest.raises(IncomparableError, match=words):
+        run_gate(after, before, R10)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        (lambda d: d["modes"].clear(), InputError, "empty"),
+        (lambda d: d["best_mode"].clear(), InputError, "empty"),
+        (
+            lambda d: d["modes"].update(other=d["modes"].pop("bm25")),
+            IncomparableError,
+            "the current report does not",
+        ),
+        (
+            lambda d: d["modes"]["bm25"]["measures"]["R@10"].update(mean=None),
+            IncomparableError,
+            "undefined",
+        ),
+        (
+            lambda d: d["manifest"]["dataset"].update(version="2"),
+            IncomparableError,
+            "dataset versions",
+        ),
+        (lambda d: d["manifest"]["dataset"]["contents"].clear(), IncomparableError, "which qrels"),
+        (lambda d: d.pop("modes"), InputError, "no benchmark report"),
+    ],
+)
+def test_nothing_is_green_by_accident(
+    bench: Any, change: Any, error: type[Exception], words: str
+) -> None:
+    before = bench.make("before", {"bm25": {}})
+    after = edit(bench.make("after", {"bm25": {}}), change)
+    (after / "per_query.parquet").unlink()
+    with pytest.raises(error, match=words):
+        run_gate(after, before, R10)
+
+
+def test_a_baseline_of_nothing_is_no_baseline(bench: Any) -> None:
+    before = bench.make("before", {"bm25": lost(60)})
+    after = bench.make("after", {"bm25": {}})
+    with pytest.raises(IncomparableError, match="nothing could be lost"):
+        run_gate(after, before, R10)
+    with pytest.raises(UsageError, match="its own baseline"):
+        run_gate(after, after / "BenchmarkReport.json", R10)
+    with pytest.raises(UsageError, match="no measure"):
+        run_gate(after, before, GateRules(()))
+    with pytest.raises(UsageError, match="nosuch"):
+        run_gate(after, before, GateRules(("nosuch@10",)))
+
+
+def test_drops_are_read_as_shares() -> None:
+    assert parse_drop("5%") == parse_drop("0.05") == 0.05
+    assert parse_drop("0") == 0
+    for text in ("5", "-1%", "100%", "nan", "x", ""):
+        with pytest.raises(UsageError, match="expected a share"):
+            parse_drop(text)

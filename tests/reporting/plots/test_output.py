@@ -1,0 +1,55 @@
+"""Plots and annotated runs in a benchmark's folder: there with the report, gone with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from trectools_plus import BenchmarkConfig, run_benchmark, write_reports
+from trectools_plus.benchmark.output_folder import PLOT_NAMES, OutputFolder
+from trectools_plus.benchmark.runner import BenchmarkResult
+from trectools_plus.formats.run import read_run
+from trectools_plus.reporting.plots.files import FORMATS
+
+GARDEN = Path(__file__).parents[3] / "fixtures" / "garden-trec"
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> BenchmarkConfig:
+    return BenchmarkConfig(
+        dataset=str(GARDEN),
+        modes=["lexical", "vector"],
+        measures=["nDCG@10"],
+        resamples=100,
+        output_dir=tmp_path / "out",
+    )
+
+
+def test_a_benchmark_writes_its_plots_and_annotated_runs(config: BenchmarkConfig) -> None:
+    files = write_reports(run_benchmark(config), ir_metadata=True)
+    folder = files["json"].parent
+    found = {path.name for path in (folder / "visualizations").iterdir()}
+    drawn = ("measures", "precision_recall", "hit_rate", "differences")
+    assert found >= {f"{name}.{ending}" for name in drawn for ending in FORMATS}
+    assert found <= {f"{name}.{ending}" for name in PLOT_NAMES for ending in FORMATS}
+    assert files["measures.png"] == folder / "visualizations" / "measures.png"
+    for mode in ("lexical", "vector"):
+        annotated = read_run(folder / "annotated" / f"{mode}.run")
+        assert annotated.frame.equals(read_run(folder / "runs" / f"{mode}.run").frame)
+
+
+def test_the_next_benchmark_leaves_no_plot_of_the_last(
+    config: BenchmarkConfig, make_report: Any
+) -> None:
+    folder = write_reports(run_benchmark(config), ir_metadata=True)["json"].parent
+    own = folder / "visualizations" / "my_own.png"
+    own.write_bytes(b"mine")
+    report = make_report({"a": {"RR@10": 0.5}})
+    table = pl.DataFrame({"run": ["a"], "query_id": ["1"], "measure": ["RR@10"], "value": [0.5]})
+    write_reports(BenchmarkResult(report, table, {}, OutputFolder(folder)))
+    left = {path.name for path in (folder / "visualizations").iterdir()}
+    assert left == {"measures.png", "measures.svg", "my_own.png"}
+    assert not list((folder / "annotated").iterdir())

@@ -1,0 +1,134 @@
+"""The parts of a benchmark's report put together: scores, manifest, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from trectools_plus.benchmark.arms import Arm
+from trectools_plus.benchmark.claims import compare_all, find_groups, prove_best
+from trectools_plus.benchmark.compare import compare, refuse_different_queries
+from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.dataset import Dataset
+from trectools_plus.benchmark.diagnosis import diagnose
+from trectools_plus.benchmark.diagnostics import find_failing, has_rejected, judge_arms
+from trectools_plus.benchmark.manifest import hash_config
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    DatasetInfo,
+    Manifest,
+    ModeResult,
+    SetSize,
+)
+from trectools_plus.benchmark.summary import find_best, summarise, summarise_latency
+from trectools_plus.errors import IncomparableError
+from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.provenance import describe_machine, format_time, package_versions
+
+
+def score_arms(config: BenchmarkConfig, dataset: Dataset, arms: Mapping[str, Arm]) -> Evaluation:
+    """Every measure of every arm; the arms were checked when they were made.
+
+    Raises:
+        IncomparableError: If the arms are averaged over different queries, or over none.
+    """
+    from trectools_plus.measures.evaluator import score_runs
+    from trectools_plus.measures.names import parse_measures
+
+    runs = {mode: arm.run for mode, arm in arms.items()}
+    measures = parse_measures(config.measure_names)
+    evaluation = score_runs(dataset.qrels, runs, measures, config.missing)
+    refuse_different_queries(evaluation)
+    if not evaluation.query_ids[next(iter(runs))]:
+        raise IncomparableError(
+            "nothing was found for any judged query, so missing=drop leaves none to average over",
+            remedy="use missing=zero, which counts a query without results as 0",
+        )
+    return evaluation
+
+
+def make_manifest(
+    config: BenchmarkConfig,
+    moment: datetime,
+    experiment_id: str,
+    dataset: DatasetInfo,
+    arms: Mapping[str, Arm],
+    command: str | None,
+) -> Manifest:
+    """What is needed to get the same figures again."""
+    spelled = config.as_manifest()
+    return Manifest(
+        experiment_id=experiment_id,
+        created_at=format_time(moment),
+        dataset=dataset,
+        config=spelled,
+        config_hash=hash_config(spelled),
+        index_snapshots={
+            mode: arm.index_key for mode, arm in arms.items() if arm.index_key is not None
+        },
+        packages=package_versions(),
+        **describe_machine(),
+        seed=config.seed,
+        command=command,
+    )
+
+
+def make_report(
+    config: BenchmarkConfig,
+    dataset: Dataset,
+    arms: Mapping[str, Arm],
+    evaluation: Evaluation,
+    manifest: Manifest,
+) -> BenchmarkReport:
+    """Every figure of a benchmark, from its scores.
+
+    Args:
+        config: Level, resamples, seed, baseline, targets and names.
+        dataset: Judgments, and texts where they are known.
+        arms: The modes.
+        evaluation: Their scores, from :func:`score_arms`.
+        manifest: The report's manifest.
+    """
+    measures = summarise(evaluation, config)
+    diagnostics = judge_arms(config, dataset, arms, evaluation)
+    modes = {
+        mode: ModeResult(
+            label=config.label(mode),
+            status=arm.status,
+            run=arm.info,
+            measures=measures[mode],
+            latency_ms=summarise_latency(arm.latency_ms),
+            diagnostics=diagnostics[mode],
+        )
+        for mode, arm in arms.items()
+    }
+    comparisons = compare(
+        evaluation,
+        config.baseline,
+        correction=config.correction,
+        confidence=config.confidence,
+        resamples=config.resamples,
+        seed=config.seed,
+    )
+    every_pair = compare_all(evaluation, comparisons, config)
+    best = find_best(evaluation)
+    return BenchmarkReport(
+        manifest=manifest,
+        modes=modes,
+        comparisons=comparisons,
+        best_mode=best,
+        best_mode_significant=prove_best(best, every_pair),
+        groups={} if config.baseline else find_groups(evaluation, every_pair, config.confidence),
+        size=_judge_size(manifest.dataset.queries),
+        failing_queries=find_failing(
+            dataset, {mode: arm.run for mode, arm in arms.items()}, evaluation
+        ),
+        diagnosis=diagnose(modes, comparisons, pooled=has_rejected(dataset.qrels)),
+    )
+
+
+def _judge_size(queries: int) -> SetSize:
+    from trectools_plus.statistics import advise_on_size
+
+    advice = advise_on_size(queries)
+    return SetSize(queries=queries, use=advice.use, warning=advice.warning)

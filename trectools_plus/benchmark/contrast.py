@@ -1,0 +1,298 @@
+"""Two reports compared: every mode of one with the same mode of the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.benchmark.comparability import refuse_incomparable
+from trectools_plus.benchmark.compare import (
+    ADJUSTED_TEST,
+    DEFAULT_CORRECTION,
+    EQUAL,
+    adjust,
+    is_lower_better,
+    make_comparison,
+)
+from trectools_plus.benchmark.config import DEFAULT_CONFIDENCE, DEFAULT_SEED
+from trectools_plus.benchmark.gate_changes import QueryChange
+from trectools_plus.benchmark.report import Comparison
+from trectools_plus.benchmark.report_folder import ReportFolder, ScoreBook
+from trectools_plus.errors import IncomparableError, InputError
+from trectools_plus.validation.wording import plural
+
+if TYPE_CHECKING:
+    from trectools_plus.statistics import PairedComparison
+
+_MOST_CHANGED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyDifference:
+    """Mean milliseconds per query, B minus A, over the queries that both timed.
+
+    Attributes:
+        n: Queries.
+        a: Mean of A.
+        b: Mean of B.
+        difference: B minus A.
+        low: Lower end of its bootstrap interval.
+        high: Upper end.
+    """
+
+    n: int
+    a: float
+    b: float
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModeContrast:
+    """One mode (or two that stand for each other) in both reports.
+
+    Attributes:
+        label: Its name; ``A's mode and B's mode`` where they differ.
+        modes: The mode in A and in B.
+        means: Per measure, the mean in A and in B.
+        comparisons: B minus A, per measure, with tests.
+        changed: Per measure, the queries that changed most, largest change first.
+        latency: ``None`` where a report timed nothing.
+    """
+
+    label: str
+    modes: tuple[str, str]
+    means: dict[str, tuple[float | None, float | None]]
+    comparisons: list[Comparison]
+    changed: dict[str, list[QueryChange]]
+    latency: LatencyDifference | None
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two reports compared.
+
+    Attributes:
+        names: Of A and B.
+        queries: Queries averaged over.
+        modes: One entry per mode that both hold.
+        notes: Modes of one report only.
+    """
+
+    names: tuple[str, str]
+    queries: int
+    modes: list[ModeContrast]
+    notes: list[str]
+
+
+def compare_reports(first: str | Path, second: str | Path) -> Contrast:
+    """Compare two reports query by query: B minus A, for every mode and measure of both.
+
+    Two reports of a single mode each are compared whatever their modes are called. The p-values
+    of the randomisation test are adjusted by Holm for the modes compared on the same measure.
+
+    Args:
+        first: Report A: its JSON, or its folder.
+        second: Report B.
+
+    Raises:
+        InputError: If a report or its values per query cannot be read.
+        IncomparableError: If the reports rest on other data or queries, or have no mode or measure
+            in common.
+    """
+    a, b = ReportFolder(first), ReportFolder(second)
+    names = str(first), str(second)
+    refuse_incomparable(a.report, b.report, names)
+    pairs = _pair_modes(a, b, names)
+    measures = [name for name in a.report.measure_names if name in b.report.measure_names]
+    if not measures:
+        raise IncomparableError("the reports have no measure in common", where=" and ".join(names))
+    books = ScoreBook(a, measures), ScoreBook(b, measures)
+    tables = {
+        (pair, name): _pair_values(books, pair, name, (a, b)) for pair in pairs for name in measures
+    }
+    found = _compare(tables, a)
+    contrasts = [
+        ModeContrast(
+            label=_label(a, b, pair),
+            modes=pair,
+            means={
+                name: (books[0].mean(pair[0], name), books[1].mean(pair[1], name))
+                for name in measures
+            },
+            comparisons=[found[pair, name] for name in measures],
+            changed={name: _most_changed(tables[pair, name]) for name in measures},
+            latency=_compare_latency(a, b, pair),
+        )
+        for pair in pairs
+    ]
+    return Contrast(names, a.report.manifest.dataset.queries, contrasts, _notes(a, b, pairs, names))
+
+
+def state_verdict(contrast: Contrast) -> str:
+    """What the first measure says, mode by mode, in a sentence each."""
+    sentences = []
+    for mode in contrast.modes:
+        entry = mode.comparisons[0]
+        over = f"over {plural(entry.n, 'query', 'queries')}"
+        if entry.difference is None:
+            sentences.append(f"{mode.label}: {entry.measure} is undefined in A or B.")
+            continue
+        size = f"{abs(entry.difference):.4f} on {entry.measure}"
+        better = (entry.difference > 0) != is_lower_better(entry.measure)
+        if entry.significant:
+            word = "better" if better else "worse"
+            sentences.append(f"{mode.label}: B is significantly {word} than A by {size} {over}.")
+        elif abs(entry.difference) <= EQUAL:
+            sentences.append(f"{mode.label}: A and B are equal on {entry.measure} {over}.")
+        else:
+            word = "ahead" if better else "behind"
+            sentences.append(
+                f"{mode.label}: B is {word} by {size}, but A and B cannot be told apart {over}."
+            )
+    return " ".join(sentences)
+
+
+def _pair_modes(a: ReportFolder, b: ReportFolder, names: tuple[str, str]) -> list[tuple[str, str]]:
+    common = [(mode, mode) for mode in a.report.modes if mode in b.report.modes]
+    if common:
+        return common
+    if len(a.report.modes) == len(b.report.modes) == 1:
+        return [(next(iter(a.report.modes)), next(iter(b.report.modes)))]
+    raise IncomparableError(
+        f"the reports have no mode in common: {', '.join(a.report.modes)} and "
+        f"{', '.join(b.report.modes)}",
+        where=" and ".join(names),
+        remedy="to compare modes with each other, put their runs into one `benchmark run`",
+    )
+
+
+def _label(a: ReportFolder, b: ReportFolder, pair: tuple[str, str]) -> str:
+    labels = a.report.modes[pair[0]].label, b.report.modes[pair[1]].label
+    return labels[0] if labels[0] == labels[1] else f"{labels[0]} (A) and {labels[1]} (B)"
+
+
+def _pair_values(
+    books: tuple[ScoreBook, ScoreBook],
+    pair: tuple[str, str],
+    measure: str,
+    sources: tuple[ReportFolder, ReportFolder],
+) -> pl.DataFrame:
+    """``query_id, a, b``, undefined ones null."""
+    values = []
+    for book, mode, source in zip(books, pair, sources, strict=True):
+        table = book.values(mode, measure)
+        if table is None:
+            raise InputError(
+                "the values per query are missing",
+                where=str(source.folder / "per_query.parquet"),
+                remedy="keep the files of a benchmark together",
+            )
+        values.append(table)
+    first, second = values
+    differing = set(first["query_id"]) ^ set(second["query_id"])
+    if differing:
+        raise IncomparableError(
+            f"{measure} is averaged over other queries: {len(differing)} are in one report only, "
+            f"such as {min(differing)}"
+        )
+    return pl.DataFrame({"query_id": first["query_id"], "a": first["value"], "b": second["value"]})
+
+
+def _compare(
+    tables: dict[tuple[tuple[str, str], str], pl.DataFrame], a: ReportFolder
+) -> dict[tuple[tuple[str, str], str], Comparison]:
+    from trectools_plus.statistics import compare_columns
+
+    options = _options(a)
+    cases = list(tables)
+    differences = np.column_stack(
+        [(tables[case]["b"] - tables[case]["a"]).fill_null(np.nan).to_numpy() for case in cases]
+    )
+    found = dict(zip(cases, compare_columns(differences, **options), strict=True))
+    adjusted: dict[tuple[tuple[str, str], str], float] = {}
+    for measure in dict.fromkeys(name for _, name in cases):
+        family = [case for case in cases if case[1] == measure]
+        values = adjust([found[case] for case in family], DEFAULT_CORRECTION)
+        adjusted |= zip(family, values.tolist(), strict=True)
+    count = len({pair for pair, _ in cases})
+    facts = {
+        "test": ADJUSTED_TEST,
+        "correction": DEFAULT_CORRECTION,
+        "family": f"{plural(count, 'comparison')} on one measure: {plural(count, 'mode')}, B and A",
+    }
+    return {
+        case: make_comparison(
+            (*case[0], case[1]), found[case], adjusted[case], options["resamples"], facts
+        )
+        for case in cases
+    }
+
+
+def _options(a: ReportFolder) -> dict[str, Any]:
+    config = a.report.manifest.config
+    return {
+        "confidence": float(config.get("confidence", DEFAULT_CONFIDENCE)),
+        "resamples": int(config.get("resamples", 10_000)),
+        "seed": int(config.get("seed", DEFAULT_SEED)),
+    }
+
+
+def _most_changed(table: pl.DataFrame) -> list[QueryChange]:
+    change = (pl.col("b") - pl.col("a")).abs()
+    found = (
+        table.drop_nulls()
+        .with_columns(change.alias("change"))
+        .filter(pl.col("change") > EQUAL)
+        .sort(["change", "query_id"], descending=[True, False])
+    )
+    rows = found.select("query_id", "a", "b").head(_MOST_CHANGED).iter_rows()
+    return [QueryChange(*row) for row in rows]
+
+
+def _compare_latency(
+    a: ReportFolder, b: ReportFolder, pair: tuple[str, str]
+) -> LatencyDifference | None:
+    """The latency of a mode in both, query by query."""
+    from trectools_plus.statistics import compare_columns
+
+    if a.latency is None or b.latency is None:
+        return None
+    first, second = (
+        source.latency.filter(run=mode).select("query_id", "latency_ms")
+        for source, mode in ((a, pair[0]), (b, pair[1]))
+        if source.latency is not None
+    )
+    both = first.join(second, on="query_id", suffix="_b")
+    if not both.height:
+        return None
+    before, after = both["latency_ms"].to_numpy(), both["latency_ms_b"].to_numpy()
+    found: PairedComparison = compare_columns(after - before, tests=(), **_options(a))[0]
+    assert found.difference is not None
+    assert found.low is not None
+    assert found.high is not None
+    return LatencyDifference(
+        both.height,
+        float(before.mean()),
+        float(after.mean()),
+        found.difference,
+        found.low,
+        found.high,
+    )
+
+
+def _notes(
+    a: ReportFolder, b: ReportFolder, pairs: list[tuple[str, str]], names: tuple[str, str]
+) -> list[str]:
+    notes = []
+    for place, (source, name) in enumerate(((a, names[0]), (b, names[1]))):
+        paired = {pair[place] for pair in pairs}
+        alone = [mode for mode in source.report.modes if mode not in paired]
+        if alone:
+            notes.append(f"only in {name}: {', '.join(alone)}")
+    return notes

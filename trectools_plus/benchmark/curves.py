@@ -1,0 +1,156 @@
+"""Measures along recall or rank: the figures behind precision–recall and hit-rate plots.
+
+Interpolated precision at recall r is the highest precision at any rank where recall is r or more
+(trec_eval's ``iprec_at_recall``); the curve of a mode is the mean over its queries at each level,
+eleven by default, as in Manning, Raghavan and Schütze, Introduction to Information Retrieval
+(2008), section 8.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.benchmark.compare import DEFAULT_SEED, refuse_different_queries
+from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.evaluation import Missing
+
+FloatArray = npt.NDArray[np.float64]
+
+RECALL_LEVELS = tuple(step / 10 for step in range(11))
+"""The eleven standard levels."""
+RANKS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
+"""Where hit rates are taken, as far as the runs go."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curves:
+    """One measure at several points, by mode.
+
+    Attributes:
+        measure: ``IPrec`` or ``HitRate``.
+        at: Recall levels in [0, 1], or ranks from 1; shape (points,).
+        mean: Mean over the queries by mode; shape (points,).
+        low: Lower ends of its percentile bootstrap intervals.
+        high: Upper ends.
+        n: Queries that are averaged over.
+        level: Confidence level, between 0 and 1.
+    """
+
+    measure: str
+    at: FloatArray
+    mean: dict[str, FloatArray]
+    low: dict[str, FloatArray]
+    high: dict[str, FloatArray]
+    n: int
+    level: float
+
+
+def precision_recall_curves(
+    qrels: Qrels,
+    runs: Mapping[str, Run],
+    *,
+    levels: Iterable[float] = RECALL_LEVELS,
+    missing: Missing = "zero",
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = DEFAULT_SEED,
+) -> Curves:
+    """Interpolated precision of every run at recall levels.
+
+    Args:
+        qrels: The judgments.
+        runs: The runs, by mode; as ``load_run`` or a benchmark gives them: they are not checked.
+        levels: Recall levels in [0, 1], to two decimals.
+        missing: ``zero`` counts a query without results as 0, ``drop`` leaves it out.
+        confidence: Level of the intervals, between 0 and 1.
+        resamples: Bootstrap resamples of the queries.
+        seed: Their seed; the seed of a report gives the resamples of its means.
+
+    Raises:
+        UsageError: If there is no run, or a level or option is out of range.
+        IncomparableError: If ``missing`` is ``drop`` and the runs answer different queries, or
+            none.
+    """
+    points = sorted(set(levels))
+    return _curves("IPrec", points, qrels, runs, missing, confidence, resamples, seed)
+
+
+def hit_rate_curves(
+    qrels: Qrels,
+    runs: Mapping[str, Run],
+    *,
+    ranks: Iterable[int] | None = None,
+    missing: Missing = "zero",
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = DEFAULT_SEED,
+) -> Curves:
+    """Share of queries with a relevant document in the first k results, for several k.
+
+    Args:
+        qrels: The judgments.
+        runs: The runs, by mode.
+        ranks: The k's, from 1; by default :data:`RANKS` up to the longest ranking.
+        missing: As in :func:`precision_recall_curves`, like all that follow.
+        confidence: Level of the intervals.
+        resamples: Bootstrap resamples of the queries.
+        seed: Their seed.
+
+    Raises:
+        UsageError: As :func:`precision_recall_curves`.
+        IncomparableError: Likewise.
+    """
+    points = sorted(set(_reached(runs) if ranks is None else ranks))
+    return _curves("HitRate", points, qrels, runs, missing, confidence, resamples, seed)
+
+
+def _curves(
+    measure: str,
+    points: Sequence[float],
+    qrels: Qrels,
+    runs: Mapping[str, Run],
+    missing: Missing,
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> Curves:
+    from trectools_plus.measures.evaluator import score_runs
+    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.statistics.bootstrap import bootstrap_means
+
+    if not runs or not points:
+        raise UsageError("expected at least one run and one point", where=measure)
+    measures = parse_measures([f"{measure}@{point:g}" for point in points])
+    # Not by evaluate(), which refuses a mode that found nothing.
+    evaluation = score_runs(qrels, runs, measures, missing)
+    refuse_different_queries(evaluation)
+    modes = evaluation.run_names
+    values = np.concatenate([evaluation.tables[mode] for mode in modes], axis=1)
+    if not len(values):
+        raise IncomparableError("there is no query to average over", where=measure)
+    intervals = bootstrap_means(values, resamples=resamples, seed=seed, confidence=confidence)
+
+    def by_mode(row: FloatArray) -> dict[str, FloatArray]:
+        return dict(zip(modes, np.split(row, len(modes)), strict=True))
+
+    return Curves(
+        measure,
+        np.array(points, np.float64),
+        mean=by_mode(intervals.estimate),
+        low=by_mode(intervals.low),
+        high=by_mode(intervals.high),
+        n=len(values),
+        level=confidence,
+    )
+
+
+def _reached(runs: Mapping[str, Run]) -> list[int]:
+    """The default ranks, up to the length of the longest ranking."""
+    lengths = [run.frame.group_by("query_id").len()["len"].max() for run in runs.values()]
+    deepest = max((int(length) for length in lengths if isinstance(length, int)), default=1)
+    return [rank for rank in RANKS if rank <= deepest] or [1]

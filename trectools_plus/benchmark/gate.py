@@ -1,0 +1,276 @@
+"""The regression gate: a report held against an earlier one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.benchmark.comparability import refuse_incomparable
+from trectools_plus.benchmark.compare import EQUAL, is_lower_better
+from trectools_plus.benchmark.gate_changes import QueryChange, check_changes, find_fallen
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report_folder import ReportFolder, ScoreBook
+from trectools_plus.errors import IncomparableError, InputError, UsageError
+
+DEFAULT_MEASURES = ("R@10",)
+DEFAULT_DROP = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class GateRules:
+    """What a gate lets pass.
+
+    Attributes:
+        measures: Names of measures.
+        max_drop: How much a mean may get worse: a share of the baseline's, or with ``absolute`` in
+            the measure's own unit.
+        absolute: Whether ``max_drop`` is absolute.
+        require_significant: Whether only a significant drop beyond ``max_drop`` fails.
+    """
+
+    measures: tuple[str, ...] = DEFAULT_MEASURES
+    max_drop: float = DEFAULT_DROP
+    absolute: bool = False
+    require_significant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GateEntry:
+    """One measure of one mode, now and before.
+
+    Attributes:
+        mode: The mode.
+        label: Its name in tables.
+        measure: Canonical name.
+        baseline: The mean before.
+        current: The mean now.
+        drop: How much worse it is, in the unit of the rules; negative when it is better.
+        p_adjusted: Of the randomisation test, by Holm over the gate's entries; ``None`` without
+            per-query values.
+        significant: Whether that is at most 1 - confidence; ``None`` likewise.
+        failed: Whether the gate fails for it.
+        higher: Whether it is so much better that the baseline should be raised.
+        fallen: Queries that got worse, worst first; ``None`` without per-query values.
+    """
+
+    mode: str
+    label: str
+    measure: str
+    baseline: float
+    current: float
+    drop: float
+    p_adjusted: float | None
+    significant: bool | None
+    failed: bool
+    higher: bool
+    fallen: list[QueryChange] | None
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What the gate says.
+
+    Attributes:
+        rules: What it lets pass.
+        entries: Measures by modes.
+        notes: What else to know.
+        current: The report under test.
+        baseline: The one it is held against.
+    """
+
+    rules: GateRules
+    entries: list[GateEntry]
+    notes: list[str]
+    current: BenchmarkReport
+    baseline: BenchmarkReport
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed."""
+        return not any(entry.failed for entry in self.entries)
+
+
+def run_gate(
+    current: str | Path, baseline: str | Path, rules: GateRules | None = None
+) -> GateResult:
+    """Hold a report against a baseline, mode by mode.
+
+    Args:
+        current: The report under test: its JSON, or its folder.
+        baseline: The report that it is held against.
+        rules: What may pass; R@10 may lose 5% of its baseline by default.
+
+    Returns:
+        Every entry, failed or not.
+
+    Raises:
+        InputError: If a report cannot be read, is empty, or per-query values are needed and absent.
+        UsageError: If a measure is not known, or both reports are the same file.
+        IncomparableError: If the data differ, a mode of the baseline is not in the current report,
+            or a mean is undefined or leaves nothing to lose.
+    """
+    rules = rules or GateRules()
+    _check_rules(rules)
+    ours, theirs = ReportFolder(current), ReportFolder(baseline)
+    if ours.path.samefile(theirs.path):
+        raise UsageError("a report cannot be its own baseline", where=str(current))
+    refuse_incomparable(ours.report, theirs.report, (str(current), str(baseline)))
+    _refuse_missing_modes(ours, theirs)
+    names = _canonical(rules.measures)
+    books = ScoreBook(ours, names), ScoreBook(theirs, names)
+    cases = [(mode, name) for mode in theirs.report.modes for name in names]
+    means = [_means(books, case) for case in cases]
+    pairs = [_pair_values(books, case) for case in cases]
+    if rules.require_significant:
+        _refuse_unknown_values(pairs, ours, theirs)
+    tests = check_changes(pairs, ours.report.manifest.config)
+    entries = [
+        _judge(ours.report, case, mean, pair, p_value, rules)
+        for case, mean, pair, p_value in zip(cases, means, pairs, tests, strict=True)
+    ]
+    return GateResult(rules, entries, _notes(ours, theirs, pairs), ours.report, theirs.report)
+
+
+def parse_drop(text: str) -> float:
+    """``5%`` or ``0.05`` as 0.05.
+
+    Raises:
+        UsageError: If it is no number from 0 to under 1, such as ``5``, which might mean either.
+    """
+    number = text.strip().removesuffix("%")
+    try:
+        value = float(number) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < 1:
+        raise UsageError(
+            f"expected a share such as 5% or 0.05, from 0 to under 100%, but got '{text}'",
+            where="--max-drop",
+        )
+    return value
+
+
+def _check_rules(rules: GateRules) -> None:
+    if not rules.measures:
+        raise UsageError("no measure to hold against the baseline", where="--measure")
+    if not 0 <= rules.max_drop < 1:
+        raise UsageError(f"expected a drop from 0 to under 1 but got {rules.max_drop}")
+
+
+def _canonical(measures: Sequence[str]) -> list[str]:
+    from trectools_plus.measures.names import parse_measures
+
+    return list(dict.fromkeys(measure.name for measure in parse_measures(measures)))
+
+
+def _refuse_missing_modes(ours: ReportFolder, theirs: ReportFolder) -> None:
+    missing = [mode for mode in theirs.report.modes if mode not in ours.report.modes]
+    if missing:
+        raise IncomparableError(
+            f"the baseline holds {', '.join(missing)}, the current report does not",
+            where=str(ours.path),
+            remedy="compare the same modes, or make a new baseline",
+        )
+
+
+def _means(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> tuple[float, float]:
+    """The means now and before, both something to compare."""
+    current, baseline = (book.mean(*case) for book in books)
+    mode, measure = case
+    for mean, name in ((current, "the current report"), (baseline, "the baseline")):
+        if mean is None or not math.isfinite(mean):
+            raise IncomparableError(
+                f"{measure} of {mode} is undefined in {name}",
+                remedy="hold a measure against the baseline that is defined for some query",
+            )
+    assert current is not None
+    assert baseline is not None
+    if baseline == 0:
+        raise IncomparableError(
+            f"{measure} of {mode} is 0 in the baseline, so nothing could be lost",
+            remedy="leave that mode or measure out, or make a new baseline",
+        )
+    return current, baseline
+
+
+def _pair_values(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> pl.DataFrame | None:
+    """``query_id, current, baseline`` where both are defined; ``None`` where not known."""
+    current, baseline = (book.values(*case) for book in books)
+    if current is None or baseline is None:
+        return None
+    if current["query_id"].to_list() != baseline["query_id"].to_list():
+        differing = set(current["query_id"]) ^ set(baseline["query_id"])
+        raise IncomparableError(
+            f"{case[1]} of {case[0]} is averaged over other queries: {len(differing)} are in one "
+            f"report only, such as {min(differing)}"
+        )
+    return pl.DataFrame(
+        {
+            "query_id": current["query_id"],
+            "current": current["value"],
+            "baseline": baseline["value"],
+        }
+    ).drop_nulls()
+
+
+def _refuse_unknown_values(
+    pairs: list[pl.DataFrame | None], ours: ReportFolder, theirs: ReportFolder
+) -> None:
+    if any(pair is None for pair in pairs):
+        lacking = [str(one.folder) for one in (ours, theirs) if one.per_query is None]
+        raise InputError(
+            "--require-significant needs the values per query of both reports",
+            where=" and ".join(lacking),
+            remedy="keep per_query.parquet beside BenchmarkReport.json",
+        )
+
+
+def _judge(
+    report: BenchmarkReport,
+    case: tuple[str, str],
+    means: tuple[float, float],
+    pair: pl.DataFrame | None,
+    p_value: tuple[float, bool] | None,
+    rules: GateRules,
+) -> GateEntry:
+    mode, measure = case
+    current, baseline = means
+    sign = -1.0 if is_lower_better(measure) else 1.0
+    drop = sign * (baseline - current) / (1.0 if rules.absolute else abs(baseline))
+    significant = None if p_value is None else p_value[1]
+    beyond = drop > rules.max_drop + EQUAL
+    better = drop < -EQUAL
+    return GateEntry(
+        mode=mode,
+        label=report.modes[mode].label,
+        measure=measure,
+        baseline=baseline,
+        current=current,
+        drop=float(np.where(abs(drop) <= EQUAL, 0.0, drop)),
+        p_adjusted=None if p_value is None else p_value[0],
+        significant=significant,
+        failed=beyond and (significant is True or not rules.require_significant),
+        higher=better and (-drop > rules.max_drop + EQUAL or significant is True),
+        fallen=None if pair is None else find_fallen(pair, sign),
+    )
+
+
+def _notes(ours: ReportFolder, theirs: ReportFolder, pairs: list[pl.DataFrame | None]) -> list[str]:
+    notes = []
+    if any(pair is None for pair in pairs):
+        lacking = [str(one.path) for one in (ours, theirs) if one.per_query is None]
+        notes.append(
+            f"no per_query.parquet beside {' and '.join(lacking)}: queries cannot be named, "
+            "nothing is tested"
+        )
+    new = [mode for mode in ours.report.modes if mode not in theirs.report.modes]
+    if new:
+        notes.append(f"not in the baseline, so not held against it: {', '.join(new)}")
+    if ours.report.manifest.experiment_id == theirs.report.manifest.experiment_id:
+        notes.append("both reports are of the same experiment")
+    return notes

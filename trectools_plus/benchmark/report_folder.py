@@ -1,0 +1,253 @@
+"""A report with the files beside it: per-query values, latencies, runs and judgments."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+from pydantic import ValidationError
+
+from trectools_plus.benchmark.compare import none_if_nan
+from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.dataset import hash_qrels
+from trectools_plus.benchmark.output_folder import (
+    LATENCY_FILE,
+    PER_QUERY_FILE,
+    QRELS_FILE,
+    REPORT_FILE,
+    OutputFolder,
+)
+from trectools_plus.benchmark.report import BenchmarkReport, read_report
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.tables import Qrels, Run
+
+if TYPE_CHECKING:
+    from trectools_plus.measures.evaluation import Evaluation, Missing
+
+_NEAR = 1e-9
+"""How far a mean may be from that of its per-query values: the last bits of a sum."""
+
+
+class ReportFolder:
+    """A report and what lies beside it.
+
+    Args:
+        path: ``BenchmarkReport.json``, or the folder that holds it.
+
+    Attributes:
+        path: The report's file.
+        report: The report.
+
+    Raises:
+        InputError: If there is no report, it cannot be read, or it holds no mode.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        given = Path(path)
+        self.path = given / REPORT_FILE if given.is_dir() else given
+        self.report: BenchmarkReport = read_report(self.path)
+        if not self.report.modes or not self.report.measure_names:
+            raise InputError(
+                "the report is empty: it holds no mode or no measure",
+                where=str(self.path),
+                remedy="run the benchmark again",
+            )
+
+    @property
+    def folder(self) -> Path:
+        """Where the report lies."""
+        return self.path.parent
+
+    @property
+    def config(self) -> BenchmarkConfig:
+        """The settings that the report was made with.
+
+        Raises:
+            InputError: If this version does not understand them.
+        """
+        try:
+            return BenchmarkConfig.model_validate(self.report.manifest.config)
+        except ValidationError as error:
+            raise InputError(
+                "the report's configuration is none of this version", where=str(self.path)
+            ) from error
+
+    @cached_property
+    def per_query(self) -> pl.DataFrame | None:
+        """``run, query_id, measure, value``; ``None`` where the file is not beside the report.
+
+        Raises:
+            InputError: If it cannot be read.
+        """
+        return _read_table(self.folder / PER_QUERY_FILE, ("run", "query_id", "measure", "value"))
+
+    @cached_property
+    def latency(self) -> pl.DataFrame | None:
+        """``run, query_id, latency_ms``; ``None`` where nothing was timed.
+
+        Raises:
+            InputError: If it cannot be read.
+        """
+        return _read_table(self.folder / LATENCY_FILE, ("run", "query_id", "latency_ms"))
+
+    def read_qrels(self, *, changed: bool = False) -> Qrels:
+        """The judgments beside the report.
+
+        Args:
+            changed: Whether judgments other than those of the report are read too.
+
+        Raises:
+            InputError: If they are missing, or not those of the report.
+        """
+        from trectools_plus.validation.loading import load_qrels
+
+        path = self.folder / QRELS_FILE
+        if not path.is_file():
+            raise _missing(path)
+        qrels = load_qrels(str(path))
+        if not changed and hash_qrels(qrels) != self.report.manifest.dataset.contents.get("qrels"):
+            raise InputError("the judgments are not those of the report", where=str(path))
+        return qrels
+
+    def read_run(self, mode: str, *, changed: bool = False) -> Run:
+        """A mode's run; without rows where nothing was found.
+
+        Args:
+            mode: One of the report's.
+            changed: Whether a file that is not the one that was scored is read too.
+
+        Raises:
+            InputError: If the file is missing, or not the one that was scored.
+        """
+        from trectools_plus.validation.loading import load_run
+
+        info = self.report.modes[mode].run
+        if info.path is None:
+            return Run.from_dict({}, mode)
+        path = self.folder / info.path
+        if not path.is_file():
+            raise _missing(path)
+        if not changed and sha256_file(path) != info.sha256:
+            raise InputError("the run is not the one that was scored", where=str(path))
+        return Run(load_run(str(path)).frame, mode, str(path))
+
+    def score(self, measures: Sequence[str], *, changed: bool = False) -> Evaluation:
+        """Score the report's runs with any measures.
+
+        Args:
+            measures: Names.
+            changed: As in :meth:`read_run`.
+
+        Raises:
+            InputError: If runs or judgments are missing, or not those of the report.
+        """
+        from trectools_plus.measures.evaluator import score_runs
+        from trectools_plus.measures.names import parse_measures
+
+        runs = {mode: self.read_run(mode, changed=changed) for mode in self.report.modes}
+        missing: Missing = self.report.manifest.config.get("missing", "zero")
+        qrels = self.read_qrels(changed=changed)
+        return score_runs(qrels, runs, parse_measures(measures), missing)
+
+
+def copy_files(source: ReportFolder, folder: OutputFolder) -> None:
+    """Copy a report's runs and judgments, as they are, into a folder that is being filled.
+
+    Raises:
+        InputError: If one is missing or cannot be written.
+    """
+    names = [one.run.path for one in source.report.modes.values() if one.run.path is not None]
+    for name in [*names, QRELS_FILE]:
+        try:
+            shutil.copyfile(source.folder / name, folder.partial / name)
+        except OSError as error:
+            raise InputError(
+                f"cannot be copied: {error.strerror}", where=str(source.folder / name)
+            ) from error
+
+
+class ScoreBook:
+    """Means and per-query values of a report, also of measures that it does not hold.
+
+    Args:
+        source: The report. What it lacks is scored from the runs beside it.
+        measures: Canonical names of the measures that will be asked for.
+
+    Raises:
+        UsageError: If a measure is not in the report and the runs are not beside it.
+    """
+
+    def __init__(self, source: ReportFolder, measures: Sequence[str]) -> None:
+        self._source = source
+        known = source.report.measure_names
+        further = [name for name in measures if name not in known]
+        self._scored: Evaluation | None = None
+        if further:
+            try:
+                self._scored = source.score(further)
+            except InputError as error:
+                raise UsageError(
+                    f"{further[0]} is not in the report, and cannot be scored from the runs "
+                    f"beside it ({error})",
+                    where=str(source.path),
+                    remedy=f"name one of {', '.join(known)}, or keep the whole folder",
+                ) from error
+
+    def mean(self, mode: str, measure: str) -> float | None:
+        """The mean; ``None`` when undefined."""
+        if measure in self._source.report.measure_names:
+            return self._source.report.modes[mode].measures[measure].mean
+        assert self._scored is not None
+        return none_if_nan(self._scored.mean(mode, measure))
+
+    def values(self, mode: str, measure: str) -> pl.DataFrame | None:
+        """``query_id, value`` sorted by query, undefined ones null; ``None`` where not known.
+
+        Raises:
+            InputError: If the file beside the report is not the report's.
+        """
+        known = measure in self._source.report.measure_names
+        if self._scored is not None and not known:
+            table: pl.DataFrame | None = self._scored.per_query
+        else:
+            table = self._source.per_query
+        if table is None:
+            return None
+        found = table.filter(run=mode, measure=measure).select("query_id", "value")
+        defined = found["value"].drop_nulls().to_list()
+        mean = math.fsum(defined) / len(defined) if defined else None
+        held = self.mean(mode, measure)
+        if (mean is None) != (held is None) or abs((mean or 0.0) - (held or 0.0)) > _NEAR:
+            raise InputError(
+                f"the values per query are not those of the report: {mode} {measure} is "
+                f"{mean} by them and {held} by the report",
+                where=str(self._source.folder / PER_QUERY_FILE),
+                remedy="keep the files of one benchmark together",
+            )
+        return found.sort("query_id")
+
+
+def _read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame | None:
+    if not path.is_file():
+        return None
+    try:
+        table = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError("cannot be read as Parquet", where=str(path)) from error
+    if not set(columns) <= set(table.columns):
+        raise InputError(f"expected the columns {', '.join(columns)}", where=str(path))
+    return table.select(columns)
+
+
+def _missing(path: Path) -> InputError:
+    return InputError(
+        "a file of the report is missing",
+        where=str(path),
+        remedy="keep the files of a benchmark together",
+    )

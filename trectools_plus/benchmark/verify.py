@@ -1,0 +1,173 @@
+"""Whether a report's figures are those of the runs beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trectools_plus.benchmark.compare import compare
+from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.dataset import hash_qrels
+from trectools_plus.benchmark.output_folder import PER_QUERY_FILE, QRELS_FILE, read_checksums
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report_folder import ReportFolder
+from trectools_plus.benchmark.summary import find_best, summarise
+from trectools_plus.errors import InputError
+from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.measures.evaluation import Evaluation
+
+_NEAR = 1e-9
+_FIGURES = ("mean", "median", "std", "n", "ci")
+_NUMBERS = ("n", "difference", "wins", "ties", "losses", "effect_size", "p_adjusted", "significant")
+_PARTS = ("ci", "paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was checked, and what no longer holds.
+
+    Attributes:
+        figures: How many figures were computed again.
+        files: How many files were hashed.
+        problems: A line for each figure that differs and each file that changed.
+    """
+
+    figures: int
+    files: int
+    problems: list[str]
+
+
+def verify_report(path: str | Path) -> Verification:
+    """Score a report's runs again and compare every figure.
+
+    Means, medians, deviations, intervals, differences, p-values and values per query are computed
+    from ``runs/<mode>.run`` and ``qrels.txt`` beside the report, with its own settings. Figures may
+    differ by 1e-9.
+
+    Args:
+        path: The report's JSON, or its folder.
+
+    Raises:
+        InputError: If the report, a run or the judgments are missing or cannot be read.
+    """
+    source = ReportFolder(path)
+    files = list(_check_files(source))
+    changed = [problem for problem in files if problem]
+    evaluation = source.score(source.report.measure_names, changed=True)
+    figures = [*_compare_figures(source, evaluation), *_compare_values(source, evaluation)]
+    problems = [*changed, *(problem for problem in figures if problem)]
+    return Verification(len(figures), len(files), list(dict.fromkeys(problems)))
+
+
+def _check_files(source: ReportFolder) -> Iterator[str]:
+    """One item per file that has a known hash: empty, or what is wrong."""
+    checked = set()
+    for result in source.report.modes.values():
+        if result.run.path is not None:
+            checked.add(result.run.path)
+            yield _check_file(source.folder / result.run.path, result.run.sha256)
+    for digest, name in read_checksums(source.folder):
+        if name not in checked:
+            yield _check_file(source.folder / name, digest)
+    given = list(source.report.manifest.dataset.files.values())
+    runs = (result.run.source for result in source.report.modes.values())
+    for file in [*given, *(run for run in runs if run is not None)]:
+        # What the benchmark read may lie elsewhere by now; the copies beside the report count.
+        if Path(file.path).is_file():
+            yield _check_file(Path(file.path), file.sha256)
+
+
+def _check_file(path: Path, digest: str | None) -> str:
+    if not path.is_file():
+        return f"{path}: the file is missing"
+    return "" if sha256_file(path) == digest else f"{path}: the file changed (its hash is another)"
+
+
+def _compare_figures(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
+    """One item per figure of the report: empty, or what is wrong."""
+    report = source.report
+    config = source.config
+    contents = report.manifest.dataset.contents.get("qrels")
+    same = hash_qrels(source.read_qrels(changed=True)) == contents
+    yield "" if same else f"{QRELS_FILE}: other judgments than those of the report"
+    summaries = summarise(evaluation, config)
+    for mode, result in report.modes.items():
+        for name, figures in result.measures.items():
+            again = summaries[mode][name]
+            for field in _FIGURES:
+                yield from _differ(
+                    f"{mode} {name} {field}", _plain(figures, field), _plain(again, field)
+                )
+    best = find_best(evaluation)
+    for name, held in report.best_mode.items():
+        yield from _differ(f"best_mode {name}", held, best.get(name))
+    yield from _compare_differences(report, evaluation, config)
+
+
+def _compare_differences(
+    report: BenchmarkReport, evaluation: Evaluation, config: BenchmarkConfig
+) -> Iterator[str]:
+    made = compare(
+        evaluation,
+        config.baseline,
+        correction=config.correction,
+        confidence=config.confidence,
+        resamples=config.resamples,
+        seed=config.seed,
+    )
+    again = {(one.baseline, one.contrast, one.measure): one for one in made}
+    if len(again) != len(report.comparisons):
+        yield f"comparisons: {len(report.comparisons)} are {len(again)}"
+    for entry in report.comparisons:
+        what = f"{entry.contrast} against {entry.baseline} {entry.measure}"
+        other = again.get((entry.baseline, entry.contrast, entry.measure))
+        if other is None:
+            yield f"{what}: not a comparison of these modes"
+            continue
+        for field in (*_NUMBERS, *_PARTS):
+            yield from _differ(f"{what} {field}", _plain(entry, field), _plain(other, field))
+
+
+def _compare_values(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
+    table = source.per_query
+    if table is None:
+        raise InputError(
+            "a file of the report is missing", where=str(source.folder / PER_QUERY_FILE)
+        )
+    keys = ["run", "query_id", "measure"]
+    both = table.join(evaluation.per_query, on=keys, how="full", suffix="_again", coalesce=True)
+    same = ((pl.col("value") - pl.col("value_again")).abs() <= _NEAR) | (
+        pl.col("value").is_null() & pl.col("value_again").is_null()
+    )
+    wrong = both.filter(~same.fill_null(False)).sort(keys)
+    for run, query_id, measure, held, again in wrong.select(
+        *keys, "value", "value_again"
+    ).iter_rows():
+        yield f"{PER_QUERY_FILE}: {run} {query_id} {measure}: {held} is {again}"
+    yield from [""] * (both.height - wrong.height)
+
+
+def _differ(what: str, held: Any, again: Any) -> Iterator[str]:
+    """Compare one figure, or each number of a part such as an interval."""
+    if isinstance(held, dict) and isinstance(again, dict):
+        for key in held.keys() | again.keys():
+            yield from _differ(f"{what} {key}", held.get(key), again.get(key))
+    elif _is_number(held) and _is_number(again):
+        near = math.isclose(held, again, rel_tol=_NEAR, abs_tol=_NEAR)
+        yield "" if near else f"{what}: {held} is {again}"
+    else:
+        yield "" if held == again else f"{what}: {held} is {again}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _plain(part: Any, field: str) -> Any:
+    value = getattr(part, field)
+    return value.model_dump() if hasattr(value, "model_dump") else value

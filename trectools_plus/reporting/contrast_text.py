@@ -1,0 +1,151 @@
+"""Two reports compared: a table for the terminal, Markdown, JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, TextIO
+
+from trectools_plus.benchmark.contrast import Contrast, LatencyDifference, state_verdict
+from trectools_plus.benchmark.report import Comparison
+from trectools_plus.reporting.comparison_table import show
+from trectools_plus.reporting.markdown_comparisons import show_interval
+from trectools_plus.reporting.markdown_text import escape, table
+from trectools_plus.reporting.significance import describe_test, show_p
+
+_HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p (t)", "Adj. p", "")
+_SHOWN = 5
+
+
+def render_contrast_markdown(contrast: Contrast) -> str:
+    """The comparison as GitHub-flavoured Markdown."""
+    parts = [
+        f"**{escape(state_verdict(contrast))}**",
+        table([*_HEADER[:-1], "Significant"], _rows(contrast, starred=False)),
+        *(escape(line) for line in _remarks(contrast)),
+    ]
+    for mode in contrast.modes:
+        for measure, changes in mode.changed.items():
+            if changes:
+                rows = [
+                    [
+                        escape(one.query_id),
+                        show(one.before),
+                        show(one.after),
+                        show(one.after - one.before, "+"),
+                    ]
+                    for one in changes
+                ]
+                parts.append(
+                    f"<details><summary>{escape(mode.label)}, {measure}: the queries that changed "
+                    f"most</summary>\n\n{table(['Query', 'A', 'B', 'B − A'], rows)}\n\n</details>"
+                )
+    return "\n\n".join(parts) + "\n"
+
+
+def contrast_document(contrast: Contrast) -> dict[str, Any]:
+    """The comparison as JSON values."""
+    return {
+        "a": contrast.names[0],
+        "b": contrast.names[1],
+        "queries": contrast.queries,
+        "verdict": state_verdict(contrast),
+        "modes": [
+            {
+                "label": mode.label,
+                "mode_a": mode.modes[0],
+                "mode_b": mode.modes[1],
+                "measures": {
+                    entry.measure: {
+                        "mean_a": mode.means[entry.measure][0],
+                        "mean_b": mode.means[entry.measure][1],
+                        "comparison": entry.model_dump(
+                            mode="json", exclude={"baseline", "contrast", "measure"}
+                        ),
+                        "changed_most": [
+                            {"query_id": one.query_id, "a": one.before, "b": one.after}
+                            for one in mode.changed[entry.measure]
+                        ],
+                    }
+                    for entry in mode.comparisons
+                },
+                "latency_ms": None if mode.latency is None else asdict(mode.latency),
+            }
+            for mode in contrast.modes
+        ],
+        "notes": contrast.notes,
+    }
+
+
+def print_contrast(contrast: Contrast, stream: TextIO) -> None:
+    """The comparison for the terminal, at most 100 columns wide."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(file=stream, highlight=False, markup=False, emoji=False, width=100)
+    for place, name in zip("AB", contrast.names, strict=True):
+        console.print(f"{place}  {name}")
+    grid = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    for name in _HEADER:
+        grid.add_column(name, overflow="fold")
+    for row in _rows(contrast, starred=True):
+        grid.add_row(*row)
+    console.print(grid)
+    for line in _remarks(contrast):
+        console.print(line)
+    for mode in contrast.modes:
+        entry = mode.comparisons[0]
+        changes = mode.changed[entry.measure][:_SHOWN]
+        if changes:
+            named = ", ".join(
+                f"{one.query_id} ({one.before:.2f} to {one.after:.2f})" for one in changes
+            )
+            console.print(f"{mode.label}: changed most on {entry.measure}: {named}")
+    console.print(state_verdict(contrast), style="bold")
+
+
+def _rows(contrast: Contrast, *, starred: bool) -> list[list[str]]:
+    marks = ("*", "") if starred else ("yes", "no")
+    return [
+        [
+            mode.label,
+            entry.measure,
+            show(mode.means[entry.measure][0]),
+            show(mode.means[entry.measure][1]),
+            show(entry.difference, "+"),
+            show_interval(entry),
+            *_student(entry),
+            show_p(entry.p_adjusted),
+            marks[0] if entry.significant else marks[1],
+        ]
+        for mode in contrast.modes
+        for entry in mode.comparisons
+    ]
+
+
+def _student(entry: Comparison) -> tuple[str, str]:
+    found = entry.t_test
+    if found is None:
+        return "–", "–"
+    return ("∞" if found.t is None else f"{found.t:+.2f}"), show_p(found.p)
+
+
+def _remarks(contrast: Contrast) -> list[str]:
+    first = contrast.modes[0].comparisons[0]
+    remarks = [f"Significant (*): {describe_test(first)}."]
+    remarks += [
+        f"{mode.label}: {_show_latency(mode.latency, first.ci.level)}"
+        for mode in contrast.modes
+        if mode.latency is not None
+    ]
+    if all(mode.latency is None for mode in contrast.modes):
+        remarks.append("Latency: not timed in both.")
+    return remarks + [f"Note: {note}." for note in contrast.notes]
+
+
+def _show_latency(latency: LatencyDifference, level: float) -> str:
+    return (
+        f"latency {latency.a:.2f} to {latency.b:.2f} ms per query, difference "
+        f"{latency.difference:+.2f} [{latency.low:+.2f}, {latency.high:+.2f}] "
+        f"({level * 100:g}% interval, {latency.n} queries)."
+    )

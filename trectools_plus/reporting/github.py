@@ -1,0 +1,188 @@
+"""What a workflow on GitHub shows: the step's summary, and one comment on the pull request."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, NoReturn
+
+from trectools_plus.errors import InputError, UsageError
+
+_TIMEOUT = 30  # seconds
+_PAGE = 100
+_MOST_PAGES = 50
+_LONGEST = 65_000
+"""GitHub takes comments of 65,536 characters."""
+
+
+def append_step_summary(markdown: str, environment: Mapping[str, str] = os.environ) -> None:
+    """Append Markdown to the file that ``GITHUB_STEP_SUMMARY`` names; nothing when unset.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    path = environment.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return
+    try:
+        with Path(path).open("a", encoding="utf-8") as stream:
+            stream.write(f"{markdown}\n")
+    except OSError as error:
+        raise InputError(
+            f"the step summary cannot be written: {error.strerror}", where=path
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """Where to comment.
+
+    Attributes:
+        api: Base address of the REST API.
+        repository: ``owner/name``.
+        number: The pull request's number.
+        token: For the API; never shown.
+    """
+
+    api: str
+    repository: str
+    number: int
+    token: str = field(repr=False)
+
+
+def find_pull_request(environment: Mapping[str, str] = os.environ) -> PullRequest:
+    """The pull request of the running workflow, from its environment variables.
+
+    Raises:
+        UsageError: If a variable is missing, or the workflow is not about a pull request.
+    """
+    needed = {name: environment.get(name, "") for name in ("GITHUB_TOKEN", "GITHUB_REPOSITORY")}
+    for name, value in needed.items():
+        if not value:
+            raise UsageError(
+                f"a comment needs {name}",
+                where="--post-comment",
+                remedy="run it in a workflow, with `env: GITHUB_TOKEN: ${{ github.token }}`",
+            )
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", needed["GITHUB_REPOSITORY"]):
+        raise UsageError("expected owner/name", where="GITHUB_REPOSITORY")
+    number = _find_number(environment)
+    if number is None:
+        raise UsageError(
+            "this workflow is not about a pull request",
+            where="--post-comment",
+            remedy="trigger it on pull_request, or leave --post-comment out",
+        )
+    api = environment.get("GITHUB_API_URL") or "https://api.github.com"
+    if not api.startswith(("https://", "http://")):
+        raise UsageError("expected an http address", where="GITHUB_API_URL")
+    return PullRequest(api.rstrip("/"), needed["GITHUB_REPOSITORY"], number, needed["GITHUB_TOKEN"])
+
+
+def post_comment(request: PullRequest, markdown: str, marker: str) -> str:
+    """Post a comment, or update the one that begins with ``marker``.
+
+    Args:
+        request: Where to.
+        markdown: The comment; it begins with the marker. A very long one is cut.
+        marker: A line by which the comment is found again.
+
+    Returns:
+        The comment's address.
+
+    Raises:
+        InputError: If the API cannot be reached or refuses.
+    """
+    if len(markdown) > _LONGEST:
+        markdown = f"{markdown[:_LONGEST]}\n\n… cut: the whole is in the step's summary."
+    comments = f"/repos/{request.repository}/issues/{request.number}/comments"
+    known = _find_comment(request, comments, marker)
+    if known is None:
+        answer = _call(request, "POST", comments, {"body": markdown})
+    else:
+        place = f"/repos/{request.repository}/issues/comments/{known}"
+        answer = _call(request, "PATCH", place, {"body": markdown})
+    return str(answer.get("html_url", "")) if isinstance(answer, dict) else ""
+
+
+def _find_number(environment: Mapping[str, str]) -> int | None:
+    """From the ref ``refs/pull/N/merge``, else from the event's own document."""
+    found = re.fullmatch(r"refs/pull/(\d+)/\w+", environment.get("GITHUB_REF", ""))
+    if found:
+        return int(found[1])
+    path = environment.get("GITHUB_EVENT_PATH")
+    if not path:
+        return None
+    try:
+        event: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError("the workflow's event cannot be read", where=path) from error
+    pull = event.get("pull_request") if isinstance(event, dict) else None
+    issue = event.get("issue") if isinstance(event, dict) else None
+    if isinstance(issue, dict) and "pull_request" in issue:
+        pull = pull or issue
+    number = pull.get("number") if isinstance(pull, dict) else None
+    return number if isinstance(number, int) else None
+
+
+def _find_comment(request: PullRequest, comments: str, marker: str) -> int | None:
+    """The id of the comment that begins with the marker."""
+    for page in range(1, _MOST_PAGES + 1):
+        answer = _call(request, "GET", f"{comments}?per_page={_PAGE}&page={page}")
+        found = answer if isinstance(answer, list) else []
+        for comment in found:
+            if str(comment.get("body", "")).startswith(marker):
+                return int(comment["id"])
+        if len(found) < _PAGE:
+            return None
+    return None
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the token to another host."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+def _call(request: PullRequest, method: str, place: str, body: Any = None) -> Any:
+    """One call of the API; its answer as JSON values."""
+    asked = urllib.request.Request(
+        f"{request.api}{place}",
+        data=None if body is None else json.dumps(body).encode(),
+        method=method,
+        headers={
+            "Accept": "application/vnd.github+json",
+            "Authorization": f"Bearer {request.token}",
+            "Content-Type": "application/json",
+            "User-Agent": "trectools-plus",
+            "X-GitHub-Api-Version": "2022-11-28",
+        },
+    )
+    try:
+        opener = urllib.request.build_opener(_NoRedirects)
+        with opener.open(asked, timeout=_TIMEOUT) as answer:
+            return json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            _refuse(request, f"HTTP status {error.code}, {error.reason}")
+    except urllib.error.URLError as error:
+        _refuse(request, str(error.reason))
+    except (OSError, HTTPException, ValueError) as error:
+        _refuse(request, type(error).__name__)
+
+
+def _refuse(request: PullRequest, reason: str) -> NoReturn:
+    hidden = reason.replace(request.token, "***")
+    raise InputError(
+        f"the comment cannot be posted: {hidden}",
+        where=f"{request.api}/repos/{request.repository}, pull request {request.number}",
+        remedy="the token needs `permissions: pull-requests: write`",
+    ) from None
