@@ -103,6 +103,28 @@ def read_source(path: str | Path, *, partial: bool = False) -> Source:
     return Source(shown, data, compression, overlong)
 
 
+def is_plain_file(path: str | Path) -> bool:
+    """Whether a regular file is not compressed, so that any part of it can be read.
+
+    Raises:
+        InputError: If it is missing, a folder, or may not be read.
+    """
+    with _opened(path) as stream:
+        return _regular_size(stream) is not None and detect(stream.read(MAGIC_LENGTH)) is None
+
+
+def iter_content(path: str | Path) -> Iterator[bytes]:
+    """Yield a file's content, decompressed, in chunks of about ``CHUNK_BYTES`` as they come.
+
+    Raises:
+        InputError: If it is missing, a folder, or may not be read.
+        FormatError: If a compressed stream ends early, is damaged or expands beyond all measure.
+    """
+    with _opened(path) as stream:
+        first = _read_first(stream)
+        yield from _content(_chunks_of(stream, first), detect(first), str(path))
+
+
 def iter_lines(path: str | Path) -> Iterator[bytes]:
     """Yield a file's lines without their LF, holding one chunk and one line at a time.
 
