@@ -6,7 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from trectools_plus.cli import bench, retrieve, run_files, score, validate, validate_topics
+from trectools_plus.cli import (
+    bench,
+    retrieve,
+    run_files,
+    score,
+    trec_eval,
+    validate,
+    validate_topics,
+)
 from trectools_plus.cli.errors import run_command
 
 
@@ -56,6 +64,7 @@ app.add_typer(topics_app, name="topics")
 app.add_typer(benchmark_app, name="benchmark")
 app.command("eval")(score.evaluate_runs)
 app.command("explain")(score.explain_measure)
+app.command("trec-eval", context_settings=trec_eval.CONTEXT)(trec_eval.trec_eval)
 
 
 def _print_version(wanted: bool) -> None:
