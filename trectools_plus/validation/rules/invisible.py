@@ -8,6 +8,7 @@ import unicodedata
 import polars as pl
 
 from trectools_plus.formats.columns import Columns
+from trectools_plus.formats.lexer import BOM
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.views import RunView
 from trectools_plus.validation.wording import plural, quoted, visible
@@ -61,7 +62,8 @@ def invisible_character(run: RunView) -> Hit | None:
 def _suspicious(columns: Columns) -> bool:
     """Whether the file may hold any such character: a quick look at its bytes."""
     data = columns.source.data
-    if not columns.facts.is_ascii and any(lead in data[3:] for lead in _LEADS):
+    start = len(BOM) if columns.facts.has_bom else 0
+    if not columns.facts.is_ascii and any(data.find(lead, start) >= 0 for lead in _LEADS):
         return True
     return columns.facts.has_controls or b"\x7f" in data
 
