@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -147,6 +147,7 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
                 raise Overlong(n_lines + 1).as_error(str(path))
             if tail:
                 yield b"".join(parts)
+                # None of these is too long: no chunk has as many bytes as a line may have.
                 yield from tail[:-1]
                 parts = [tail[-1]]
                 n_open, n_lines = len(tail[-1]), n_lines + len(tail)
@@ -158,13 +159,19 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
 @contextmanager
 def _opened(path: str | Path) -> Iterator[IO[bytes]]:
     try:
-        # Standard input stays open: it belongs to the process.
-        with nullcontext(sys.stdin.buffer) if str(path) == "-" else _open_file(path) as stream:
+        with _standard_input() if str(path) == "-" else _open_file(path) as stream:
             yield stream
     except OSError as error:
         raise _unreadable(error, str(path)) from error
     except ValueError as error:  # a NUL in a path
         raise InputError(f"cannot read: {error}", where=str(path)) from error
+
+
+def _standard_input() -> AbstractContextManager[IO[bytes]]:
+    stream = getattr(sys.stdin, "buffer", None)  # there is none when it was closed from the start
+    if stream is None:
+        raise InputError("standard input is closed", where="-", remedy="name a file")
+    return nullcontext(stream)  # it stays open: it belongs to the process
 
 
 def _open_file(path: str | Path) -> IO[bytes]:
@@ -202,7 +209,7 @@ def _read_plain(
 
     def read_at(begin: int, end: int) -> bytes:
         stream.seek(begin)
-        return stream.read(end - begin)
+        return _read_up_to(stream, end - begin)
 
     overlong_from = find_overlong(read_at, size)
     if (overlong_from or size) > limits.max_content_bytes():
@@ -213,6 +220,15 @@ def _read_plain(
     head = read_at(overlong_from, overlong_from + HEAD_BYTES)
     data = read_at(0, overlong_from)
     return data, Overlong(data.count(b"\n") + 1, head)
+
+
+def _read_up_to(stream: IO[bytes], n_bytes: int) -> bytes:
+    """Read so much, or what there is: systems hand out no more than 2 GiB at a time."""
+    parts = []
+    while n_bytes > 0 and (part := stream.read(n_bytes)):
+        parts.append(part)
+        n_bytes -= len(part)
+    return b"".join(parts)
 
 
 def _collect(chunks: Iterable[bytes], shown: str) -> tuple[bytes, Overlong | None]:

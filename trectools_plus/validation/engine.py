@@ -70,7 +70,7 @@ def validate_run(
 def validate_qrels(
     path: str | Path,
     *,
-    run: Run | str | Path | None = None,
+    run: Run | RunView | str | Path | None = None,
     topics: Topics | None = None,
     every_line: bool = False,
 ) -> FileReport:
@@ -78,7 +78,8 @@ def validate_qrels(
 
     Args:
         path: The qrels; ``-`` is standard input.
-        run: A run to compare ids with; what does not meet is reported at the qrels' lines.
+        run: A run to compare ids with (its own findings :func:`validate_run` gives); what does
+            not meet is reported at the qrels' lines.
         topics: The queries that may be judged.
         every_line: Whether findings keep the lines of all places and not only of the first few.
 
@@ -174,12 +175,16 @@ def _comparable(view: TableView) -> bool:
     return view.n_rows > 0 and view.shape.verdict == "rows"
 
 
-def _run_view(run: Run | str | Path | None) -> RunView:
+def _run_view(run: Run | RunView | str | Path | None) -> RunView:
     """The run to compare with; without rows if there is none, or none that can be compared."""
     nothing = RunView.of_table(Run.from_dict({}))
     if run is None:
         return nothing
-    view = RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
+    view: RunView | FileReport
+    if isinstance(run, RunView):
+        view = run
+    else:
+        view = RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
     return view if isinstance(view, RunView) and _comparable(view) else nothing
 
 

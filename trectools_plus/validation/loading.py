@@ -11,14 +11,15 @@ from trectools_plus.formats.qrels import parse_qrels
 from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run
 from trectools_plus.validation.engine import (
     check_pair_view,
-    check_qrels,
     check_view,
     open_qrels,
     open_run,
+    run_rules,
 )
 from trectools_plus.validation.findings import FileReport, Finding, refuse_errors
 from trectools_plus.validation.pairs import PairView
 from trectools_plus.validation.shape import BEIR_FIELDS
+from trectools_plus.validation.topics.view import JudgmentsView
 from trectools_plus.validation.views import QrelsView
 
 
@@ -89,10 +90,15 @@ def load_qrels_with_findings(path: str | Path) -> tuple[Qrels, tuple[Finding, ..
 
 
 def _load_beir(path: str | Path, view: QrelsView) -> tuple[Qrels, tuple[Finding, ...]]:
-    """Read three columns under a header; the rules for tables still hold."""
+    """Read three columns under a header; the rules for files and for judgments still hold."""
     assert view.columns is not None
-    qrels = parse_qrels(scan_columns(view.columns.source, BEIR_FIELDS))
-    findings = check_qrels(qrels)
+    findings = run_rules(view, ("file",), view)
+    refuse_errors(findings)
+    columns = scan_columns(view.columns.source, BEIR_FIELDS)
+    qrels = parse_qrels(columns)
+    table = qrels.frame.select("query_id", "doc_id", grade=pl.col("relevance").cast(pl.Float64))
+    lines = columns.lines[1:].rename("line")
+    findings += check_view(JudgmentsView(str(path), table.with_columns(lines)))
     refuse_errors(findings)
     return _without_repeats(Qrels(qrels.frame, path=str(path))), tuple(findings)
 

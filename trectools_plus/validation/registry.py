@@ -45,6 +45,7 @@ class Hit:
         doc_id: The document of the first place.
         severity: Where it differs from the rule's own.
         remedy: Where it differs from the rule's own.
+        fix: Where it differs from the rule's own: this file may be one that no program mends.
     """
 
     message: str
@@ -56,6 +57,7 @@ class Hit:
     severity: SeverityName | None = None
     remedy: str | None = None
     total: int | None = None
+    fix: FixName | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ class Rule:
             path=path,
             message=hit.message,
             remedy=hit.remedy or self.remedy,
-            fix=self.fix,
+            fix=Fix(hit.fix) if hit.fix else self.fix,
             line=lines[0] if lines else None,
             column=hit.column if lines else None,
             query_id=hit.query_id,
