@@ -2,6 +2,7 @@
 
 import functools
 import gzip
+import itertools
 import json
 import os
 from concurrent.futures import Future
@@ -98,16 +99,19 @@ def test_pieces_give_the_figures_of_the_whole(tmp_path_factory, collection, pack
         assert in_pieces(run, qrels) is None
         return
     pieces = in_pieces(run, qrels)
-    # Whether ids may be near matches is looked at less closely than by the rule.
     if pieces is not None:
         same(pieces, plain)
-    else:
-        assert any(doc_id in "".join(rows) for doc_id in ("Dé", "dé")) or not plain_hits(plain)
+    else:  # all queries of some piece are tied or upside down, and those of others are not
+        assert not scores_fall(rows)
 
 
-def plain_hits(evaluation):
-    """Whether any judged document was retrieved."""
-    return bool((evaluation.tables["run"] > 0).any())
+def scores_fall(rows):
+    fields = [row.split() for row in rows]
+    return all(
+        np.float32(before[4]) > np.float32(after[4])
+        for before, after in itertools.pairwise(fields)
+        if before[0] == after[0]
+    )
 
 
 @settings(max_examples=300, deadline=None)
@@ -160,7 +164,7 @@ def test_a_clean_run_is_scored_in_pieces(tmp_path):
     ("lines", "grades"),
     [
         (["1 Q0 a 1 2 t", "2 Q0 a 1 2 t", "1 Q0 b 2 1 t"], {"1": {"a": 1}}),  # in two places
-        (["1 Q0 A 1 2 t", "1 Q0 b 2 1 t"], {"1": {"a": 1, "b": 1}}),  # spelled otherwise
+        (["1 Q0 A 1 3 t", "1 Q0 B 2 2 t", "1 Q0 c 3 1 t"], {"1": dict.fromkeys("abc", 1)}),  # case
         (["01 Q0 a 1 2 t", "2 Q0 a 1 2 t"], {"1": {"a": 1}, "2": {"a": 1}}),  # likewise
         (["1 Q0 x 1 2 t"], {"1": {"a": 1}}),  # nothing judged
         (["# a comment", "1 Q0 a 1 2 t"], {"1": {"a": 1}}),

@@ -21,7 +21,7 @@ def printed(tmp_path: Path) -> Callable[..., list[str]]:
         (tmp_path / "qrels").write_text(qrels, "utf-8")
         (tmp_path / "run").write_text(run, "utf-8")
         arguments = parse_arguments([*flags, str(tmp_path / "qrels"), str(tmp_path / "run")])
-        data = read_input(*arguments.files, permissive=arguments.permissive)
+        data = read_input(arguments)
         return "\n".join(output_lines(score(data, arguments), arguments)).splitlines()
 
     return call

@@ -47,7 +47,7 @@ NOT_IN_RUN = {"out.test": set(), "out.test.aq": set(), "out.test.aqcM": {"302"}}
 def printed(shared_data: Path, flags: tuple[str, ...], run: str) -> str:
     folder = shared_data / "trec_eval"
     arguments = parse_arguments([*flags, str(folder / "qrels.test"), str(folder / run)])
-    scores = score(read_input(*arguments.files), arguments)
+    scores = score(read_input(arguments), arguments)
     return "".join(f"{line}\n" for line in output_lines(scores, arguments))
 
 

@@ -46,6 +46,13 @@ def evaluate_runs(
             help="A judged query without results counts 0 (trec_eval -c), or is left out."
         ),
     ] = "zero",
+    low_memory: Annotated[
+        bool,
+        typer.Option(
+            "--low-memory",
+            help="Never hold a run as a whole: for runs larger than memory. Same figures.",
+        ),
+    ] = False,
     output_format: Annotated[
         Literal["table", "json", "csv", "parquet"],
         typer.Option("--format", help="table to read; the others for programs."),
@@ -78,7 +85,7 @@ def evaluate_runs(
         raise UsageError("standard input can be read only once", remedy="name a file instead of -")
     asked = [name for text in measure or () for name in split_names(text)]
     measures = parse_measures(asked if measure else DEFAULT_MEASURES)
-    judged, loaded = open_files(qrels, runs, measures)
+    judged, loaded = open_files(qrels, runs, measures, low_memory=low_memory)
     named = _named(loaded)
     evaluation = score_runs(judged, named, measures, missing)
     if output_format == "json":

@@ -51,8 +51,7 @@ def trec_eval(
     from trectools_plus.trec_eval.reading import read_input
     from trectools_plus.trec_eval.scoring import score
 
-    qrels, run = arguments.files
-    data = read_input(qrels, run, permissive=arguments.permissive)
+    data = read_input(arguments)
     scores = score(data, arguments)
     printing.write_text(output_lines(scores, arguments))
     for note in (*arguments.notes, *data.notes):

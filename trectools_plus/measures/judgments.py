@@ -63,21 +63,29 @@ class Judgments:
         return {query_id: number for number, query_id in enumerate(self.query_ids)}
 
     @cached_property
+    def _seed(self) -> int | None:
+        """A seed with which no two judgments have one key."""
+        for seed in range(_SEEDS):
+            keys = np.sort(keys_of(self.query, self.doc_ids, seed))
+            if not (keys[1:] == keys[:-1]).any():
+                return seed
+        return None
+
+    @cached_property
+    def can_be_found(self) -> bool:
+        """Whether :meth:`find` is sure to find every judgment."""
+        return self._seed is not None
+
+    @cached_property
     def _table(self) -> _Table:
-        return _Table.of(keys_of(self.query, self.doc_ids))
+        return _Table.of(keys_of(self.query, self.doc_ids, self._seed or 0))
 
     @cached_property
     def _folds(self) -> _Table | None:
         """The ids as they are compared for spelling; ``None`` if they are all plain."""
         if folds_to_itself(self.doc_ids):
             return None
-        return _Table.of(keys_of(self.query, folded(self.doc_ids)))
-
-    @cached_property
-    def has_collisions(self) -> bool:
-        """Whether two judgments have one key, so that :meth:`find` would miss one of them."""
-        keys = self._table.keys
-        return bool((keys[1:] == keys[:-1]).any())
+        return _Table.of(keys_of(self.query, folded(self.doc_ids), self._seed or 0))
 
     def numbers(self, query_ids: Sequence[str]) -> IntArray:
         """Positions of queries in ``query_ids``; -1 for those that are not judged."""
@@ -97,14 +105,14 @@ class Judgments:
         Returns:
             Positions among the pairs, ascending, and the judgment of each.
         """
-        rows, judgments = self._table.find(keys_of(query, doc_ids))
+        rows, judgments = self._table.find(keys_of(query, doc_ids, self._seed or 0))
         # A key is a hash: only equal ids are the same pair.
         same = (doc_ids.gather(rows) == self.doc_ids.gather(judgments)).to_numpy()
         same &= query[rows] == self.query[judgments]
         return rows[same], judgments[same]
 
-    def may_be_near(self, query: Numbers, doc_ids: pl.Series, judged: IntArray) -> bool:
-        """Whether a document that is not judged may be a judged one in another spelling.
+    def count_near(self, query: Numbers, doc_ids: pl.Series, judged: IntArray) -> int:
+        """Count documents that are not judged, but are in another spelling.
 
         Args:
             query: Query numbers.
@@ -112,9 +120,11 @@ class Judgments:
             judged: Positions of the judged pairs.
         """
         if self._folds is None and folds_to_itself(doc_ids):
-            return False
-        rows, _ = (self._folds or self._table).find(keys_of(query, folded(doc_ids)))
-        return bool(np.isin(rows, judged, invert=True).any())
+            return 0
+        rows, _ = (self._folds or self._table).find(
+            keys_of(query, folded(doc_ids), self._seed or 0)
+        )
+        return int(np.isin(rows, judged, invert=True).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +152,7 @@ class _Table:
 
 
 _MARKS_PER_KEY = 16
+_SEEDS = 8
 
 
 def _place(keys: Keys, marks: npt.NDArray[np.bool_]) -> IntArray:

@@ -10,7 +10,7 @@ import getopt
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Literal, cast
 
 from trectools_plus.errors import UsageError
 from trectools_plus.trec_eval.catalogue import (
@@ -95,6 +95,11 @@ class Arguments:
     version_wanted: bool = False
     measures_named: bool = False
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def precision(self) -> Literal[32, 64]:
+        """In how many bits scores are compared."""
+        return 32 if self.version == 9 else 64
 
 
 def parse_arguments(words: Sequence[str]) -> Arguments:

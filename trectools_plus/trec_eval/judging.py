@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun
-from trectools_plus.ranking import ScorePrecision, rank_documents
+from trectools_plus.ranking import rank_documents
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.trec_eval.reading import Input
 
@@ -52,8 +52,12 @@ def judge(data: Input, arguments: Arguments) -> Judging:
         .sort("query", maintain_order=True)
     )
     queries = replace(queries, frame=frame)
-    precision: ScorePrecision = 32 if arguments.version == 9 else 64
-    run = JudgedRun.from_ranking(queries, _rank(data.run, queries, precision, arguments))
+    run = data.run
+    if not isinstance(run, JudgedRun):
+        joined = run.join(queries.numbers, on="query_id", maintain_order="left")
+        ranked = rank_documents(joined, arguments.precision).select("query", "doc_id", "rank")
+        run = JudgedRun.from_ranking(queries, ranked)
+    run = run.cut(arguments.max_retrieved)
     there = run.retrieved > 0
     missing = np.flatnonzero(~there)
     if arguments.version == 10 and arguments.complete:
@@ -71,16 +75,6 @@ def relevant_counts(run: JudgedRun, level: int) -> tuple[IntArray, IntArray]:
     """Relevant documents of each query: in the qrels, and retrieved."""
     relevant = run.grade >= level
     return run.count(relevant), run.count(relevant & run.within(None))
-
-
-def _rank(
-    frame: pl.DataFrame, queries: JudgedQueries, precision: ScorePrecision, arguments: Arguments
-) -> pl.DataFrame:
-    joined = frame.join(queries.numbers, on="query_id", maintain_order="left")
-    ranked = rank_documents(joined, precision).select("query", "doc_id", "rank")
-    if arguments.max_retrieved is None:
-        return ranked
-    return ranked.filter(pl.col("rank") <= arguments.max_retrieved)
 
 
 def _judged_only(run: JudgedRun) -> JudgedRun:

@@ -8,11 +8,13 @@ lets through what trec_eval reads in its own way: numbers as far as they go, fil
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import polars as pl
 
 from trectools_plus.errors import CheckFailedError, FormatError
@@ -20,6 +22,11 @@ from trectools_plus.formats.columns import scan_columns
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.source import Source, read_source
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.judged import JudgedRun
+from trectools_plus.measures.judgments import Judgments
+from trectools_plus.measures.streaming import judge_file
+from trectools_plus.ranking import ScorePrecision
+from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.validation.engine import (
     check_pair_view,
     check_view,
@@ -75,13 +82,14 @@ class Input:
 
     Attributes:
         qrels: ``query_id, doc_id, relevance``, no pair twice.
-        run: ``query_id, doc_id, score``.
+        run: ``query_id, doc_id, score``, or where the judged documents stand, the queries
+            numbered in the byte order of their ids.
         run_id: The last column of the run's last row.
         notes: What was passed over, a line each.
     """
 
     qrels: pl.DataFrame
-    run: pl.DataFrame
+    run: pl.DataFrame | JudgedRun
     run_id: str
     notes: list[str] = field(default_factory=list)
 
@@ -95,29 +103,57 @@ class Input:
         )
 
 
-def read_input(qrels: str | Path, run: str | Path, *, permissive: bool = False) -> Input:
-    """Read both files.
+def read_input(arguments: Arguments) -> Input:
+    """Read the two files of a command line.
 
     Args:
-        qrels: The qrels; ``-`` is standard input.
-        run: The run; ``-`` is standard input.
-        permissive: Read on where trec_eval would.
+        arguments: The files (``-`` is standard input), ``--permissive`` and the version count here.
 
     Raises:
         FindingsError: If a file holds what trec_eval stops at or misreads.
         InputError: If a file cannot be read at all.
     """
+    qrels, run = arguments.files
+    permissive = arguments.permissive
     judged = _whole(open_qrels(qrels))
-    found = _refuse(check_view(judged), permissive)
+    found = _refuse(check_view(judged, forbidding_only=True), permissive)
+    grades = _grades(judged)
+    notes = _as_notes(found)
+    clean = _judge_clean(grades, run, arguments.precision)
+    if clean is not None:
+        return Input(grades, *clean, notes)
     results = _whole(_open_run(run))
-    found += _refuse(check_view(results), permissive)
-    found += _refuse(check_pair_view(PairView(results, judged)), permissive)
-    return Input(
-        _grades(judged),
-        _scores(results),
-        str(results.frame["tag"][-1]),
-        [f"{finding.place}: {finding.code} {finding.message}" for finding in found],
+    found = _refuse(check_view(results, forbidding_only=True), permissive)
+    found += _refuse(check_pair_view(PairView(results, judged), forbidding_only=True), permissive)
+    tag = str(results.frame["tag"][-1])
+    return Input(grades, _scores(results), tag, [*notes, *_as_notes(found)])
+
+
+def _judge_clean(
+    grades: pl.DataFrame, run: str | Path, precision: ScorePrecision
+) -> tuple[JudgedRun, str] | None:
+    """A clean run piece by piece, and its id; ``None`` if it has to be read as a whole."""
+    judgments = Judgments.of(Qrels(grades))
+    ready: Future[Judgments] = Future()
+    ready.set_result(judgments)
+    found = judge_file(run, ready, precision)
+    if found is None:
+        return None
+    judged, run_id = found
+    order = np.array(sorted(range(len(judgments.query_ids)), key=_id_bytes(judgments)))
+    place = np.argsort(order)
+    return (
+        JudgedRun.of(judged.retrieved[order], place[judged.query], judged.rank, judged.grade),
+        run_id,
     )
+
+
+def _id_bytes(judgments: Judgments) -> Callable[[int], bytes]:
+    return lambda number: judgments.query_ids[number].encode()
+
+
+def _as_notes(findings: Iterable[Finding]) -> list[str]:
+    return [f"{finding.place}: {finding.code} {finding.message}" for finding in findings]
 
 
 def _open_run(path: str | Path) -> RunView | FileReport:

@@ -11,11 +11,8 @@ from __future__ import annotations
 from trectools_plus.formats.columns import scan_columns
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.source import Source
-from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.registry import Rule
+from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.views import RunView
-
-_FORBIDDING = [rule for rule in CATALOGUE if rule.on in ("file", "run") and rule.can_forbid_scoring]
 
 
 def clean_view(path: str, data: bytes) -> RunView | None:
@@ -34,9 +31,5 @@ def clean_view(path: str, data: bytes) -> RunView | None:
     view = RunView.of_file(columns)
     if view.n_rows == 0 or view.blocks.interleaved:
         return None
-    return None if any(_is_forbidden(rule, view) for rule in _FORBIDDING) else view
-
-
-def _is_forbidden(rule: Rule, view: RunView) -> bool:
-    hit = rule.check(view)
-    return hit is not None and rule.finding(hit, view.path).blocks_scoring
+    findings = check_view(view, forbidding_only=True)
+    return None if any(finding.blocks_scoring for finding in findings) else view

@@ -144,18 +144,28 @@ def open_qrels(path: str | Path) -> QrelsView | FileReport:
     return QrelsView.of_file(scan_columns(source, QRELS_FIELDS))
 
 
-def check_view(view: TableView) -> list[Finding]:
-    """Run the rules for files of its kind over a view."""
-    return run_rules(view, ("file", "run" if view.kind == "run" else "qrels"), view)
+def check_view(view: TableView, *, forbidding_only: bool = False) -> list[Finding]:
+    """Run the rules for files of its kind over a view.
+
+    Args:
+        view: The view.
+        forbidding_only: Whether to run only rules that may forbid scoring.
+    """
+    kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
+    return run_rules(view, kinds, view, forbidding_only=forbidding_only)
 
 
-def check_pair_view(pair: PairView) -> list[Finding]:
-    """Run the rules that look at two files."""
-    return run_rules(pair, ("pair",), pair.here)
+def check_pair_view(pair: PairView, *, forbidding_only: bool = False) -> list[Finding]:
+    """Run the rules that look at two files; see :func:`check_view`."""
+    return run_rules(pair, ("pair",), pair.here, forbidding_only=forbidding_only)
 
 
 def run_rules(
-    subject: TableView | PairView, kinds: Iterable[Subject], here: TableView
+    subject: TableView | PairView,
+    kinds: Iterable[Subject],
+    here: TableView,
+    *,
+    forbidding_only: bool = False,
 ) -> list[Finding]:
     """Run the rules of some kinds over a view, or over a pair whose findings are put ``here``."""
     findings = []
@@ -163,6 +173,8 @@ def run_rules(
         if rule.on not in kinds or (here.columns is None and not rule.tables):
             continue
         if rule.optional and not here.optional_rules:
+            continue
+        if forbidding_only and not rule.can_forbid_scoring:
             continue
         hit = rule.check(subject)
         if hit is not None:
