@@ -31,6 +31,9 @@ def rank_documents(frame: pl.DataFrame, precision: ScorePrecision = 32) -> pl.Da
         The same rows, queries in the order of their first row, documents by falling score and
         then falling document id (bytes of UTF-8), with ``rank`` 1, 2, … set anew.
     """
+    ranks = _ranks_if_ranked(frame, precision)
+    if ranks is not None:
+        return frame.with_columns(ranks)
     score = pl.col("score").cast(pl.Float32) if precision == 32 else pl.col("score")
     return (
         frame.with_row_index("_row")
@@ -39,6 +42,25 @@ def rank_documents(frame: pl.DataFrame, precision: ScorePrecision = 32) -> pl.Da
         .drop("_row", "_query", "_score")
         .with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("query_id"))
     )
+
+
+def _ranks_if_ranked(frame: pl.DataFrame, precision: ScorePrecision) -> pl.Series | None:
+    """Ranks, if every query is in one place and its scores fall from row to row.
+
+    Most runs are like that, and looking is several times faster than sorting.
+    """
+    block = frame["query_id"].rle_id().to_numpy()
+    starts = np.flatnonzero(np.r_[len(block) > 0, block[1:] != block[:-1]])
+    score: npt.NDArray[np.floating] = frame["score"].to_numpy()
+    if precision == 32:
+        with np.errstate(over="ignore"):
+            score = score.astype(np.float32)
+    in_order = score[1:] < score[:-1]
+    in_order[starts[1:] - 1] = True
+    if not in_order.all() or frame["query_id"].gather(starts).n_unique() < len(starts):
+        return None
+    before = np.repeat(starts, np.diff(starts, append=len(block)))
+    return pl.Series("rank", np.arange(1, len(block) + 1) - before)
 
 
 def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from trectools_plus.benchmark.testset import TestSet
 from trectools_plus.benchmark.testset_reader import read_test_set
 from trectools_plus.errors import FormatError, InputError
+from trectools_plus.validation import validate_topics
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "testsets"
 OWN = yaml.safe_load((FOLDER / "own-form.yaml").read_text())
@@ -83,40 +84,39 @@ def changed(**fields):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (changed(text="absent"), r"queries\[0\].text: field required"),
-        (changed(text="  "), r"queries\[0\].text: "),
-        (changed(query_id=7), r"queries\[0\].query_id: .*string, got 7"),
-        (changed(query_id="a b"), r"queries\[0\].query_id: "),
-        (changed(relevant=[]), r"queries\[0\].relevant: "),
-        (changed(relevant=[{"doc_id": "HP:1", "grade": 4}]), r"relevant\[0\].grade: .*3, got 4"),
-        (changed(relevant=[{"doc_id": "HP:1", "grade": "3"}]), r"relevant\[0\].grade: "),
-        (changed(relevant=[{"doc_id": "HP:1", "grade": True}]), r"relevant\[0\].grade: "),
-        (changed(relevant=[{"doc_id": "HP:1", "grade": 0}]), "a grade above 0"),
+        (changed(text="absent"), r"text is missing .*\(T105\)"),
+        (changed(text="  "), r"topic q1 has no text \(T121\)"),
+        (changed(query_id=7.5), r"id 7.5 is a number, not text \(T114\)"),
+        (changed(query_id="a b"), r"space in id 'a b' \(T113\)"),
+        (changed(relevant=[]), "a grade above 0"),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": 128}]), r"grade 128; .*\(Q122\)"),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": "3"}]), r"grade '3' .*\(Q110\)"),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": True}]), r"grade true .*\(T115\)"),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": 0}]), r"no grade above 0 .*\(Q133\)"),
         (
-            changed(relevant=[{"doc_id": "HP:1", "grade": 1}] * 2),
-            r"relevant: HP:1 given more than once —",
+            changed(relevant=[{"doc_id": "HP:1", "grade": grade} for grade in (1, 2)]),
+            r"HP:1 is 2 here, 1 on line 1.* \(Q142\) —",
         ),
         (changed(category="funny"), r"queries\[0\].category: .*got 'funny'"),
-        (changed(colour="blue"), r"queries\[0\].colour: "),
-        ({**OWN, "queries": OWN["queries"] * 2}, "q1, q2, q3 given more than once"),
-        ({**OWN, "queries": []}, "queries: "),
-        ({**OWN, "queries": None}, "queries: "),
+        (changed(colour="blue"), r"unknown key 'colour' \(T106\)"),
+        ({**OWN, "queries": []}, r"no test cases \(F101\)"),
+        ({**OWN, "queries": None}, r"no test cases \(F101\)"),
         ({**OWN, "metadata": [1]}, "metadata: expected a mapping but got a list"),
-        ({"cases": []}, "expected a list of test cases, .* but got cases"),
-        ([], r"queries: "),
-        ("null", "but got nothing"),
-        ("3", "but got 3"),
-        ("", "but got nothing"),
-        ([3], r"test_cases\[0\]: expected a mapping"),
-        ([{"text": "x"}], r"test_cases\[0\]: expected a list of term ids"),
-        ([{"text": "x", "hpo_ids": "HP:1"}], r"test_cases\[0\]: expected a list of term ids"),
-        ([{"text": "x", "hpo_ids": []}], r"queries\[0\].relevant: "),
-        ([{"hpo_ids": ["HP:1"]}], r"queries\[0\].text: field required"),
-        ({"test_cases": {"a": 1}}, "test_cases: expected a list but got a mapping"),
-        ('[{"text": "x",]', "not JSON"),
-        ("[" * 100_000, "nested too deeply|not JSON"),
-        ("- a: 'b\n", "not YAML"),
-        ("when: 2020-99-99\n", "neither JSON nor YAML"),
+        ({"cases": []}, r"expected a list of test cases, .* but got cases"),
+        ([], r"\(F101\)"),
+        ("null", r"\(F101\)"),
+        ("3", r"but got 3 \(T105\)"),
+        ("", r"the file is empty\) \(F101\)"),
+        ([3], r"expected a test case .* but got 3 \(T105\)"),
+        ([{"text": "x"}], r"id is missing .*\(T105\)"),
+        ([{"text": "x", "hpo_ids": "HP:1"}], r"judged documents but got text \(T105\)"),
+        ([{"text": "x", "hpo_ids": []}], "a grade above 0"),
+        ([{"hpo_ids": ["HP:1"]}], r"text is missing .*\(T105\)"),
+        ({"test_cases": {"a": 1}}, r"expected a test case .* but got 1 \(T105\)"),
+        ('[{"text": "x",]', r"no JSON.*\(T104\)"),
+        ("[" * 100_000, r"nested more than 64 deep \(T104\)"),
+        ("- a: 'b\n", r"no JSON.*\(T104\)"),
+        ("when: 2020-99-99\n", r"\(T104\)"),
     ],
 )
 def test_wrong_files_are_refused_with_their_place(tmp_path, content, message):
@@ -125,6 +125,37 @@ def test_wrong_files_are_refused_with_their_place(tmp_path, content, message):
         read_test_set(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        changed(query_id=7),
+        changed(relevant=[{"doc_id": "HP:1", "grade": 4}, {"doc_id": "HP:2", "grade": -1}]),
+        changed(relevant=[{"doc_id": "HP:1", "grade": 1}] * 2),
+        {**OWN, "queries": OWN["queries"] * 2},
+        {
+            **OWN,
+            "queries": [*OWN["queries"], {**OWN["queries"][0], "id": "9", "relevant": []}][::-1],
+        },
+        {"queries": {"9": {"text": "x", "relevant": ["d1", 2]}}},
+        {"queries": [{"qid": 9, "query": "x", "relevant": {"d1": 1}}]},
+        {"test_cases": {"9": {"text": "x", "hpo_ids": ["d1"]}}},
+    ],
+)
+def test_what_the_validator_only_warns_of_is_read(tmp_path, content):
+    path = written(tmp_path, content)
+    assert not validate_topics(path).errors
+    test_set = read_test_set(path)
+    assert {query.query_id for query in test_set.queries} <= {"7", "9", "q1", "q2", "q3"}
+    assert sum(len(query.relevant) for query in test_set.queries)
+
+
+def test_single_crs_are_refused_here_and_there(tmp_path):
+    path = written(tmp_path, "queries:\r  - {id: a, text: t, relevant: {d: 1}}\r", "x.yaml")
+    assert [finding.code for finding in validate_topics(path).errors] == ["F105"]
+    with pytest.raises(FormatError, match=r"\(F105\)"):
+        read_test_set(path)
 
 
 def test_a_syntax_error_has_line_and_column(tmp_path):
@@ -183,14 +214,18 @@ def test_short_forms(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("- id: 010\n  text: a\n  relevant: {d: 1}\n", 1, "queries.0..query_id: .*quotes"),
-        ("- id: '1'\n  text: NO\n  relevant: {d: 1}\n", 2, "queries.0..text: .*quotes"),
-        ("- id: '1'\n  text: a\n  relevant:\n    d: 1\n    e: 0.5\n", 5, "got 0.5"),
-        ("- id: '1'\n  text: a\n  relevant:\n    d: 1\n    d: 2\n", 5, "twice"),
-        ("queries:\n- id: ~\n  text: a\n  relevant: {d: 1}\n", 2, "query_id: .*got None"),
-        ("queries:\n- id: x\n  relevant: {d: 1}\n", 2, "text: field required"),
-        ("test_cases:\n- hpo_ids: [HP:1]\n", 2, "text: field required"),
-        ("test_cases:\n- text: x\n  hpo_ids: [HP:1]\n- text: 3\n  hpo_ids: [HP:1]\n", 4, "got 3"),
+        ("- id: 010\n  text: a\n  relevant: {d: 1}\n", 1, r"id 010 is read as 8.*\(T114\)"),
+        ("- id: '1'\n  text: NO\n  relevant: {d: 1}\n", 2, r"boolean false \(T115\)"),
+        ("- id: '1'\n  text: a\n  relevant:\n    d: 1\n    e: 0.5\n", 5, r"0.5.*\(Q111\)"),
+        ("- id: '1'\n  text: a\n  relevant:\n    d: 1\n    d: 2\n", 5, r"d again.*\(T116\)"),
+        ("queries:\n- id: ~\n  text: a\n  relevant: {d: 1}\n", 2, r"id is null \(T105\)"),
+        ("queries:\n- id: x\n  relevant: {d: 1}\n", 2, r"text is missing.*\(T105\)"),
+        ("test_cases:\n- hpo_ids: [HP:1]\n", 2, r"text is missing.*\(T105\)"),
+        (
+            "test_cases:\n- text: x\n  hpo_ids: [HP:1]\n- text: ~\n  hpo_ids: [HP:1]\n",
+            4,
+            r"text is null.*\(T105\)",
+        ),
     ],
 )
 def test_errors_in_yaml_have_their_line(tmp_path, text, line, words):
@@ -200,7 +235,7 @@ def test_errors_in_yaml_have_their_line(tmp_path, text, line, words):
 
 
 def test_json_with_a_key_twice_is_refused(tmp_path):
-    with pytest.raises(FormatError, match="key 'd' stands twice"):
+    with pytest.raises(FormatError, match=r"d again .*\(T116\)"):
         read_test_set(written(tmp_path, '[{"id": "1", "text": "a", "relevant": {"d": 1, "d": 2}}]'))
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from trectools_plus.cli.bench import benchmark_run, parse_runs, split_list
+from trectools_plus.cli.bench import benchmark_run, parse_runs
 from trectools_plus.cli.errors import run_command
 from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.values import split_list
 
 Call = Callable[..., tuple[int, str, str]]
 

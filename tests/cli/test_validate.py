@@ -133,6 +133,33 @@ def test_broken_qrels_are_reported_beside_the_run() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("run", "code"), [(RUN.replace("2.5", "x"), "R110"), ('{"a": 1}\n', "R103"), ("", "F101")]
+)
+def test_a_broken_run_is_reported_beside_the_qrels(run: str, code: str) -> None:
+    Path("broken.run").write_text(run, encoding="utf-8")
+    result = _invoke("qrels", "qrels.txt", "qrels.txt", "--run", "broken.run", "--format", "json")
+    files = json.loads(result.stdout)["files"]
+    assert [(file["path"], file["kind"]) for file in files] == [
+        ("qrels.txt", "qrels"),
+        ("qrels.txt", "qrels"),
+        ("broken.run", "run"),
+    ]
+    assert code in {finding["code"] for finding in files[2]["findings"]}
+    assert result.exit_code == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_depth_of_a_run_is_no_matter_of_the_qrels() -> None:
+    rows = "".join(f"1 Q0 d{n} {n} {999 - n} t\n" for n in range(1, 200))
+    Path("deep.run").write_text(rows + RUN.replace("1 Q0", "3 Q0"), encoding="utf-8")
+    document = json.loads(
+        _invoke("qrels", "qrels.txt", "--run", "deep.run", "--format", "json").stdout
+    )
+    assert [file["kind"] for file in document["files"]] == ["qrels"]
+
+
+@pytest.mark.usefixtures("folder")
 def test_text_names_the_place_and_the_remedy() -> None:
     lines = _invoke("runs", "bad.run").stdout.splitlines()
     assert lines[1].split()[:3] == ["2:6", "error", "R131"]

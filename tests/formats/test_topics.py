@@ -20,9 +20,9 @@ def write(folder: Path, data: str) -> Path:
 
 
 def test_tsv(tmp_path: Path) -> None:
-    data = "\ufeff1\tfirst query\r\n\n007\ttabs\tin \u2028text\n3\t\n"
+    data = "\ufeff1\tfirst query\r\n\n007\ttabs\tin \u2028text\n1\tfirst query \n"
     topics = read_topics(write(tmp_path, data))
-    assert topics.frame.rows() == [("1", "first query"), ("007", "tabs in \u2028text"), ("3", "")]
+    assert topics.frame.rows() == [("1", "first query"), ("007", "tabs in \u2028text")]
 
 
 @pytest.mark.parametrize("id_key", ["_id", "query_id", "qid", "id"])
@@ -106,8 +106,13 @@ def test_trec_xml_without_a_root(tmp_path: Path) -> None:
         ("", None, None, "no topics"),
         ("\n\n", None, None, "no topics"),
         ("1\ta\n2 b\n", 2, None, "no tab between id and text"),
-        ("qid\ttext\n1\ta\n", 1, None, "header line"),
-        ("1\ta\n\n1\tb\n", 3, None, "topic 1 is already on line 1"),
+        ("qid\ttext\n1\ta\n", 1, None, "header line (T103)"),
+        ("# all\nqid\ttext\n1\ta\n", 2, None, "header line (T103)"),
+        ("1\ta\n2\t \n", 2, None, "topic 2 has no text (T121)"),
+        ('{"qid":"1","query":""}\n', 1, None, "topic 1 has no text (T121)"),
+        ("1\ta\n2\té\rb\n", 2, 4, "CR without LF (F105)"),
+        ("1\ta\r2\tb\r", 1, 4, "CR without LF (F105)"),
+        ("1\ta\n\n1\tb\n", 3, None, "topic 1 has another text on line 1 (T112)"),
         ("1\ta\nq 2\tb\n", 2, None, "white space or control character in query id 'q 2'"),
         ("\ta\n", 1, None, "empty query id"),
         ("#1\ta\n", 1, None, "would start a comment"),
@@ -155,10 +160,10 @@ def test_bad_utf8_is_placed(tmp_path: Path) -> None:
 
 
 def test_writes_one_line_a_topic(tmp_path: Path) -> None:
-    topics = Topics.from_dict({"1": " a\n\tb\u2028c\r\n", "2": ""})
+    topics = Topics.from_dict({"1": " a\n\tb\u2028c\r\n", "2": "d"})
     write_topics(topics, tmp_path / "t.tsv")
-    assert (tmp_path / "t.tsv").read_bytes() == b"1\ta b c\n2\t\n"
-    for bad in ({"a b": "x"}, {"a\tb": "x"}, {"": "x"}, {}):
+    assert (tmp_path / "t.tsv").read_bytes() == b"1\ta b c\n2\td\n"
+    for bad in ({"a b": "x"}, {"a\tb": "x"}, {"": "x"}, {"a": " "}, {}):
         with pytest.raises(InputError):
             write_topics(Topics.from_dict(bad), tmp_path / "u.tsv")
     assert not (tmp_path / "u.tsv").exists()
@@ -169,7 +174,10 @@ ID = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=5).
 )
 
 
-@given(texts=st.dictionaries(ID, st.text(st.characters(exclude_categories=("Cs",)))))
+TEXT = st.text(st.characters(exclude_categories=("Cs",))).map(lambda text: f"{text}.")
+
+
+@given(texts=st.dictionaries(ID, TEXT))
 @settings(deadline=None, max_examples=100)
 def test_topics_come_back_but_for_white_space(
     tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str]

@@ -125,10 +125,23 @@ QRELS_CASES: dict[str, Case] = {
 }
 
 TOPICS_CASES: dict[str, Case] = {
+    "T101": Case("1 one\n2  two\n", TOPICS),
     "T102": Case("1\tone\n2\tt\two\n", "1\tone\n2\tt wo\n"),
     "T103": Case("query_id\ttext\n" + TOPICS, TOPICS),
     "T111": Case("1\tone\n1\tone \n2\ttwo\n", TOPICS),
     "T113": Case("1\tone\nq  2\ttwo\n", "1\tone\nq_2\ttwo\n"),
+    "T114": Case(
+        "# c\nqueries:\n- id: 010   # eight\n  text: a\n  relevant: {no: 1, d2: 0}\n",
+        '# c\nqueries:\n- id: "010"   # eight\n  text: a\n  relevant: {"no": 1, d2: 0}\n',
+    ),
+    "T115": Case(
+        'queries:\n  - {id: "é", text: NO, relevant: {a: 1}}',
+        'queries:\n  - {id: "é", text: "NO", relevant: {a: 1}}',
+    ),
+    "T117": Case(
+        "queries:\n- id: a\n  text: C # \\x  \n  relevant: {b: 1}\n",
+        'queries:\n- id: a\n  text: "C # \\\\x"  \n  relevant: {b: 1}\n',
+    ),
 }
 
 
@@ -162,8 +175,6 @@ def test_every_fix_has_a_case() -> None:
 def test_rules_and_fixes_agree_on_what_can_be_fixed() -> None:
     safe = {code for code, offer in OFFERS.items() if offer.safe}
     for rule in CATALOGUE:
-        if rule.code[0] == "T" and rule.code not in OFFERS:
-            continue  # in YAML and JSON, which are not written
         assert (rule.code in OFFERS) == (rule.fix is not Fix.NO), rule.code
         if rule.fix is Fix.SAFE and rule.code != "R128":  # off unless it is selected
             assert rule.code in safe
@@ -432,8 +443,13 @@ def test_output_is_compressed_as_its_name_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "start"),
     [
-        ('{"_id": "1", "text": "a"}\n', "only topics in TSV"),
-        ("<top>\n", "only topics in TSV"),
+        ("# a\n{\t1\n", "without its first lines"),
+        (
+            '<?xml version="1.0" encoding="latin-1"?>\n<topic number="1">é</topic>'.encode(
+                "latin-1"
+            ),
+            "line 2 is not UTF-8",
+        ),
         ("\n \n", "it has no topics"),
         ("1\ta\0\n", "NUL byte on line 1"),
         ("1\ta\rb\n", "single CR"),
@@ -441,7 +457,7 @@ def test_output_is_compressed_as_its_name_says(tmp_path: Path) -> None:
         (gzip.compress(b"1\ta\n", mtime=0)[:-6], "gzip stream ends early"),
     ],
 )
-def test_topics_that_are_not_tsv_are_not_written(
+def test_topics_that_nobody_can_read_are_not_written(
     content: str | bytes, start: str, tmp_path: Path
 ) -> None:
     summary = fix_topics(_write(tmp_path / "in.txt", content), tmp_path / "out.txt")

@@ -26,7 +26,6 @@ LEFT_TO_PEOPLE = {
     "r11_nul_at_line_start.txt",
     "r15_qid_hash.txt",
     "r27_docid_space_one.txt",
-    "r61_percent.txt",
     "r68_truncated_line.txt",
     "r70_missing_query.txt",
     "r75_empty.txt",

@@ -10,6 +10,7 @@ from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.validation import FindingsError, load_qrels, load_run, refuse_errors
+from trectools_plus.validation.loading import load_qrels_with_findings
 
 RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
 
@@ -82,8 +83,21 @@ def test_agreeing_judgments_are_kept_once(tmp_path: Path) -> None:
 def test_beir_qrels_are_read_and_checked(tmp_path: Path) -> None:
     header = "query-id\tcorpus-id\tscore\n"
     assert load_qrels(_file(tmp_path, header + "1\ta\t1\n")).to_dict() == {"1": {"a": 1}}
-    with pytest.raises(FindingsError):
-        load_qrels(_file(tmp_path, header + "1\ta\t1\n1\ta\t0\n"))
+    with pytest.raises(FindingsError) as caught:
+        load_qrels(_file(tmp_path, header + "1\tb\t1\n\n1\ta\t1\n1\ta\t0\n"))
+    [finding] = caught.value.findings
+    assert (finding.code, finding.line) == ("Q142", 5)
+    assert "1 on line 4" in finding.message
+
+
+def test_findings_on_beir_qrels_have_the_lines_of_the_file(tmp_path: Path) -> None:
+    rows = "query-id\tcorpus-id\tscore\n# note\n1\ta\t5\n\n2\tb\t-1\n2\tc\t1\n1\ta\t5\n"
+    qrels, findings = load_qrels_with_findings(_file(tmp_path, "\ufeff" + rows))
+    assert qrels.to_dict() == {"1": {"a": 5}, "2": {"b": -1, "c": 1}}
+    lines = {finding.code: finding.line for finding in findings}
+    assert lines == {"F102": 1, "F107": 2, "F108": 4, "Q121": 5, "Q122": 3, "Q141": 7}
+    with pytest.raises(FindingsError, match="F105"):
+        load_qrels(_file(tmp_path, rows.replace("\n", "\r")))
 
 
 def test_a_missing_file_is_unreadable_not_a_finding(tmp_path: Path) -> None:

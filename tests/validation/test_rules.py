@@ -113,6 +113,7 @@ CASES: dict[str, Case] = {
     "Q110": Case(QRELS.replace("d02 0", "d02 no"), QRELS.replace("d02 0", "d02 +0"), 2),
     "Q111": Case(QRELS.replace("d01 2", "d01 0.9"), QRELS, 1),
     "Q112": Case("#1 0 d10 1\n" + QRELS, "#1 0 d10 one\n" + QRELS, 1),
+    "Q114": Case(QRELS.replace("d02", "d\u00a002"), QRELS.replace("d02", "d\u4e2d02"), 2),
     "Q121": Case(QRELS.replace("d02 0", "d02 -1"), QRELS.replace("d02 0", "d02 -0"), 2),
     "Q122": Case(QRELS.replace("d01 2", "d01 128"), QRELS.replace("d01 2", "d01 4"), 1),
     "Q131": Case(QRELS.replace("d09 1", "d09 0"), QRELS.replace("d08 0", "d08 -1"), 5),
@@ -207,7 +208,7 @@ def _finding(code: str, report: FileReport) -> Finding | None:
 
 def test_every_rule_has_a_case() -> None:
     assert set(CASES) == {rule.code for rule in CATALOGUE}
-    assert len(CASES) == 89
+    assert len(CASES) == 90
 
 
 @pytest.mark.parametrize("code", sorted(CASES))
@@ -241,6 +242,7 @@ def test_nearly_broken_file_is_not(code: str, tmp_path: Path) -> None:
             "error",
         ),
         ("R114", RUN.replace("d02", "d\u200b02"), "warning"),
+        ("Q114", QRELS.replace("d02", "d\u200b02"), "warning"),
         ("R120", RUN.replace("d02 2", "d02 2.0"), "warning"),
         ("R120", RUN.replace("d01 1", "d01 -1"), "error"),
         ("R141", RUN.replace("d02", "d00").replace("8.0", "9.5"), "info"),
@@ -283,6 +285,13 @@ def test_severity_follows_what_is_seen(
         ("R124", RUN.replace("d03 3", "d03 7"), "rank 7 follows 2 in query 1"),
         ("R125", RUN.replace("8.0", "9.9"), "rank 2 scores 9.9, rank 1 scores 9.5"),
         ("R114", RUN.replace("d02", "d\u00a002"), "no-break space inside 'd\\u00a002'"),
+        ("R114", RUN.replace(" ", "\u00a0", 1), "no-break space inside '1\\u00a0Q0'"),
+        ("R114", "\ufeff" + RUN.replace(" ", "\u00a0", 1), "space inside '1\\u00a0Q0'"),
+        ("F102", "\ufeff", "byte order mark, and no data behind it"),
+        ("F102", "\ufeff\n# a\n", "byte order mark, and no data behind it"),
+        ("F101", "\ufeff", "no data rows (the file is empty)"),
+        ("F103", b"\xff\xfe", "the text is UTF-16"),
+        ("F103", b"\x00\x00\xfe\xff", "the text is UTF-32"),
         ("R143", RUN.replace("8.0", "9.49999999"), "9.5 and 9.49999999 are equal in float32"),
         ("Q121", QRELS.replace("d02 0", "d02 -1"), "1 grade -1;"),
         ("Q131", QRELS.replace("d09 1", "d09 0"), "1 of 3 queries has no relevant document: 3"),

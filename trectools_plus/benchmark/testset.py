@@ -26,11 +26,12 @@ class RelevantTerm(_Model):
 
     Attributes:
         doc_id: The term's id.
-        grade: 3 the term itself, 2 close to it, 1 related, 0 judged and not relevant.
+        grade: 3 the term itself, 2 close to it, 1 related, 0 judged and not relevant; sets with a
+            scale of their own may go up to 127, and use -1 for what is not judged.
     """
 
     doc_id: Identifier
-    grade: StrictInt = Field(ge=0, le=3)
+    grade: StrictInt = Field(ge=-127, le=127)
 
 
 class TestQuery(_Model):
@@ -39,7 +40,7 @@ class TestQuery(_Model):
     Attributes:
         query_id: Its id, unique in the set.
         text: What is searched with.
-        relevant: The judged terms, at least one with a grade above 0.
+        relevant: The judged terms; without one above 0, the query is left out of every mean.
         category: What kind of wording it is.
         difficulty: How hard it is for a system that matches words.
         query_type: A coarser kind of wording.
@@ -50,7 +51,7 @@ class TestQuery(_Model):
 
     query_id: Identifier
     text: str = Field(pattern=r"\S")
-    relevant: tuple[RelevantTerm, ...] = Field(min_length=1)
+    relevant: tuple[RelevantTerm, ...]
     category: Category | None = None
     difficulty: Difficulty | None = None
     query_type: QueryType | None = None
@@ -62,8 +63,6 @@ class TestQuery(_Model):
     @classmethod
     def _check_relevant(cls, terms: tuple[RelevantTerm, ...]) -> tuple[RelevantTerm, ...]:
         _refuse_repeated(term.doc_id for term in terms)
-        if not any(term.grade > 0 for term in terms):
-            raise ValueError("expected at least one term with a grade above 0")
         return terms
 
 
@@ -98,8 +97,10 @@ class TestSet(_Model):
     queries: tuple[TestQuery, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _check_query_ids(self) -> Self:
+    def _check_queries(self) -> Self:
         _refuse_repeated(query.query_id for query in self.queries)
+        if not any(term.grade > 0 for query in self.queries for term in query.relevant):
+            raise ValueError("expected at least one term with a grade above 0")
         return self
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,9 +21,20 @@ from pydantic import ValidationError
 from trectools_plus.benchmark.testset import Category, Difficulty, TestSet
 from trectools_plus.benchmark.yaml_text import YamlDocument, read_values
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.columns import scan_columns
 from trectools_plus.formats.source import Source, read_source
+from trectools_plus.validation.findings import Severity
+from trectools_plus.validation.topics.engine import check_topics
+from trectools_plus.validation.topics.reading import read_view
+from trectools_plus.validation.topics.schema import (
+    ID_KEYS,
+    JUDGED_KEYS,
+    LISTED_KEYS,
+    TEXT_KEYS,
+)
 
-_EXPECTED_KEYS = ("expected_hpo_ids", "hpo_ids")
+_EXPECTED_KEYS = LISTED_KEYS
+_SPELLINGS = {"query_id": ID_KEYS, "text": TEXT_KEYS, "relevant": JUDGED_KEYS}
 _KEPT_KEYS = ("text", "description", "language", "hpo_domain")
 _KEPT_VALUES = {"category": get_args(Category), "difficulty": get_args(Difficulty)}
 """Fields that other sets fill with words of their own, which are left out."""
@@ -32,17 +44,38 @@ _FORM = "a list of test cases, or a mapping with 'queries' or 'test_cases'"
 def read_test_set(path: str | Path) -> TestSet:
     """Read a test set, compressed or not.
 
+    What ``topics validate`` calls an error is refused, with its code in the message; what it only
+    warns of is read: ids that are whole numbers become text, a case or a judgment that is repeated
+    as it is counts once, and a case without judgments is left without a score.
+
     Raises:
         InputError: If the file cannot be read.
         FormatError: If it is neither JSON nor YAML, or a field is missing or wrong.
     """
     source = read_source(path)
+    _refuse_errors(source)
     document = _parse(source)
     content = _own_form(document.content, source.path)
     try:
         return TestSet.model_validate(content)
     except ValidationError as error:
         raise _translated(error, document, source.path) from None
+
+
+def _refuse_errors(source: Source) -> None:
+    """Refuse what the validator of test sets calls an error."""
+    view = read_view(scan_columns(source, 2))
+    if view.form not in ("yaml", "json"):
+        return
+    for finding in check_topics(view):
+        if finding.severity is Severity.ERROR:
+            raise FormatError(
+                f"{finding.message} ({finding.code})",
+                path=source.path,
+                line=finding.line,
+                column=finding.column,
+                remedy=finding.remedy[:1].lower() + finding.remedy[1:],
+            )
 
 
 def _parse(source: Source) -> YamlDocument:
@@ -101,15 +134,18 @@ def _own_form(content: Any, path: str) -> Any:
     metadata = {"dataset_id": Path(path).name.partition(".")[0], **metadata}
     if "queries" in content:
         queries = content["queries"]
+        queries = _listed(queries)
         if isinstance(queries, list):
-            queries = [_spelled_out(query) for query in queries]
+            queries = _first_cases([_spelled_out(query) for query in queries])
         return {**content, "queries": queries, "metadata": metadata}
-    cases = content["test_cases"]
+    cases = _listed(content["test_cases"])
     if not isinstance(cases, list):
         raise FormatError(f"test_cases: expected a list but got {_kind(cases)}", path=path)
     return {
         "metadata": {key: str(value) for key, value in metadata.items() if value is not None},
-        "queries": [_own_case(number, case, path) for number, case in enumerate(cases, 1)],
+        "queries": _first_cases(
+            [_own_case(number, case, path) for number, case in enumerate(cases, 1)]
+        ),
     }
 
 
@@ -118,13 +154,57 @@ def _spelled_out(query: Any) -> Any:
     if not isinstance(query, dict):
         return query
     query = dict(query)
-    if "id" in query and "query_id" not in query:
-        query["query_id"] = query.pop("id")
-    if isinstance(query.get("relevant"), dict):
+    for name, spellings in _SPELLINGS.items():
+        given = [query.pop(key) for key in spellings if key in query]
+        if given:
+            query[name] = given[0]
+    for name in ("query_id", "text"):
+        query[name] = _as_text(query.get(name))
+    if query.get("relevant") is None:
+        query["relevant"] = []
+    if isinstance(query["relevant"], dict):
         query["relevant"] = [
             {"doc_id": doc_id, "grade": grade} for doc_id, grade in query["relevant"].items()
         ]
+    if isinstance(query["relevant"], list):
+        query["relevant"] = _distinct(map(_judgment, query["relevant"]))
     return query
+
+
+def _judgment(term: Any) -> Any:
+    """A judgment of ``relevant``: an id alone is one of grade 1."""
+    if isinstance(term, dict):
+        return {**term, "doc_id": _as_text(term.get("doc_id"))}
+    return {"doc_id": _as_text(term), "grade": 1}
+
+
+def _as_text(value: Any) -> Any:
+    """An id or text; a whole number as it is written."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    """Values without those that are repeated as they are."""
+    return list({repr(value): value for value in values}.values())
+
+
+def _listed(cases: Any) -> Any:
+    """Test cases as a list, where they are a mapping of ids to cases."""
+    if not isinstance(cases, dict) or not all(isinstance(case, dict) for case in cases.values()):
+        return cases
+    named = cases.items()
+    return [
+        case if case.keys() & set(ID_KEYS) else {"query_id": key, **case} for key, case in named
+    ]
+
+
+def _first_cases(queries: list[Any]) -> list[Any]:
+    """Queries without those whose id and text another has before them."""
+    found: dict[Any, Any] = {}
+    for number, query in enumerate(queries):
+        is_case = isinstance(query, dict) and isinstance(query.get("query_id"), str)
+        found.setdefault((query["query_id"], repr(query.get("text"))) if is_case else number, query)
+    return list(found.values())
 
 
 def _kind(value: Any) -> str:
@@ -138,7 +218,7 @@ def _own_case(number: int, case: Any, path: str) -> dict[str, Any]:
     where = f"test_cases[{number - 1}]"
     if not isinstance(case, dict):
         raise FormatError(f"{where}: expected a mapping with text and expected_hpo_ids", path=path)
-    expected = next((case[key] for key in _EXPECTED_KEYS if key in case), None)
+    expected = next((case[key] for key in _EXPECTED_KEYS if key in case), None) or []
     if not isinstance(expected, list):
         raise FormatError(
             f"{where}: expected a list of term ids as {' or '.join(_EXPECTED_KEYS)}", path=path
@@ -146,7 +226,7 @@ def _own_case(number: int, case: Any, path: str) -> dict[str, Any]:
     given = next((case[key] for key in ("query_id", "id", "case_id") if case.get(key)), None)
     distinct = list(dict.fromkeys(map(str, expected)))
     return {
-        **{key: case[key] for key in _KEPT_KEYS if case.get(key) is not None},
+        **{key: _as_text(case[key]) for key in _KEPT_KEYS if case.get(key) is not None},
         **{key: case[key] for key, known in _KEPT_VALUES.items() if case.get(key) in known},
         "query_id": f"case-{number:03d}" if given is None else str(given),
         "relevant": [{"doc_id": term_id, "grade": 1} for term_id in distinct],

@@ -14,6 +14,7 @@ from trectools_plus.cli import (
     retrieve,
     run_files,
     score,
+    trec_eval,
     validate,
     validate_topics,
 )
@@ -72,6 +73,7 @@ app.add_typer(topics_app, name="topics")
 app.add_typer(benchmark_app, name="benchmark")
 app.command("eval")(score.evaluate_runs)
 app.command("explain")(score.explain_measure)
+app.command("trec-eval", context_settings=trec_eval.CONTEXT)(trec_eval.trec_eval)
 
 
 def _print_version(wanted: bool) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.values import split_list
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.runner import BenchmarkResult
@@ -156,6 +155,7 @@ def benchmark_run(
     from trectools_plus.measures.names import split_names
     from trectools_plus.provenance import format_command
     from trectools_plus.reporting.files import write_reports
+    from trectools_plus.retrieval.values import split_list
 
     options: dict[str, Any] = {
         "dataset": dataset,

@@ -14,6 +14,7 @@ from trectools_plus.errors import UsageError
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Run
     from trectools_plus.measures import Evaluation
+    from trectools_plus.measures.streaming import ScoredFile
 
 MAX_NAMED = 10
 """How many query ids a note lists."""
@@ -45,6 +46,13 @@ def evaluate_runs(
             help="A judged query without results counts 0 (trec_eval -c), or is left out."
         ),
     ] = "zero",
+    low_memory: Annotated[
+        bool,
+        typer.Option(
+            "--low-memory",
+            help="Never hold a run as a whole: for runs larger than memory. Same figures.",
+        ),
+    ] = False,
     output_format: Annotated[
         Literal["table", "json", "csv", "parquet"],
         typer.Option("--format", help="table to read; the others for programs."),
@@ -69,7 +77,7 @@ def evaluate_runs(
     from trectools_plus.cli import printing, score_output
     from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
     from trectools_plus.measures.names import parse_measures, split_names
-    from trectools_plus.validation import load_qrels, load_run
+    from trectools_plus.measures.run_files import open_files
 
     if output_format == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError("parquet is binary", where="--format", remedy="add --output FILE")
@@ -77,8 +85,8 @@ def evaluate_runs(
         raise UsageError("standard input can be read only once", remedy="name a file instead of -")
     asked = [name for text in measure or () for name in split_names(text)]
     measures = parse_measures(asked if measure else DEFAULT_MEASURES)
-    judged = load_qrels(qrels)
-    named = _named([load_run(path, qrels=judged) for path in runs])
+    judged, loaded = open_files(qrels, runs, measures, low_memory=low_memory)
+    named = _named(loaded)
     evaluation = score_runs(judged, named, measures, missing)
     if output_format == "json":
         document = score_output.as_document(qrels, named, evaluation, per_query=per_query)
@@ -122,10 +130,10 @@ def explain_measure(
         printing.write_text(score_output.definition_lines(definition))
 
 
-def _named(runs: Sequence[Run]) -> dict[str, Run]:
+def _named(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:
     """Runs by their tags; by their paths where tags are the same."""
     tags = [run.name for run in runs]
-    named: dict[str, Run] = {}
+    named: dict[str, Run | ScoredFile] = {}
     for run in runs:
         name = run.name if tags.count(run.name) == 1 else run.path or run.name
         if name in named:

@@ -12,6 +12,7 @@ import polars as pl
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Run
     from trectools_plus.measures import Definition, Evaluation
+    from trectools_plus.measures.streaming import ScoredFile
 
 WIDTH = 100
 _LONGEST_NAME = 32
@@ -24,7 +25,11 @@ _TREC_SUM = (
 
 
 def as_document(
-    qrels_path: str, runs: Mapping[str, Run], evaluation: Evaluation, *, per_query: bool
+    qrels_path: str,
+    runs: Mapping[str, Run | ScoredFile],
+    evaluation: Evaluation,
+    *,
+    per_query: bool,
 ) -> dict[str, Any]:
     """The JSON document of ``eval``: means with their ``n``, counts, definitions, hashes.
 

@@ -106,10 +106,10 @@ def runs_validate(
 
     \b
     Examples:
-      runs validate base.run
-      runs validate *.run --qrels qrels.txt --topics topics.tsv --profile trec
-      runs validate base.run --format json --ignore R123,R106
-      runs validate base.run --fix mended.run --fix R161 --diff
+      trectools-plus runs validate base.run
+      trectools-plus runs validate *.run --qrels qrels.txt --profile trec
+      trectools-plus runs validate base.run --format json --ignore R123,R106
+      trectools-plus runs validate base.run --fix mended.run --fix R161 --diff
     """
     output = Output(output_format, every, statistics, fix or (), diff)
     choices = settle(
@@ -123,7 +123,7 @@ def runs_validate(
     )
     require_readable([*runs, qrels, topics, None if docids is None else str(docids)])
     limits = choices.profile
-    sides = Sides(qrels, topics, docids, docid_pattern)
+    sides = Sides(qrels, topics=topics, docids=docids, docid_pattern=docid_pattern)
 
     def mend(path: str, target: str, codes: tuple[str, ...]) -> FixSummary:
         from trectools_plus.validation.fixes import FixOptions, fix_run
@@ -206,15 +206,13 @@ def qrels_validate(
 
     \b
     Examples:
-      qrels validate qrels.txt
-      qrels validate qrels.txt --run base.run --strict
-      qrels validate qrels.txt --fix mended.txt --fix Q142 --on-conflict min
+      trectools-plus qrels validate qrels.txt
+      trectools-plus qrels validate qrels.txt --run base.run --strict
+      trectools-plus qrels validate qrels.txt --fix mended.txt --fix Q142 --on-conflict min
     """
     output = Output(output_format, every, statistics, fix or (), diff)
     choices = settle(config, profile=profile, select=select, ignore=ignore, strict=strict)
     require_readable([*qrels, run, topics])
-
-    from trectools_plus.validation.engine import validate_qrels
 
     def mend(path: str, target: str, codes: tuple[str, ...]) -> FixSummary:
         from trectools_plus.validation.fixes import FixOptions, fix_qrels
@@ -223,9 +221,26 @@ def qrels_validate(
         return fix_qrels(path, target, codes=codes, options=ways, run=run)
 
     mender = Mender(output, qrels, mend)
-    queries = Sides(topics=topics).read_topics()
-    reports = (
-        validate_qrels(mender.mended(path), run=run, topics=queries, every_line=every)
-        for path in qrels
-    )
+    sides = Sides(topics=topics, run=run)
+    reports = _check_qrels(map(mender.mended, qrels), sides, every=every)
     finish(reports, choices, output, n_files=len(qrels), mender=mender)
+
+
+def _check_qrels(qrels: Iterable[str], sides: Sides, *, every: bool) -> Iterator[FileReport]:
+    """Reports on qrels, one by one, and on the run if it holds an error."""
+    from trectools_plus.validation.engine import open_run, report_view, validate_qrels
+    from trectools_plus.validation.findings import FileReport
+    from trectools_plus.validation.views import RunView
+
+    topics = sides.read_topics()
+    # The run was not asked about, so its depth is not either.
+    results = None if sides.run is None else open_run(sides.run, None)
+    view = results if isinstance(results, RunView) else None
+    for path in qrels:
+        yield validate_qrels(path, run=view, topics=topics, every_line=every)
+    # What is missing in a broken run says nothing about the qrels.
+    if view is not None:
+        view.every_line = every
+        results = report_view(view)
+    if isinstance(results, FileReport) and results.errors:
+        yield results

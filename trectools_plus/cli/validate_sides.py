@@ -17,12 +17,14 @@ class Sides:
 
     Attributes:
         qrels: Judgments.
+        run: Results.
         topics: The queries that should be answered.
         docids: A list of the documents that there are.
         docid_pattern: What their ids look like.
     """
 
     qrels: str | None = None
+    run: str | None = None
     topics: str | None = None
     docids: Path | None = None
     docid_pattern: str | None = None

@@ -58,9 +58,9 @@ def topics_validate(
 
     \b
     Examples:
-      topics validate topics.tsv
-      topics validate testset.yaml --strict --format json
-      topics validate topics.tsv --fix mended.tsv --fix T113
+      trectools-plus topics validate topics.tsv
+      trectools-plus topics validate testset.yaml --strict --format json
+      trectools-plus topics validate topics.tsv --fix mended.tsv --fix T113
     """
     output = Output(output_format, every, statistics, fix or (), diff)
     choices = settle(config, profile=profile, select=select, ignore=ignore, strict=strict)

@@ -19,7 +19,8 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.formats.facts import FileFacts
-from trectools_plus.formats.lexer import BOM, CHUNK_BYTES, Lexer, OddLines
+from trectools_plus.formats.lexer import BOM, CHUNK_BYTES, Lexer
+from trectools_plus.formats.odd_lines import OddLines
 from trectools_plus.formats.source import Source
 
 # One of these stands in for a bare CR while Polars, which trims CRs, splits the rows.

@@ -113,6 +113,7 @@ def guess_encoding(data: bytes, bad_utf8: bool) -> str | None:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     start = data[:_GUESS_FROM_BYTES]
-    if len(start) >= 8 and start.count(0) * 10 >= len(start) * 4:
-        return "utf-32" if start.count(0) * 10 >= len(start) * 7 else "utf-16"
+    tenths = start.count(0) * 10 // len(start) if len(start) >= 8 else 0
+    if 4 <= tenths <= 7:  # of a wider text's bytes half or three quarters are 0, never nearly all
+        return "utf-32" if tenths == 7 else "utf-16"
     return "latin-1" if bad_utf8 else None

@@ -9,18 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
 from trectools_plus.formats import limits
 from trectools_plus.formats.facts import (
     LONG_LINE_BYTES,
     BadByte,
     FileFacts,
-    Occurrences,
     guess_encoding,
 )
 from trectools_plus.formats.line_shapes import (
@@ -29,13 +25,12 @@ from trectools_plus.formats.line_shapes import (
     SPACE,
     TAB,
     Bytes,
-    Counts,
-    Flags,
     Lines,
     LineShapes,
     Words,
     count_if_tidy,
 )
+from trectools_plus.formats.odd_lines import Marks, OddLines, join_lines
 from trectools_plus.formats.overlong import Overlong
 
 BOM = b"\xef\xbb\xbf"
@@ -44,42 +39,6 @@ PIECE_BYTES = 1 << 14
 _CHUNKS_WORTH_THREADS = 16
 # Line numbers have 32 bits; nothing that is a run has as many lines.
 MAX_LINES = (1 << 32) - 1
-
-
-@dataclass(slots=True)
-class Marks:
-    """Occurrences while they are being collected."""
-
-    count: int = 0
-    lines: list[Lines] = field(default_factory=list)
-
-    def add(self, per_line: npt.NDArray[np.integer | np.bool_], first_line: int) -> None:
-        """Add a chunk's occurrences: how many on each of its lines."""
-        count = int(per_line.sum())
-        if count:
-            self.count += count
-            self.lines.append((np.flatnonzero(per_line) + first_line).astype(np.uint32))
-
-    def done(self) -> Occurrences:
-        """The collected occurrences."""
-        return Occurrences(self.count, _join(self.lines)) if self.count else Occurrences()
-
-
-@dataclass(slots=True)
-class OddLines:
-    """Lines that are no rows, with their text, while they are being collected."""
-
-    lines: list[Lines] = field(default_factory=list)
-    n_fields: list[Counts] = field(default_factory=list)
-    texts: list[pl.Series] = field(default_factory=list)
-
-    def add(self, which: Flags, n_fields: Counts, text: bytes, first_line: int) -> None:
-        """Add a chunk's odd lines; ``text`` has an LF between any two of them."""
-        at = np.flatnonzero(which)
-        self.lines.append((at + first_line).astype(np.uint32))
-        self.n_fields.append(n_fields[at].astype(np.uint32))
-        # Polars cuts the lines apart: millions of them are too many for objects of Python's.
-        self.texts.append(pl.Series([text.decode()]).str.split("\n").explode())
 
 
 class Lexer:
@@ -145,8 +104,10 @@ class Lexer:
             for piece_begin, piece_end in _line_chunks(self._data, begin, end, PIECE_BYTES):
                 self._pieces.append(self._read_piece(piece_begin, piece_end))
         self.body = self._join_body()
-        self.row_lines = None if self.n_rows == self._n_lines else _join(self._row_lines)
-        self.repeated = {at: word.decode() for at, word in self._words.by_field.items()}
+        self.row_lines = None if self.n_rows == self._n_lines else join_lines(self._row_lines)
+        # Without a row the words are those of a first line that may be anything.
+        words = self._words.by_field if self.n_rows else {}
+        self.repeated = {at: word.decode() for at, word in words.items()}
         if self._overlong is not None:
             self._note_overlong(self._overlong)
         self.facts = self._facts()
@@ -336,7 +297,3 @@ def _line_chunks(data: bytes, start: int, stop: int, size: int) -> Iterator[tupl
 def _first_separator(data: bytes) -> bytes:
     tab, space = data.find(b"\t"), data.find(b" ")
     return b"\t" if tab >= 0 and (space < 0 or tab < space) else b" "
-
-
-def _join(arrays: list[Lines]) -> Lines:
-    return np.concatenate(arrays) if arrays else np.zeros(0, np.uint32)

@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -103,6 +103,28 @@ def read_source(path: str | Path, *, partial: bool = False) -> Source:
     return Source(shown, data, compression, overlong)
 
 
+def is_plain_file(path: str | Path) -> bool:
+    """Whether a regular file is not compressed, so that any part of it can be read.
+
+    Raises:
+        InputError: If it is missing, a folder, or may not be read.
+    """
+    with _opened(path) as stream:
+        return _regular_size(stream) is not None and detect(stream.read(MAGIC_LENGTH)) is None
+
+
+def iter_content(path: str | Path) -> Iterator[bytes]:
+    """Yield a file's content, decompressed, in chunks of about ``CHUNK_BYTES`` as they come.
+
+    Raises:
+        InputError: If it is missing, a folder, or may not be read.
+        FormatError: If a compressed stream ends early, is damaged or expands beyond all measure.
+    """
+    with _opened(path) as stream:
+        first = _read_first(stream)
+        yield from _content(_chunks_of(stream, first), detect(first), str(path))
+
+
 def iter_lines(path: str | Path) -> Iterator[bytes]:
     """Yield a file's lines without their LF, holding one chunk and one line at a time.
 
@@ -125,6 +147,7 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
                 raise Overlong(n_lines + 1).as_error(str(path))
             if tail:
                 yield b"".join(parts)
+                # None of these is too long: no chunk has as many bytes as a line may have.
                 yield from tail[:-1]
                 parts = [tail[-1]]
                 n_open, n_lines = len(tail[-1]), n_lines + len(tail)
@@ -136,13 +159,19 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
 @contextmanager
 def _opened(path: str | Path) -> Iterator[IO[bytes]]:
     try:
-        # Standard input stays open: it belongs to the process.
-        with nullcontext(sys.stdin.buffer) if str(path) == "-" else _open_file(path) as stream:
+        with _standard_input() if str(path) == "-" else _open_file(path) as stream:
             yield stream
     except OSError as error:
         raise _unreadable(error, str(path)) from error
     except ValueError as error:  # a NUL in a path
         raise InputError(f"cannot read: {error}", where=str(path)) from error
+
+
+def _standard_input() -> AbstractContextManager[IO[bytes]]:
+    stream = getattr(sys.stdin, "buffer", None)  # there is none when it was closed from the start
+    if stream is None:
+        raise InputError("standard input is closed", where="-", remedy="name a file")
+    return nullcontext(stream)  # it stays open: it belongs to the process
 
 
 def _open_file(path: str | Path) -> IO[bytes]:
@@ -180,7 +209,7 @@ def _read_plain(
 
     def read_at(begin: int, end: int) -> bytes:
         stream.seek(begin)
-        return stream.read(end - begin)
+        return _read_up_to(stream, end - begin)
 
     overlong_from = find_overlong(read_at, size)
     if (overlong_from or size) > limits.max_content_bytes():
@@ -191,6 +220,15 @@ def _read_plain(
     head = read_at(overlong_from, overlong_from + HEAD_BYTES)
     data = read_at(0, overlong_from)
     return data, Overlong(data.count(b"\n") + 1, head)
+
+
+def _read_up_to(stream: IO[bytes], n_bytes: int) -> bytes:
+    """Read so much, or what there is: systems hand out no more than 2 GiB at a time."""
+    parts = []
+    while n_bytes > 0 and (part := stream.read(n_bytes)):
+        parts.append(part)
+        n_bytes -= len(part)
+    return b"".join(parts)
 
 
 def _collect(chunks: Iterable[bytes], shown: str) -> tuple[bytes, Overlong | None]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.errors import FormatError
+from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.ids import id_problem, shortened
 from trectools_plus.formats.jsonl import find_key, get_id, get_text, iter_objects
 from trectools_plus.formats.lines import decode_lines, decode_text
@@ -31,7 +31,7 @@ def read_topics(path: str | Path) -> Topics:
     """Read topics; what a file holds is told by its first characters, not by its name.
 
     - TSV: ``id TAB text``; further tabs belong to the text, as blanks. Lines that start with
-      ``#`` and hold no tab are comments.
+      ``#`` and hold no tab are comments. A topic that is repeated as it is counts once.
     - JSON Lines (``{``): an id (``_id``, ``query_id``, ``qid`` or ``id``) and a text (``text``,
       ``query`` or ``title``), the same names on every line; further text fields become columns.
     - TREC SGML (``<top>``): ``<num>`` and ``<title>``; the other fields become columns.
@@ -42,10 +42,12 @@ def read_topics(path: str | Path) -> Topics:
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If an entry is malformed, lacks its id or text, an id occurs twice or could
-            not stand in a run, the text is no UTF-8, or there is no topic.
+        FormatError: If an entry is malformed, lacks its id or text, an id occurs twice with
+            other texts or could not stand in a run, the text is no UTF-8 or has single CRs, or
+            there is no topic. What ``topics validate`` calls an error has its code in the message.
     """
     source = read_source(path)
+    _refuse_bare_cr(source)
     return _collect(_iter_topics(source), source.path)
 
 
@@ -56,17 +58,37 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     not at all, and compressed as its suffix says.
 
     Raises:
-        InputError: If there are no topics, an id could not stand in a run, or the file cannot
-            be written.
+        InputError: If there are no topics, an id could not stand in a run, a text is empty, or
+            the file cannot be written.
     """
     refuse_unwritable(topics.frame, ("query_id",), "topics")
     one_line = pl.col("text").str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
-    write_rows(topics.frame.select("query_id", one_line), path, separator="\t")
+    rows = topics.frame.select("query_id", one_line)
+    empty = rows.filter(pl.col("text") == "")
+    if empty.height:
+        what = f"topic {shortened(empty['query_id'][0])} has no text"
+        raise InputError(what, where="topics", remedy="readers refuse an empty query")
+    write_rows(rows, path, separator="\t")
 
 
 def is_header(query_id: str, text: str) -> bool:
     """Whether two fields of a TSV row are names of columns rather than an id and a text."""
     return _squeeze(query_id) in _HEADER_IDS and _squeeze(text) in _HEADER_TEXTS
+
+
+def _refuse_bare_cr(source: Source) -> None:
+    """Refuse CRs that no LF follows: line ends to some readers and blanks to others."""
+    if source.data.count(b"\r") == source.data.count(b"\r\n"):
+        return
+    at = next(match.start() for match in re.finditer(rb"\r(?!\n)", source.data))
+    line_start = source.data.rfind(b"\n", 0, at) + 1
+    raise FormatError(
+        "CR without LF (F105)",
+        path=source.path,
+        line=source.data.count(b"\n", 0, at) + 1,
+        column=len(source.data[line_start:at].decode("utf-8", "replace")) + 1,
+        remedy="convert the line ends to LF: topics validate FILE --fix OUT",
+    )
 
 
 def _iter_topics(source: Source) -> Iterator[Topic]:
@@ -89,16 +111,17 @@ def _iter_topics(source: Source) -> Iterator[Topic]:
 
 def _iter_tsv(source: Source) -> Iterator[Topic]:
     path = source.path
+    is_first = True
     for line, text in decode_lines(source.lines(), path):
         query_id, tab, rest = text.partition("\t")
         if not tab and text.startswith("#"):
             continue  # a comment, as in runs and qrels
         if not tab:
-            raise FormatError(
-                "no tab between id and text", path=path, line=line, remedy="write id TAB text"
-            )
-        if line == 1 and is_header(query_id, rest):
-            raise FormatError("header line", path=path, line=line, remedy="remove it")
+            what = "no tab between id and text (T101)"
+            raise FormatError(what, path=path, line=line, remedy="write id TAB text")
+        if is_first and is_header(query_id, rest):
+            raise FormatError("header line (T103)", path=path, line=line, remedy="remove it")
+        is_first = False
         yield Topic(line, query_id.strip(" "), rest.replace("\t", " ").strip(" "))
 
 
@@ -119,18 +142,24 @@ def _iter_jsonl(source: Source) -> Iterator[Topic]:
 
 
 def _collect(topics: Iterable[Topic], path: str) -> Topics:
-    lines: dict[str, int] = {}
+    known: dict[str, Topic] = {}
     found: list[Topic] = []
     for topic in topics:
         problem = id_problem(topic.query_id, "query")
         if problem:
+            code = "T113" if topic.query_id else "T105"
             remedy = "such an id cannot stand in a run; change it"
-            raise FormatError(problem, path=path, line=topic.line, remedy=remedy)
-        first = lines.setdefault(topic.query_id, topic.line)
-        if first != topic.line:
-            what = f"topic {shortened(topic.query_id)} is already on line {first}"
+            raise FormatError(f"{problem} ({code})", path=path, line=topic.line, remedy=remedy)
+        if not topic.text.strip():
+            what = f"topic {shortened(topic.query_id)} has no text (T121)"
+            remedy = "write it, or drop the topic"
+            raise FormatError(what, path=path, line=topic.line, remedy=remedy)
+        first = known.setdefault(topic.query_id, topic)
+        if first is topic:
+            found.append(topic)
+        elif first.text != topic.text:
+            what = f"topic {shortened(topic.query_id)} has another text on line {first.line} (T112)"
             raise FormatError(what, path=path, line=topic.line, remedy="keep one of them")
-        found.append(topic)
     if not found:
         raise FormatError("no topics", path=path, remedy="was the job stopped before writing?")
     names = dict.fromkeys(name for topic in found for name in topic.further)

@@ -16,7 +16,7 @@ import numpy as np
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.base import FloatArray
-from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun
+from trectools_plus.measures.judged import IntArray, JudgedRun
 from trectools_plus.measures.trec_eval import TrecEvalMeasure
 
 MAX_GAIN = 2**20
@@ -26,13 +26,13 @@ _CallKey = tuple[int, str, bool, str]
 
 
 def score_by_trec_eval(
-    measures: Sequence[TrecEvalMeasure], queries: JudgedQueries, run: JudgedRun
+    measures: Sequence[TrecEvalMeasure], query_ids: Sequence[str], run: JudgedRun
 ) -> list[FloatArray]:
     """Score every query with every measure.
 
     Args:
         measures: The measures.
-        queries: The queries, for their ids in messages.
+        query_ids: The queries, for messages.
         run: The grades along the ranking.
 
     Returns:
@@ -43,7 +43,7 @@ def score_by_trec_eval(
     """
     values: dict[TrecEvalMeasure, FloatArray] = {}
     for (level, _, judged_only, _), group in _calls(measures).items():
-        grades = _gains(group[0], queries, run)
+        grades = _gains(group[0], query_ids, run)
         values.update(_call(group, run, grades, level, judged_only))
     return [values[measure] for measure in measures]
 
@@ -65,7 +65,7 @@ def _calls(measures: Sequence[TrecEvalMeasure]) -> dict[_CallKey, list[TrecEvalM
     return calls
 
 
-def _gains(measure: TrecEvalMeasure, queries: JudgedQueries, run: JudgedRun) -> IntArray:
+def _gains(measure: TrecEvalMeasure, query_ids: Sequence[str], run: JudgedRun) -> IntArray:
     """The grades that trec_eval is to see."""
     gain_of = measure.gain_of
     if gain_of is None:
@@ -74,7 +74,7 @@ def _gains(measure: TrecEvalMeasure, queries: JudgedQueries, run: JudgedRun) -> 
     gains = [gain_of(int(grade)) for grade in grades]
     for index, gain in enumerate(gains):
         if gain > MAX_GAIN:
-            query = queries.query_ids[run.query[positions == index][0]]
+            query = query_ids[run.query[positions == index][0]]
             raise UsageError(
                 f"grade {grades[index]} gives a gain of {gain:.3g}, the most is {MAX_GAIN:,}",
                 where=f"{measure.name}, query {query}",
@@ -93,7 +93,7 @@ def _call(
     import pytrec_eval
 
     depth = _depths(group, run)
-    qrels, rankings = _renamed(run, grades, depth)
+    qrels, rankings = rename_documents(run, grades, depth)
     requests = {measure.trec_request for measure in group}
     answers = {}
     if rankings:
@@ -130,10 +130,19 @@ def _depths(group: Sequence[TrecEvalMeasure], run: JudgedRun) -> IntArray:
     return np.minimum(np.maximum(deepest, 1), run.retrieved)
 
 
-def _renamed(
+def rename_documents(
     run: JudgedRun, grades: IntArray, depth: IntArray
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """Qrels and rankings of the queries with results, documents named by rank."""
+    """Qrels and rankings of the queries with results, documents named by rank.
+
+    Args:
+        run: Where the judged documents stand.
+        grades: The grade of each, as trec_eval is to see it.
+        depth: How many documents of each query it is to see; none for a query to leave out.
+
+    Returns:
+        Both by the queries' positions, written as text.
+    """
     deepest = int(depth.max(initial=0))
     lengths = np.bincount(run.query, minlength=len(depth))
     starts = np.r_[0, np.cumsum(lengths)]

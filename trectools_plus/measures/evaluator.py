@@ -15,6 +15,7 @@ from trectools_plus.measures.evaluation import Counts, Evaluation, Missing
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.names import parse_measures
 from trectools_plus.measures.scoring import score_ranking
+from trectools_plus.measures.streaming import ScoredFile
 
 DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10")
 """What is computed when no measure is named."""
@@ -56,9 +57,15 @@ def evaluate(
 
 
 def score_runs(
-    qrels: Qrels, runs: Mapping[str, Run], measures: Sequence[Measure], missing: Missing
+    qrels: Qrels,
+    runs: Mapping[str, Run | ScoredFile],
+    measures: Sequence[Measure],
+    missing: Missing,
 ) -> Evaluation:
-    """Score tables that have been checked already; see :func:`evaluate`."""
+    """Score runs that have been checked already; see :func:`evaluate`.
+
+    A :class:`ScoredFile` was scored with these measures, while it was read.
+    """
     queries = JudgedQueries.from_qrels(qrels)
     in_qrels = {*queries.query_ids, *queries.without_relevant}
     query_ids: dict[str, list[str]] = {}
@@ -69,13 +76,9 @@ def score_runs(
         in_run = set(run.query_ids)
         has_results = np.array([query in in_run for query in queries.query_ids], dtype=bool)
         scored = np.full(len(has_results), True) if missing == "zero" else has_results
-        ranked = queries.rank(run)
-        notes += [
-            f"{one.name}, {name}: {note}"
-            for one in measures
-            for note in one.notes_on_run(name, ranked)
-        ]
-        tables[name] = score_ranking(measures, queries, ranked)[scored]
+        table, run_notes = _score(name, run, queries, measures)
+        notes += run_notes
+        tables[name] = table[scored]
         query_ids[name] = [queries.query_ids[index] for index in np.flatnonzero(scored)]
         counts[name] = Counts(
             n_qrels=len(in_qrels),
@@ -86,6 +89,19 @@ def score_runs(
         )
     without = queries.without_relevant
     return Evaluation(list(measures), missing, query_ids, counts, without, tables, notes)
+
+
+def _score(
+    name: str, run: Run | ScoredFile, queries: JudgedQueries, measures: Sequence[Measure]
+) -> tuple[FloatArray, list[str]]:
+    """Values of shape (queries, measures), and what a reader must know of the run."""
+    if isinstance(run, ScoredFile):
+        return run.table, []
+    ranked = queries.rank(run)
+    notes = [
+        f"{one.name}, {name}: {note}" for one in measures for note in one.notes_on_run(name, ranked)
+    ]
+    return score_ranking(measures, queries, ranked), notes
 
 
 def _named(runs: Run | Iterable[Run] | Mapping[str, Run]) -> dict[str, Run]:

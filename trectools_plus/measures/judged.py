@@ -109,12 +109,24 @@ class JudgedRun:
         found = queries.frame.join(places, on=["query", "doc_id"], how="left").with_columns(
             pl.col("rank").fill_null(0)
         )
-        return cls(
+        return cls.of(
             retrieved,
             found["query"].cast(pl.Int64).to_numpy(),
             found["rank"].to_numpy(),
             found["relevance"].to_numpy(),
-        )._sorted()
+        )
+
+    @classmethod
+    def of(cls, retrieved: IntArray, query: IntArray, rank: IntArray, grade: IntArray) -> JudgedRun:
+        """Put judged documents, given in any order, into the order of the attributes."""
+        return cls(retrieved, query, rank, grade)._sorted()
+
+    def cut(self, depth: int | None) -> JudgedRun:
+        """The same run without what it retrieved below rank ``depth``."""
+        if depth is None:
+            return self
+        rank = np.where(self.rank > depth, 0, self.rank)
+        return self.of(np.minimum(self.retrieved, depth), self.query, rank, self.grade)
 
     def _sorted(self) -> JudgedRun:
         last = np.iinfo(np.int64).max

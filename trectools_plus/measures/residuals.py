@@ -50,7 +50,7 @@ def residual_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -
     top = int(qrels.frame["relevance"].max() or 1)  # type: ignore[arg-type]
     low, high = np.empty((2, len(queries.query_ids), len(asked)))
     unjudged = np.zeros(low.shape, np.int64)
-    irrelevant = score_grades(asked, queries, judged)
+    irrelevant = score_grades(asked, queries.query_ids, judged)
     for position, measure in enumerate(asked):
         query, rank = unjudged_places(judged, measure.cutoff)
         relevant = _if_relevant(measure, queries, judged, query, rank, top)
@@ -93,4 +93,5 @@ def _if_relevant(
     top: int,
 ) -> FloatArray:
     grade = np.full(len(query), max(top, measure.relevance_level))
-    return score_grades([measure], queries, run.with_judgments(query, rank, grade))[:, 0]
+    judged = run.with_judgments(query, rank, grade)
+    return score_grades([measure], queries.query_ids, judged)[:, 0]

@@ -5,7 +5,7 @@ Nothing here checks the input; ``evaluate`` does that first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -42,13 +42,45 @@ def score_ranking(
     by_ir_measures = [one for one in measures if isinstance(one, IrMeasure)]
     columns: dict[Measure, FloatArray] = {}
     if by_grades:
-        columns.update(zip(by_grades, score_grades(by_grades, queries, run).T, strict=True))
+        columns.update(
+            zip(by_grades, score_grades(by_grades, queries.query_ids, run).T, strict=True)
+        )
     if by_users:
         columns.update(zip(by_users, score_by_users(by_users, queries, ranked), strict=True))
     if by_ir_measures:
         scored = score_by_ir_measures(by_ir_measures, queries, ranked)
         columns.update(zip(by_ir_measures, scored, strict=True))
-    table = np.empty((len(queries.query_ids), len(measures)))
+    return _tabled(measures, columns, run)
+
+
+def see_grades_only(measures: Iterable[Measure]) -> bool:
+    """Whether no measure looks at document ids, so that a :class:`JudgedRun` is all they need."""
+    return all(isinstance(measure, TrecEvalMeasure | ColumnMeasure) for measure in measures)
+
+
+def score_judged(
+    measures: Sequence[Measure], query_ids: Sequence[str], run: JudgedRun
+) -> FloatArray:
+    """:func:`score_ranking`, for measures that :func:`see_grades_only`.
+
+    Args:
+        measures: The measures, none twice.
+        query_ids: The queries, for messages.
+        run: Where all of a run's judged documents stand.
+
+    Returns:
+        Array of shape (queries, measures), as by :func:`score_ranking`.
+    """
+    run = run.cut(_depth(measures))
+    by_grades = [one for one in measures if isinstance(one, TrecEvalMeasure | ColumnMeasure)]
+    scored = score_grades(by_grades, query_ids, run).T
+    return _tabled(measures, dict(zip(by_grades, scored, strict=True)), run)
+
+
+def _tabled(
+    measures: Sequence[Measure], columns: Mapping[Measure, FloatArray], run: JudgedRun
+) -> FloatArray:
+    table = np.empty((len(run.retrieved), len(measures)))
     for position, measure in enumerate(measures):
         table[:, position] = np.where(
             run.retrieved > 0, columns[measure], measure.value_without_results
@@ -57,13 +89,13 @@ def score_ranking(
 
 
 def score_grades(
-    measures: Sequence[TrecEvalMeasure | ColumnMeasure], queries: JudgedQueries, run: JudgedRun
+    measures: Sequence[TrecEvalMeasure | ColumnMeasure], query_ids: Sequence[str], run: JudgedRun
 ) -> FloatArray:
     """Score where each judged document stands, for measures that see nothing else.
 
     Args:
         measures: The measures, none twice.
-        queries: The queries, for their ids in messages.
+        query_ids: The queries, for messages.
         run: The grades along the ranking.
 
     Returns:
@@ -71,7 +103,7 @@ def score_grades(
     """
     delegated = [measure for measure in measures if isinstance(measure, TrecEvalMeasure)]
     columns: dict[Measure, FloatArray] = dict(
-        zip(delegated, score_by_trec_eval(delegated, queries, run), strict=True)
+        zip(delegated, score_by_trec_eval(delegated, query_ids, run), strict=True)
     )
     columns |= {one: one.score(run) for one in measures if isinstance(one, ColumnMeasure)}
     table = np.empty((len(run.retrieved), len(measures)))
@@ -82,6 +114,12 @@ def score_grades(
 
 def shallowest(measures: Sequence[Measure], ranked: pl.DataFrame) -> pl.DataFrame:
     """The ranking, cut at the deepest rank that any of these measures can see."""
+    depth = _depth(measures)
+    return ranked if depth is None else ranked.filter(pl.col("rank") <= depth)
+
+
+def _depth(measures: Sequence[Measure]) -> int | None:
+    """The deepest rank that any measure by grades can see; ``None`` for the whole ranking."""
     depths = [
         measure.depth if isinstance(measure, TrecEvalMeasure) else measure.cutoff
         for measure in measures
@@ -89,5 +127,5 @@ def shallowest(measures: Sequence[Measure], ranked: pl.DataFrame) -> pl.DataFram
     ]
     tail = any(isinstance(one, TrecEvalMeasure) and one.family.sees_tail for one in measures)
     if tail or None in depths:
-        return ranked
-    return ranked.filter(pl.col("rank") <= max((depth or 0 for depth in depths), default=1))
+        return None
+    return max((depth or 0 for depth in depths), default=1)

@@ -119,7 +119,7 @@ def tie_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -> pl.
         order = ranked.sort("query", score, grade, descending=[False, True, best]).with_columns(
             rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("query")
         )
-        table = score_grades(asked, queries, JudgedRun.from_ranking(queries, order))
+        table = score_grades(asked, queries.query_ids, JudgedRun.from_ranking(queries, order))
         columns.append(pl.Series("best" if best else "worst", table.ravel()).fill_nan(None))
     return long_index(queries, asked).with_columns(columns)
 

@@ -70,7 +70,7 @@ def validate_run(
 def validate_qrels(
     path: str | Path,
     *,
-    run: Run | str | Path | None = None,
+    run: Run | RunView | str | Path | None = None,
     topics: Topics | None = None,
     every_line: bool = False,
 ) -> FileReport:
@@ -78,7 +78,8 @@ def validate_qrels(
 
     Args:
         path: The qrels; ``-`` is standard input.
-        run: A run to compare ids with; what does not meet is reported at the qrels' lines.
+        run: A run to compare ids with (its own findings :func:`validate_run` gives); what does
+            not meet is reported at the qrels' lines.
         topics: The queries that may be judged.
         every_line: Whether findings keep the lines of all places and not only of the first few.
 
@@ -143,18 +144,28 @@ def open_qrels(path: str | Path) -> QrelsView | FileReport:
     return QrelsView.of_file(scan_columns(source, QRELS_FIELDS))
 
 
-def check_view(view: TableView) -> list[Finding]:
-    """Run the rules for files of its kind over a view."""
-    return run_rules(view, ("file", "run" if view.kind == "run" else "qrels"), view)
+def check_view(view: TableView, *, forbidding_only: bool = False) -> list[Finding]:
+    """Run the rules for files of its kind over a view.
+
+    Args:
+        view: The view.
+        forbidding_only: Whether to run only rules that may forbid scoring.
+    """
+    kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
+    return run_rules(view, kinds, view, forbidding_only=forbidding_only)
 
 
-def check_pair_view(pair: PairView) -> list[Finding]:
-    """Run the rules that look at two files."""
-    return run_rules(pair, ("pair",), pair.here)
+def check_pair_view(pair: PairView, *, forbidding_only: bool = False) -> list[Finding]:
+    """Run the rules that look at two files; see :func:`check_view`."""
+    return run_rules(pair, ("pair",), pair.here, forbidding_only=forbidding_only)
 
 
 def run_rules(
-    subject: TableView | PairView, kinds: Iterable[Subject], here: TableView
+    subject: TableView | PairView,
+    kinds: Iterable[Subject],
+    here: TableView,
+    *,
+    forbidding_only: bool = False,
 ) -> list[Finding]:
     """Run the rules of some kinds over a view, or over a pair whose findings are put ``here``."""
     findings = []
@@ -162,6 +173,8 @@ def run_rules(
         if rule.on not in kinds or (here.columns is None and not rule.tables):
             continue
         if rule.optional and not here.optional_rules:
+            continue
+        if forbidding_only and not rule.can_forbid_scoring:
             continue
         hit = rule.check(subject)
         if hit is not None:
@@ -174,12 +187,16 @@ def _comparable(view: TableView) -> bool:
     return view.n_rows > 0 and view.shape.verdict == "rows"
 
 
-def _run_view(run: Run | str | Path | None) -> RunView:
+def _run_view(run: Run | RunView | str | Path | None) -> RunView:
     """The run to compare with; without rows if there is none, or none that can be compared."""
     nothing = RunView.of_table(Run.from_dict({}))
     if run is None:
         return nothing
-    view = RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
+    view: RunView | FileReport
+    if isinstance(run, RunView):
+        view = run
+    else:
+        view = RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
     return view if isinstance(view, RunView) and _comparable(view) else nothing
 
 

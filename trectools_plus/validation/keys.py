@@ -24,11 +24,14 @@ _UNUSED_BITS = np.uint64(24)
 _SLOTS_PER_KEY = 16
 
 
-def keys_of(query: npt.NDArray[np.uint32], doc_ids: pl.Series) -> Keys:
-    """A key for each pair; sorted, they are in the order of the queries' numbers."""
+def keys_of(query: npt.NDArray[np.uint32], doc_ids: pl.Series, seed: int = 0) -> Keys:
+    """A key for each pair; sorted, they are in the order of the queries' numbers.
+
+    Pairs that have one key by chance have two with another ``seed``.
+    """
     key = query.astype(np.uint64)
     key <<= _HASH_BITS
-    key |= doc_ids.hash().to_numpy() >> _UNUSED_BITS
+    key |= doc_ids.hash(seed).to_numpy() >> _UNUSED_BITS
     return key
 
 

@@ -11,14 +11,15 @@ from trectools_plus.formats.qrels import parse_qrels
 from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run
 from trectools_plus.validation.engine import (
     check_pair_view,
-    check_qrels,
     check_view,
     open_qrels,
     open_run,
+    run_rules,
 )
 from trectools_plus.validation.findings import FileReport, Finding, refuse_errors
 from trectools_plus.validation.pairs import PairView
 from trectools_plus.validation.shape import BEIR_FIELDS
+from trectools_plus.validation.topics.view import JudgmentsView
 from trectools_plus.validation.views import QrelsView
 
 
@@ -36,7 +37,7 @@ def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
         FindingsError: If the file holds an error; its ``findings`` say which.
         InputError: If the file cannot be read at all.
     """
-    run, _ = load_run_with_findings(path, qrels=qrels)
+    run, _ = _load_run(path, qrels, None, forbidding_only=True)
     return run
 
 
@@ -44,14 +45,21 @@ def load_run_with_findings(
     path: str | Path, *, qrels: Qrels | None = None, max_depth: int | None = None
 ) -> tuple[Run, tuple[Finding, ...]]:
     """:func:`load_run`, with the findings that did not stop it."""
+    return _load_run(path, qrels, max_depth, forbidding_only=False)
+
+
+def _load_run(
+    path: str | Path, qrels: Qrels | None, max_depth: int | None, *, forbidding_only: bool
+) -> tuple[Run, tuple[Finding, ...]]:
     view = open_run(path, max_depth)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a file without a table has an error")
-    findings = check_view(view)
+    findings = check_view(view, forbidding_only=forbidding_only)
     refuse_errors(findings)
     if qrels is not None:
-        findings += check_pair_view(PairView(view, QrelsView.of_table(qrels)))
+        pair = PairView(view, QrelsView.of_table(qrels))
+        findings += check_pair_view(pair, forbidding_only=forbidding_only)
         refuse_errors(findings)
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
     return Run(frame, name=str(view.frame["tag"][0]), path=str(path)), tuple(findings)
@@ -70,29 +78,39 @@ def load_qrels(path: str | Path) -> Qrels:
         FindingsError: If the file holds an error; its ``findings`` say which.
         InputError: If the file cannot be read at all.
     """
-    qrels, _ = load_qrels_with_findings(path)
+    qrels, _ = _load_qrels(path, forbidding_only=True)
     return qrels
 
 
 def load_qrels_with_findings(path: str | Path) -> tuple[Qrels, tuple[Finding, ...]]:
     """:func:`load_qrels`, with the findings that did not stop it."""
+    return _load_qrels(path, forbidding_only=False)
+
+
+def _load_qrels(path: str | Path, *, forbidding_only: bool) -> tuple[Qrels, tuple[Finding, ...]]:
     view = open_qrels(path)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a file without a table has an error")
     if view.shape.verdict == "beir":
         return _load_beir(path, view)
-    findings = check_view(view)
+    findings = check_view(view, forbidding_only=forbidding_only)
     refuse_errors(findings)
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
-    return _without_repeats(Qrels(frame, path=str(path))), tuple(findings)
+    qrels = Qrels(frame, path=str(path))
+    return qrels if view.repeats.is_empty() else _without_repeats(qrels), tuple(findings)
 
 
 def _load_beir(path: str | Path, view: QrelsView) -> tuple[Qrels, tuple[Finding, ...]]:
-    """Read three columns under a header; the rules for tables still hold."""
+    """Read three columns under a header; the rules for files and for judgments still hold."""
     assert view.columns is not None
-    qrels = parse_qrels(scan_columns(view.columns.source, BEIR_FIELDS))
-    findings = check_qrels(qrels)
+    findings = run_rules(view, ("file",), view)
+    refuse_errors(findings)
+    columns = scan_columns(view.columns.source, BEIR_FIELDS)
+    qrels = parse_qrels(columns)
+    table = qrels.frame.select("query_id", "doc_id", grade=pl.col("relevance").cast(pl.Float64))
+    lines = columns.lines[1:].rename("line")
+    findings += check_view(JudgmentsView(str(path), table.with_columns(lines)))
     refuse_errors(findings)
     return _without_repeats(Qrels(qrels.frame, path=str(path))), tuple(findings)
 

@@ -45,6 +45,7 @@ class Hit:
         doc_id: The document of the first place.
         severity: Where it differs from the rule's own.
         remedy: Where it differs from the rule's own.
+        fix: Where it differs from the rule's own: this file may be one that no program mends.
     """
 
     message: str
@@ -56,6 +57,7 @@ class Hit:
     severity: SeverityName | None = None
     remedy: str | None = None
     total: int | None = None
+    fix: FixName | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class Rule:
             not: a table built from a dict has no ranks of its own.
         blocks: Whether scoring refuses an error of this rule.
         optional: Whether it is off unless its code is selected.
+        may_be_error: Whether a bad case of it is an error, where the usual one is less.
     """
 
     code: str
@@ -92,6 +95,12 @@ class Rule:
     tables: bool
     blocks: bool
     optional: bool = False
+    may_be_error: bool = False
+
+    @property
+    def can_forbid_scoring(self) -> bool:
+        """Whether some break of this rule forbids scoring."""
+        return self.blocks and (self.severity is Severity.ERROR or self.may_be_error)
 
     def finding(self, hit: Hit, path: str, *, every_line: bool = False) -> Finding:
         """The finding for what :attr:`check` saw in the file ``path``.
@@ -100,8 +109,13 @@ class Rule:
             hit: What was seen.
             path: The file, or the name of a table.
             every_line: Whether the finding keeps all line numbers and not only the first few.
+
+        Raises:
+            ValueError: If it is an error by a rule that does not declare that.
         """
         severity = Severity(hit.severity) if hit.severity else self.severity
+        if severity is Severity.ERROR and self.severity is not severity and not self.may_be_error:
+            raise ValueError(f"{self.code} is an error, which it does not declare")
         lines = tuple(int(line) for line in hit.lines[:LINES_KEPT])
         return Finding(
             code=self.code,
@@ -110,7 +124,7 @@ class Rule:
             path=path,
             message=hit.message,
             remedy=hit.remedy or self.remedy,
-            fix=self.fix,
+            fix=Fix(hit.fix) if hit.fix else self.fix,
             line=lines[0] if lines else None,
             column=hit.column if lines else None,
             query_id=hit.query_id,
@@ -137,6 +151,7 @@ def rule(
     tables: bool = False,
     blocks: bool = True,
     optional: bool = False,
+    may_be_error: bool = False,
 ) -> Callable[[Callable[[Any], Hit | None]], Rule]:
     """Turn a function into a :class:`Rule`; the arguments are the rule's attributes."""
 
@@ -155,6 +170,7 @@ def rule(
             tables=tables,
             blocks=blocks,
             optional=optional,
+            may_be_error=may_be_error,
         )
 
     return declare

@@ -7,8 +7,7 @@ from io import StringIO
 
 from trectools_plus.validation.fixes.draft import Draft
 from trectools_plus.validation.fixes.job import Job
-
-_DELIMITERS = {"comma-separated": ",", "semicolon-separated": ";", "quoted fields": " "}
+from trectools_plus.validation.rules.run_columns import DELIMITERS
 
 
 def split_at_delimiter(draft: Draft, job: Job) -> Draft:
@@ -16,11 +15,13 @@ def split_at_delimiter(draft: Draft, job: Job) -> Draft:
     shape = draft.view.shape
     if shape.verdict != "other-format" or "R103" not in job.asked:
         return draft
-    delimiter = _DELIMITERS.get(shape.format or "")
+    delimiter = DELIMITERS.get(shape.format or "")
     if delimiter is None:
         job.skip("R103", f"{shape.format}: convert it with the program that wrote it")
         return draft
     text = draft.data.decode()
+    if delimiter == " " and '","' in text.partition("\n")[0]:
+        delimiter = ","
     lines = []
     try:
         for fields in csv.reader(StringIO(text, newline="\n"), delimiter=delimiter, strict=True):

@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.compression import SUFFIXES
 from trectools_plus.formats.rows import open_output
-from trectools_plus.formats.source import Source, read_source
+from trectools_plus.formats.source import read_source
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, open_qrels, open_run
 from trectools_plus.validation.findings import FileReport
@@ -25,6 +24,7 @@ from trectools_plus.validation.fixes import (
 )
 from trectools_plus.validation.fixes.arguments import FixOptions, refuse_overwriting
 from trectools_plus.validation.fixes.changes import iter_changes
+from trectools_plus.validation.fixes.compressed import note_compression
 from trectools_plus.validation.fixes.delimited import split_at_delimiter
 from trectools_plus.validation.fixes.draft import Draft
 from trectools_plus.validation.fixes.job import Job
@@ -152,7 +152,7 @@ def _fix(path: str | Path, output: str | Path, job: Job, steps: Sequence[Step]) 
         why = _why_refused(draft)
     if why is not None:
         return replace(summary, refused=why, notes=tuple(job.notes))
-    _note_compression(source, output, job)
+    note_compression(source, output, job)
     with open_output(output) as stream:
         stream.write(draft.data)
     return replace(
@@ -208,15 +208,6 @@ def _why_refused(draft: Draft) -> str | None:
         hashed = draft.strays.height
         return "all rows start with '#' (R112, Q112)" if hashed else "it has no rows (F101)"
     return None
-
-
-def _note_compression(source: Source, output: str | Path, job: Job) -> None:
-    """Note that the output's name says how it is compressed, if F112 was asked for."""
-    named = SUFFIXES.get(Path(source.path).suffix.lower())
-    if "F112" not in job.asked or source.path == "-" or named == source.compression:
-        return
-    written = SUFFIXES.get(Path(output).suffix.lower())
-    job.done("F112", 1, f"{source.compression or 'plain'} data written as {written or 'plain'}")
 
 
 def _count_lines(text: bytes) -> int:

@@ -139,7 +139,9 @@ def join_tags(draft: Draft, job: Job) -> Draft:
     groups = pl.col("text").str.strip_chars(_BLANK_CHARACTERS).str.extract_groups(_TAG_OF_WORDS)
     front = groups.struct.field("front").str.replace_all(f"{_BLANKS}+", sep)
     tag = groups.struct.field("tag").str.replace_all(f"{_BLANKS}+", "_")
-    mended = wide.select("line", text=front + tag).drop_nulls()
+    # A number there is the score, and a word too many stands before it.
+    is_name = ~groups.struct.field("tag").str.extract(rf"^({_FIELD})").str.contains(DECIMAL)
+    mended = wide.filter(is_name).select("line", text=front + tag).drop_nulls()
     if mended.height < wide.height:
         job.skip("R102", "a blank is not in the tag; take it out of the id")
     if mended.is_empty():

@@ -9,11 +9,9 @@ from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.fixes.draft import Draft
 from trectools_plus.validation.fixes.job import Job
 from trectools_plus.validation.fixes.tags import in_form, tag_for
+from trectools_plus.validation.rules.run_scores import mend_scores
 from trectools_plus.validation.shape import NOT_FINITE
 from trectools_plus.validation.views import RunView
-
-_COMMA_DECIMAL = r"^[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?$"
-_WHOLE = r"^[+-]?[0-9]+(?:[eE][+-]?[0-9]+)?$"
 
 
 def may_hold_documents(run: RunView) -> bool:
@@ -55,16 +53,17 @@ def write_q0(draft: Draft, job: Job) -> Draft:
 
 
 def write_points(draft: Draft, job: Job) -> Draft:
-    """Write a decimal point for a comma, where every score is written with one (R110)."""
+    """Write decimal numbers, where every score has a decimal comma or a percent sign (R110)."""
     if "R110" not in job.asked or not np.isnan(draft.run.score).any():
         return draft
     texts = draft.fields["c5"]
-    comma = texts.str.contains(_COMMA_DECIMAL)
-    if not (comma | texts.str.contains(_WHOLE)).all():
-        job.skip("R110", "not every score is a number with a decimal comma")
+    mended = mend_scores(texts)
+    if mended is None:
+        job.skip("R110", "not every score is a number with a decimal comma, or a percent sign")
         return draft
-    job.done("R110", int(comma.sum()))
-    return draft.with_fields(c5=texts.str.replace(",", ".", literal=True))
+    scores, what = mended
+    job.done("R110", int((scores != texts).sum()), what)
+    return draft.with_fields(c5=scores)
 
 
 def turn_scores(draft: Draft, job: Job) -> Draft:

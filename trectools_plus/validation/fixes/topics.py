@@ -1,4 +1,4 @@
-"""Fixing topics in TSV: line ends, a header, tabs, repeated topics, blanks in ids."""
+"""Fixing topics: TSV line by line, other forms as far as their layout can be kept."""
 
 from __future__ import annotations
 
@@ -17,13 +17,19 @@ from trectools_plus.formats.source import read_source
 from trectools_plus.formats.topics import is_header
 from trectools_plus.validation.fixes.arguments import FixOptions, refuse_overwriting
 from trectools_plus.validation.fixes.changes import iter_changes
+from trectools_plus.validation.fixes.compressed import note_compression
 from trectools_plus.validation.fixes.job import Job
 from trectools_plus.validation.fixes.offers import OFFERS
+from trectools_plus.validation.fixes.structured import quote_values
 from trectools_plus.validation.fixes.summary import FixSummary
 from trectools_plus.validation.fixes.text import mend_bytes
+from trectools_plus.validation.topics.reading import form_of
+from trectools_plus.validation.topics.tsv import with_tab
+from trectools_plus.validation.topics.view import Form
+from trectools_plus.validation.wording import plural
 
 _BLANKS = " \t\x0b\x0c"
-_STRUCTURED = (".json", ".jsonl", ".yaml", ".yml", ".xml", ".sgml")
+_ENCODING_DECLARED = re.compile(r"<\?xml[^>]*\sencoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE)
 
 
 def fix_topics(
@@ -33,9 +39,11 @@ def fix_topics(
     codes: Sequence[str] = (),
     options: FixOptions = FixOptions(),  # noqa: B008, it is frozen
 ) -> FixSummary:
-    """Write a fixed copy of topics in TSV; see :func:`trectools_plus.validation.fixes.fix_run`.
+    """Write a fixed copy of topics or a test set; see :func:`fix_run`.
 
-    JSON, YAML, SGML and XML are not written: there, only an editor keeps all that is in a file.
+    All fixes are for TSV. Of YAML, JSON and JSON Lines, ids and texts are put in quotes where
+    they stand (T114, T115, T117) and all else keeps its bytes; of SGML and XML, only encoding
+    and line ends are mended.
 
     Args:
         path: The topics; ``-`` is standard input.
@@ -55,31 +63,38 @@ def fix_topics(
     except FormatError as error:
         return replace(summary, refused=error.what)
     data = mend_bytes(source.data, job)
-    why = _why_refused(data, str(path))
+    why, kept = _why_refused(data), []
+    if why is None:
+        text = data.decode()
+        form = form_of(str(path), text)
+        kept = list(_mend_lines(text, job) if form == "tsv" else _mend_structured(text, form, job))
+        why = _why_not_written([line for _, line in kept], str(path), form, job)
     if why is not None:
         return replace(summary, refused=why, notes=tuple(job.notes))
-    kept = list(_mend_lines(data, job))
-    if not kept:
-        return replace(summary, refused="it has no topics (F101)", notes=tuple(job.notes))
-    written = "".join(f"{text}\n" for _, text in kept).encode()
-    why = _why_refused(written, str(path))  # a comment stood above it
-    if why is not None:
-        return replace(summary, refused=why, notes=tuple(job.notes))
+    # The last line of a tree needs no line end; one of its own is an empty line in ``kept``.
+    is_by_lines = form in ("tsv", "jsonl")
+    written = "\n".join(line for _, line in kept).encode() + b"\n" * is_by_lines
+    note_compression(source, output, job)
     with open_output(output) as stream:
         stream.write(written)
-    origin = np.array([line for line, _ in kept], dtype=np.uint32)
+    origin = np.array([line for line, text in kept], dtype=np.uint32)
     return replace(
         summary,
         output=str(output),
         applied=tuple(job.applied),
         notes=tuple(job.notes),
-        lines_before=data.count(b"\n") + (not data.endswith(b"\n")),
-        lines_after=len(kept),
-        _changes=partial(iter_changes, data, written, origin),
+        lines_before=_count_lines(data),
+        lines_after=_count_lines(written),
+        _changes=partial(iter_changes, data, written, origin[: _count_lines(written)]),
     )
 
 
-def _why_refused(data: bytes, path: str) -> str | None:
+def _count_lines(data: bytes) -> int:
+    return data.count(b"\n") + (not data.endswith(b"\n"))
+
+
+def _why_refused(data: bytes) -> str | None:
+    """Why a file's lines are not known; ``None`` if they are."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -89,24 +104,56 @@ def _why_refused(data: bytes, path: str) -> str | None:
         return f"NUL byte on line {text[: text.index(chr(0))].count(chr(10)) + 1} (F106)"
     if re.search(r"\r(?!\n|\Z)", text):
         return "single CR within a line, a line end to some (F105)"
-    if text.lstrip().startswith(("{", "[", "<")) or Path(path).suffix.lower() in _STRUCTURED:
-        return "only topics in TSV can be fixed"
     return None
 
 
-def _mend_lines(data: bytes, job: Job) -> Iterator[tuple[int, str]]:
-    """Yield number and mended text of each line that stays; note what was done."""
+def _why_not_written(lines: Sequence[str], path: str, form: Form, job: Job) -> str | None:
+    """Why what came of a file is not worth a file; ``None`` if it is."""
+    if not any(line.strip(_BLANKS) for line in lines):
+        return "it has no topics (F101)"
+    start = "\n".join(lines[:100])
+    if form == "tsv" and form_of(path, start) != "tsv":
+        return "without its first lines, it is no TSV any more"  # a comment stood above it
+    if form == "xml" and "F103" in job.asked and _ENCODING_DECLARED.match(start.lstrip()):
+        return "its first line names another encoding than UTF-8; change it there as well"
+    return None
+
+
+def _mend_structured(text: str, form: Form, job: Job) -> Iterator[tuple[int, str]]:
+    """Yield number and mended text of each line that stays of anything but TSV."""
+    n_crlf = text.count("\r\n")
+    if n_crlf:
+        job.done("F104", n_crlf)
+    lines = quote_values(text.replace("\r\n", "\n"), form, job).split("\n")
+    if form != "jsonl":
+        yield from enumerate(lines, 1)
+        return
+    if lines[-1]:
+        job.done("F109", 1)
+    lines = lines if lines[-1] else lines[:-1]
+    n_blank = sum(not line.strip(_BLANKS) for line in lines)
+    if n_blank:
+        job.done("F108", n_blank)
+    yield from ((number, line) for number, line in enumerate(lines, 1) if line.strip(_BLANKS))
+
+
+def _mend_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
+    """Yield number and mended text of each line of TSV that stays; note what was done."""
     counts: Counter[str] = Counter()
-    counts["F109"] = int(not data.endswith(b"\n"))
+    counts["F109"] = int(not data.endswith("\n"))
     texts: dict[str, str] = {}
-    first = True
-    for number, raw in enumerate(data.decode().removesuffix("\n").split("\n"), 1):
+    first, n_without = True, 0
+    for number, raw in enumerate(data.removesuffix("\n").split("\n"), 1):
         line = raw.removesuffix("\r")
         counts["F104"] += line != raw
         if line.startswith("#") or not line.strip(_BLANKS):
             counts["F107" if line.startswith("#") else "F108"] += 1
             continue
+        if "\t" not in line and "T101" in job.asked and (tabbed := with_tab(line)):
+            counts["T101"] += 1
+            line = tabbed
         query_id, tab, text = line.partition("\t")
+        n_without += not tab
         if tab and first and is_header(query_id, text):
             counts["T103"] += 1
             first = False
@@ -125,6 +172,8 @@ def _mend_lines(data: bytes, job: Job) -> Iterator[tuple[int, str]]:
     for code in OFFERS:
         if counts[code]:
             job.done(code, counts[code])
+    if n_without and "T101" in job.asked:
+        job.skip("T101", f"{plural(n_without, 'line')} without an id and a blank in front")
 
 
 def _form_id(query_id: str, job: Job, counts: Counter[str]) -> str:

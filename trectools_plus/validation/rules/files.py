@@ -65,6 +65,8 @@ def byte_order_mark(table: TableView) -> Hit | None:
     fields = columns.line_text(1).split() if columns.facts.n_lines else []
     first = fields[0] if fields else ""
     mark = quoted("\ufeff" + first)
+    if table.shape.first_line is None:
+        return Hit("byte order mark, and no data behind it", [1])
     if not table.is_by_lines:
         return Hit("byte order mark in front of the text; not every parser takes it", [1])
     who = "trec_eval and pytrec_eval" if table.kind in ("run", "qrels") else "other readers"
@@ -134,7 +136,8 @@ def crlf(table: TableView) -> Hit | None:
     fix="safe",
     checks="CR not followed by LF",
     rationale="Old Macintosh line ends: to trec_eval the whole file is one row. A single CR "
-    "inside a row is part of an id for some tools and a line end for others.",
+    "inside a row is part of an id for some tools and a line end for others, so only a file whose "
+    "line ends are all CR is mended.",
     example="run.txt:1: error F105: line ends are bare CR; trec_eval reads the whole file as one "
     "row. Convert to LF.",
     remedy="Convert to LF: tr '\\r' '\\n'",
@@ -158,6 +161,7 @@ def bare_cr(table: TableView) -> Hit | None:
         marks.count,
         _column_of(table, marks.first, "\r"),
         remedy="Remove it",
+        fix="no",
     )
 
 

@@ -52,6 +52,7 @@ def _hit(table: TableView) -> Hit | None:
     example="run.txt:4: warning R112: '#1 Q0 d10 4 6.0 base' skipped as comment. Id starting with "
     "'#'? Rename it.",
     remedy="Id starting with '#'? Rename it",
+    may_be_error=True,
 )
 def run_row_behind_hash(run: RunView) -> Hit | None:
     """A comment holds a row of a run."""
@@ -70,6 +71,7 @@ def run_row_behind_hash(run: RunView) -> Hit | None:
     example="qrels.txt:1: error Q112: all rows start with '#'. Ids that start with '#'? Rename "
     "them.",
     remedy="Id starting with '#'? Rename it",
+    may_be_error=True,
 )
 def qrels_row_behind_hash(qrels: QrelsView) -> Hit | None:
     """A comment holds a judgment."""

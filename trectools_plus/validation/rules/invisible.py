@@ -1,4 +1,4 @@
-"""Characters that nobody sees and that tools disagree about (R114)."""
+"""Characters that nobody sees and that tools disagree about (R114, Q114)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import unicodedata
 import polars as pl
 
 from trectools_plus.formats.columns import Columns
+from trectools_plus.formats.lexer import BOM
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.views import QrelsView, RunView, TableView
 from trectools_plus.validation.wording import plural, quoted, visible
 
 INVISIBLE_BLANKS = (
@@ -49,19 +50,44 @@ _NAMES = {
 )
 def invisible_character(run: RunView) -> Hit | None:
     """A row holds a character that cannot be seen."""
-    if run.columns is None or run.shape.verdict != "rows" or not _suspicious(run.columns):
+    return _find_invisible(run)
+
+
+@rule(
+    "Q114",
+    "invisible-character",
+    on="qrels",
+    severity="error",
+    fix="no",
+    checks="NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are "
+    "a warning",
+    rationale="As in a run: Python's split() parts a row at a no-break space and C does not, and "
+    "the judgment of an id with a zero-width character never meets its document.",
+    example="qrels.txt:2: error Q114: no-break space inside 'd\\u00a002'; Python splits here, "
+    "trec_eval does not. Replace it.",
+    remedy="Replace it by a plain blank, or take it out of the id",
+)
+def invisible_character_in_qrels(qrels: QrelsView) -> Hit | None:
+    """A row of the qrels holds a character that cannot be seen."""
+    return _find_invisible(qrels)
+
+
+def _find_invisible(table: TableView) -> Hit | None:
+    columns = table.columns
+    if columns is None or table.shape.verdict != "rows" or not _suspicious(columns):
         return None
-    hits = _lines_with(run.columns, INVISIBLE_BLANKS, every_field=True)
+    hits = _lines_with(columns, INVISIBLE_BLANKS, every_field=True)
     if not hits.is_empty():
-        return _hit(run, hits, INVISIBLE_BLANKS, "error")
-    hits = _lines_with(run.columns, INVISIBLE_IN_IDS, every_field=False)
-    return None if hits.is_empty() else _hit(run, hits, INVISIBLE_IN_IDS, "warning")
+        return _hit(table, hits, INVISIBLE_BLANKS, "error")
+    hits = _lines_with(columns, INVISIBLE_IN_IDS, every_field=False)
+    return None if hits.is_empty() else _hit(table, hits, INVISIBLE_IN_IDS, "warning")
 
 
 def _suspicious(columns: Columns) -> bool:
     """Whether the file may hold any such character: a quick look at its bytes."""
     data = columns.source.data
-    if not columns.facts.is_ascii and any(lead in data[3:] for lead in _LEADS):
+    start = len(BOM) if columns.facts.has_bom else 0
+    if not columns.facts.is_ascii and any(data.find(lead, start) >= 0 for lead in _LEADS):
         return True
     return columns.facts.has_controls or b"\x7f" in data
 
@@ -80,7 +106,7 @@ def _lines_with(columns: Columns, pattern: str, *, every_field: bool) -> pl.Data
     return found.sort("line", "field").unique("line", keep="first", maintain_order=True)
 
 
-def _hit(run: RunView, hits: pl.DataFrame, pattern: str, severity: str) -> Hit:
+def _hit(table: TableView, hits: pl.DataFrame, pattern: str, severity: str) -> Hit:
     line, field, text = hits.row(0)
     python_pattern = re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: f"\\u{m[1]:0>4}", pattern)
     at = re.search(python_pattern, text)
@@ -95,14 +121,14 @@ def _hit(run: RunView, hits: pl.DataFrame, pattern: str, severity: str) -> Hit:
             f"{name} inside {quoted(text)}{rows}; {why}",
             hits["line"].to_list(),
             hits.height,
-            _column(run, line, field, at.start() if at and field else 0),
+            _column(table, line, field, at.start() if at and field else 0),
         )
     bare = visible(re.sub(python_pattern, "", text))
     return Hit(
         f"{name} inside {quoted(text)}{rows}; it looks like '{bare}' and matches nothing",
         hits["line"].to_list(),
         hits.height,
-        _column(run, line, field, at.start() if at and field else 0),
+        _column(table, line, field, at.start() if at and field else 0),
         severity="warning",
     )
 
@@ -114,7 +140,7 @@ def _word_around(text: str, at: int) -> str:
     return text[begin : min(ends, default=len(text))]
 
 
-def _column(run: RunView, line: int, field: int, offset: int) -> int | None:
-    if run.line_index is None or field == 0:
+def _column(table: TableView, line: int, field: int, offset: int) -> int | None:
+    if table.line_index is None or field == 0:
         return None
-    return run.line_index.column_of_field(line, field) + offset
+    return table.line_index.column_of_field(line, field) + offset

@@ -24,6 +24,7 @@ _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
     "a fixed buffer cut such a line into several rows.",
     example="run.txt:4: warning F110: 1,000,014-byte line. Check that line ends were not lost.",
     remedy="Check that line ends were not lost",
+    may_be_error=True,
 )
 def long_line(table: TableView) -> Hit | None:
     """A line is far too long."""

@@ -73,6 +73,7 @@ def nothing_judged(pair: PairView) -> Hit | None:
     example="run.txt:1: error P106: 10 of 10 ids match qrels only after lower-casing (D01, d01). "
     "Write the document ids alike in both files.",
     remedy="Write the document ids alike in both files",
+    may_be_error=True,
 )
 def document_id_near_match(pair: PairView) -> Hit | None:
     """A document id of the run is spelled differently in the qrels."""

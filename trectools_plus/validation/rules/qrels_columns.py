@@ -39,6 +39,7 @@ def too_few_columns(qrels: QrelsView) -> Hit | None:
         f"{on(short.height, 'line')}",
         short["line"].to_list(),
         short.height,
+        fix=None if qrels.n_rows == 0 and "iteration" in guess else "no",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trectools_plus.formats.numerals import DECIMAL
+from trectools_plus.formats.numerals import DECIMAL, INTEGRAL
 from trectools_plus.validation.order import Rows
 from trectools_plus.validation.registry import Hit, SeverityName, rule
 from trectools_plus.validation.rules.qrels_columns import grades_in_column_2
@@ -71,7 +71,8 @@ def _leading_integer(text: str) -> str:
     severity="error",
     fix="safe",
     checks="decimal grade; integral ones ('2.0') can be fixed",
-    rationale="Grades are whole numbers; trec_eval cuts off everything behind the point.",
+    rationale="Grades are whole numbers; trec_eval cuts off everything behind the point. '2.0' can "
+    "be mended, '0.5' needs another scale.",
     example="qrels.txt:1: error Q111: grade 0.9; trec_eval cuts it to 0. Rescale to integers.",
     remedy="Rescale to integers",
 )
@@ -81,6 +82,7 @@ def fractional_grade(qrels: QrelsView) -> Hit | None:
     if len(rows) == 0:
         return None
     text = qrels.text(rows[0], GRADE_FIELD)
+    integral = qrels.texts(GRADE_FIELD, rows).str.contains(INTEGRAL)
     return Hit(
         f"grade {visible(text)}{on(len(rows))}; trec_eval cuts it to {_leading_integer(text)}",
         qrels.lines(rows),
@@ -88,6 +90,8 @@ def fractional_grade(qrels: QrelsView) -> Hit | None:
         qrels.column(rows[0], GRADE_FIELD),
         qrels.query_id(rows[0]),
         qrels.doc_id(rows[0]),
+        remedy=f"Write {_leading_integer(text)}" if integral.all() else None,
+        fix=None if integral.any() else "no",
     )
 
 

@@ -9,13 +9,15 @@ import polars as pl
 
 from trectools_plus.formats.numerals import DECIMAL, INTEGER
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
-from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.registry import FixName, Hit, rule
 from trectools_plus.validation.rules.invisible import INVISIBLE_BLANKS
 from trectools_plus.validation.shape import fields_of
 from trectools_plus.validation.views import RunView
 from trectools_plus.validation.wording import on, plural, quoted
 
 LAYOUT = "qid Q0 docid rank score tag"
+DELIMITERS = {"comma-separated": ",", "semicolon-separated": ";", "quoted fields": " "}
+"""What other formats have between columns, where a blank can take its place."""
 
 
 @rule(
@@ -40,6 +42,7 @@ def too_few_columns(run: RunView) -> Hit | None:
         return None
     first = short.row(0, named=True)
     cut = _is_cut_off(run, first["line"])
+    alike = run.n_rows == 0 and short["n_fields"].n_unique() == 1
     guess = "; the file ends in mid-line" if cut else _missing_column(fields_of(first["text"]))
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need 6 ({LAYOUT}){guess}"
@@ -47,6 +50,7 @@ def too_few_columns(run: RunView) -> Hit | None:
         short["line"].to_list(),
         short.height,
         remedy="Copy or write the file again, its end is missing" if cut else None,
+        fix=None if alike and guess else "no",  # one column that all rows lack
     )
 
 
@@ -105,6 +109,7 @@ def too_many_columns(run: RunView) -> Hit | None:
         f"{plural(first['n_fields'], 'column')}, need 6{guess}{on(long.height, 'line')}",
         long["line"].to_list(),
         long.height,
+        fix=None if "run tag" in guess else "no",
     )
 
 
@@ -130,7 +135,8 @@ def _blank_inside(fields: list[str]) -> str:
     fix="ask",
     checks="JSON, CSV, quoted fields or HTML in the first 4 KiB",
     rationale="A run is columns separated by blanks. trec_eval reads the first line of anything "
-    "else as one broken row; quotes become part of the ids, and then no id is found in the qrels.",
+    "else as one broken row; quotes become part of the ids, and then no id is found in the qrels. "
+    "Separators and quotes can be mended; which key of JSON or HTML is what only its writer knows.",
     example="run.txt:1: error R103: comma-separated, a run has six columns separated by spaces or "
     "tabs. Write 'qid Q0 docid rank score tag' on each line.",
     remedy=f"Write '{LAYOUT}' on each line",
@@ -140,7 +146,8 @@ def other_format(run: RunView) -> Hit | None:
     if run.shape.verdict != "other-format":
         return None
     message = f"{run.shape.format}, a run has six columns separated by spaces or tabs"
-    return Hit(message, [run.shape.first_line or 1])
+    fix: FixName | None = None if run.shape.format in DELIMITERS else "no"
+    return Hit(message, [run.shape.first_line or 1], fix=fix)
 
 
 @rule(

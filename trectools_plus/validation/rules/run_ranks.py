@@ -7,6 +7,7 @@ disagreement means that one of the two columns is not what its author thinks.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.validation.order import Ordered, Rows
@@ -88,21 +89,25 @@ def scores_reversed(run: RunView) -> Hit | None:
     rises = _rises(run)
     if len(rises) == 0:
         return None
-    reversed_, judged = _count_reversed(run, rises)
-    if reversed_ * 2 <= judged:
+    reversed_, judged = _find_reversed(run, rises)
+    if len(reversed_) * 2 <= judged:
         return None
-    rows, _ = _in_file_order(run.ranked, rises)
+    # One place per query: the first row that scores more than one above it.
+    rises = rises[np.isin(run.ranked.query[rises], reversed_)]
+    rows, places = _in_file_order(run.ranked, rises)
+    _, firsts = np.unique(run.ranked.query[places], return_index=True)
+    rows = rows[np.sort(firsts)]
     return Hit(
-        f"scores rise with rank in {reversed_:,} of {plural(judged, 'query', 'queries')}: "
+        f"scores rise with rank in {len(rows):,} of {plural(judged, 'query', 'queries')}: "
         "distances, or rank and score swapped? Evaluators sort by score",
         run.lines(rows),
-        reversed_,
+        len(rows),
         query_id=run.query_id(rows[0]),
     )
 
 
-def _count_reversed(run: RunView, rises: Rows) -> tuple[int, int]:
-    """Number of queries whose scores rise with rank, and of queries in which that can be told.
+def _find_reversed(run: RunView, rises: Rows) -> tuple[npt.NDArray[np.uint32], int]:
+    """Queries whose scores rise with rank, and how many there are in which that can be told.
 
     Spearman's rank correlation decides. It has the sign of Kendall's tau but for rankings that
     are nearly unrelated (Daniels 1950: |rho| > 1/2 fixes it), and needs no pair of documents.
@@ -112,7 +117,7 @@ def _count_reversed(run: RunView, rises: Rows) -> tuple[int, int]:
     judged = int(np.count_nonzero(np.bincount(ranked.query[1:][differ])))
     suspects = np.unique(ranked.query[rises])
     if len(suspects) * 2 <= judged:
-        return 0, judged  # without a rise, a query is not reversed
+        return suspects[:0], judged  # without a rise, a query is not reversed
     places = np.flatnonzero(np.isin(ranked.query, suspects))
     table = pl.DataFrame(
         {
@@ -124,9 +129,10 @@ def _count_reversed(run: RunView, rises: Rows) -> tuple[int, int]:
     rho = (
         table.with_columns(pl.col("rank", "score").rank("average").over("query"))
         .group_by("query")
-        .agg(rho=pl.corr("rank", "score"))["rho"]
+        .agg(rho=pl.corr("rank", "score"))
     )
-    return int((rho.fill_nan(0.0).fill_null(0.0) > 0).sum()), judged
+    rising = rho.filter(pl.col("rho").fill_nan(0.0).fill_null(0.0) > 0)
+    return rising["query"].to_numpy(), judged
 
 
 @rule(
@@ -261,58 +267,6 @@ def rank_score_conflict(run: RunView) -> Hit | None:
         run.column(row, 5),
         run.query_id(row),
         run.doc_id(row),
-    )
-
-
-@rule(
-    "R126",
-    "row-order",
-    on="run",
-    severity="info",
-    fix="safe",
-    checks="rows of a query not in rank order",
-    rationale="No evaluator cares; people who read the file do, and tools that take the first "
-    "rows of a query as its best ones.",
-    example="run.txt:2: info R126: rows not in rank order. Nothing to do for evaluation.",
-    remedy="Nothing to do for evaluation; sort by rank for tools that read from the top",
-)
-def row_order(run: RunView) -> Hit | None:
-    """A row stands below one with a higher rank number."""
-    if run.columns is None:
-        return None
-    places = np.flatnonzero(run.grouped.rank_steps < 0) + 1
-    if len(places) == 0:
-        return None
-    rows, _ = _in_file_order(run.grouped, places)
-    return Hit(f"rows not in rank order{in_all(len(rows), 'place')}", run.lines(rows), len(rows))
-
-
-@rule(
-    "R127",
-    "interleaved-queries",
-    on="run",
-    severity="warning",
-    fix="safe",
-    checks="query id returns after another",
-    rationale="Two runs joined, or several workers writing to one file. Checkers that read row by "
-    "row forget a query when the next one begins, and miss duplicates here.",
-    example="run.txt:4: warning R127: query 1 continues after query 3; streaming checkers miss "
-    "duplicates here. Group the rows by query.",
-    remedy="Group the rows by query",
-)
-def interleaved_queries(run: RunView) -> Hit | None:
-    """A query's rows are not all in one place."""
-    if run.columns is None or not run.blocks.interleaved:
-        return None
-    rows = run.blocks.returns
-    row = int(rows[0])
-    query_id, before = visible(run.query_id(row)), visible(run.query_id(row - 1))
-    return Hit(
-        f"query {query_id} continues after query {before}{in_all(len(rows), 'such place')}; "
-        "streaming checkers miss duplicates here",
-        run.lines(rows),
-        len(rows),
-        query_id=run.query_id(row),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import polars as pl
 
 from trectools_plus.validation.order import Rows
 from trectools_plus.validation.registry import Hit, rule
@@ -17,6 +18,9 @@ _C_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _C_HEX = re.compile(r"[+-]?0[xX][0-9a-fA-F]+")
 _COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
+_COMMA_OR_WHOLE = r"^[+-]?(?:[0-9]*,)?[0-9]+(?:[eE][+-]?[0-9]+)?$"
+_PERCENT = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)%$"
+
 
 @rule(
     "R110",
@@ -27,7 +31,8 @@ _COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+,[0-9]+")
     checks="score is not ASCII [+-]?digits[.digits][e[+-]digits]: hex, '_', ',', '%', letters, "
     "full-width digits",
     rationale="trec_eval reads as much of the text as looks like a number and says nothing: "
-    "'9,5' becomes 9, 'high' becomes 0. Other readers stop.",
+    "'9,5' becomes 9, 'high' becomes 0. Other readers stop. Decimal commas or percent signs on all "
+    "rows can be mended; a few of them may mean anything.",
     example="run.txt:1: error R110: score '9,5' is not a number; trec_eval reads 9, others stop. "
     "Use '9.5'.",
     remedy="Write scores as decimal numbers with a point",
@@ -39,6 +44,8 @@ def score_not_decimal(run: RunView) -> Hit | None:
     if len(rows) == 0:
         return None
     text = run.text(rows[0], SCORE_FIELD)
+    alike = len(rows) == run.n_rows or _COMMA_DECIMAL.fullmatch(text)
+    can_be_mended = alike and mend_scores(run.texts(SCORE_FIELD)) is not None
     mended = text.replace(",", ".") if _COMMA_DECIMAL.fullmatch(text) else text.removesuffix("%")
     return Hit(
         f"score {quoted(text)} is not a number{on(len(rows))}; "
@@ -49,7 +56,28 @@ def score_not_decimal(run: RunView) -> Hit | None:
         run.query_id(rows[0]),
         run.doc_id(rows[0]),
         remedy=f"Use '{mended}'" if mended != text and _C_NUMBER.fullmatch(mended) else None,
+        fix=None if can_be_mended else "no",
     )
+
+
+def mend_scores(texts: pl.Series) -> tuple[pl.Series, str] | None:
+    """Scores that all have a decimal comma, or all a percent sign, as decimal numbers.
+
+    A number without a comma is one as well where others have it; without the percent sign that
+    all others have, its value is anyone's guess.
+
+    Args:
+        texts: The scores as they are written.
+
+    Returns:
+        The scores, and what was done to them; ``None`` if they are not alike.
+    """
+    if texts.str.contains(_COMMA_OR_WHOLE).all():
+        mended = texts.str.replace(",", ".", literal=True)
+        return mended, "wrote a decimal point for the comma"
+    if texts.str.contains(_PERCENT).all():
+        return texts.str.strip_suffix("%"), "took off the percent signs"
+    return None
 
 
 @rule(

@@ -27,7 +27,7 @@ def columns_swapped(run: RunView) -> Hit | None:
     second, third = str(run.frame["q0"][0]), run.doc_id(0)
     return Hit(
         f"columns 2 and 3 look swapped: {quoted(second)} and {quoted(third)}",
-        run.lines(range(1)),
+        run.lines(range(run.n_rows)),
         run.n_rows,
         run.column(0, 2),
         run.query_id(0),

@@ -85,6 +85,7 @@ def _conflict(run: RunView, against: Rows, n_ties: int) -> Hit:
     example="run.txt:1: error R142: every query has one score (0); the order lives only in the "
     "rank column. Write scores that fall with rank.",
     remedy="Write scores that fall with rank",
+    may_be_error=True,
 )
 def all_tied(run: RunView) -> Hit | None:
     """All documents of a query have the same score."""

@@ -22,6 +22,7 @@ def recorded(view: TopicsView, code: str, noun: str = "line") -> Hit | None:
         first.doc_id,
         first.severity,
         first.remedy,
+        fix=first.fix,
     )
 
 
@@ -33,7 +34,8 @@ def recorded(view: TopicsView, code: str, noun: str = "line") -> Hit | None:
     fix="ask",
     checks="TSV row without a tab",
     rationale="A reader that splits at the tab takes the whole line as id, or stops. Where blanks "
-    "stand in place of the tab, nobody can tell where an id with blanks ends.",
+    "stand in place of the tab, only the file's owner can tell that no id has blanks in it: then "
+    "the first ones become a tab.",
     example="topics.tsv:1: error T101: no tab between id and text in '1 first query'. Write id, "
     "tab, text on each line.",
     remedy="Write id, tab, text on each line",

@@ -7,7 +7,7 @@ import unicodedata
 import polars as pl
 
 from trectools_plus.formats.ids import UNWRITABLE, UNWRITABLE_STARTS
-from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.registry import FixName, Hit, rule
 from trectools_plus.validation.rules import topics_lines as lines
 from trectools_plus.validation.topics.view import TopicsView
 from trectools_plus.validation.wording import in_all, on, quoted, visible
@@ -23,7 +23,8 @@ MAX_WORDS = 1000
     severity="warning",
     fix="safe",
     checks="id twice, same text",
-    rationale="Readers stop at the second one, or search twice and write every document twice.",
+    rationale="Readers stop at the second one, or search twice and write every document twice. The "
+    "repeat is taken out of TSV only: in YAML and JSON it may hold other fields.",
     example="topics.tsv:4: warning T111: topic 2 twice (first on line 2). Remove the repeat.",
     remedy="Remove the repeat",
 )
@@ -37,6 +38,7 @@ def duplicate_id_same(topics: TopicsView) -> Hit | None:
         again,
         f"topic {visible(first['query_id'])} twice (first on line {first['first_line']})"
         f"{in_all(again.height, 'such topic')}",
+        fix=None if topics.form == "tsv" else "no",
     )
 
 
@@ -88,7 +90,8 @@ def _repeated(topics: TopicsView) -> pl.DataFrame:
     fix="ask",
     checks="white space or control character in a query or document id, '#' in front of a query id",
     rationale="Runs and qrels are columns between blanks: an id with a blank in it cannot be "
-    "written there, and one behind '#' is a comment.",
+    "written there, and one behind '#' is a comment. Underscores are written in TSV only: in a "
+    "test set the id may stand elsewhere too.",
     example="topics.tsv:2: error T113: space in id 'q 2'. Write an underscore in its place.",
     remedy="Write an underscore in its place",
 )
@@ -117,6 +120,7 @@ def space_in_id(topics: TopicsView) -> Hit | None:
         query_id=text if what == "id" else None,
         doc_id=text if what != "id" else None,
         remedy=None if " " in text else "Write an id without it",
+        fix=None if topics.form == "tsv" and not text.startswith(UNWRITABLE_STARTS) else "no",
     )
 
 
@@ -216,5 +220,6 @@ def long_text(topics: TopicsView) -> Hit | None:
     )
 
 
-def _hit(found: pl.DataFrame, message: str) -> Hit:
-    return Hit(message, found["line"].to_list(), found.height, query_id=found["query_id"][0])
+def _hit(found: pl.DataFrame, message: str, fix: FixName | None = None) -> Hit:
+    lines, first = found["line"].to_list(), found["query_id"][0]
+    return Hit(message, lines, found.height, query_id=first, fix=fix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
@@ -64,5 +65,6 @@ def _check_judgments(topics: TopicsView) -> list[Finding]:
         if hit is None and rule.tables and topics.judgments.n_rows:
             hit = rule.check(topics.judgments)
         if hit is not None:
+            hit = replace(hit, fix="no")  # those for qrels write four columns
             findings.append(rule.finding(hit, topics.path, every_line=topics.every_line))
     return findings

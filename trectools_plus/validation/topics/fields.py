@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trectools_plus.validation.registry import SeverityName
 from trectools_plus.validation.topics.nodes import JSON_CONSTANTS, Node, Scalar, Tree, describe
@@ -111,7 +111,8 @@ def read_grade(node: Node, doc_id: str, entry: Entry, troubles: Troubles) -> flo
     code, said, remedy = found
     if code:
         said = said.format(doc_id=visible(doc_id))
-        troubles.add(code, _trouble(node, said, entry, doc_id=doc_id, remedy=remedy))
+        trouble = _trouble(node, said, entry, doc_id=doc_id, remedy=remedy)
+        troubles.add(code, replace(trouble, fix="no"))  # text can be quoted, a grade be guessed
     return None
 
 

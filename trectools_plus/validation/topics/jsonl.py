@@ -30,10 +30,13 @@ class JsonLines:
 
     Lines as they should be go through the standard library's fast parser. Whatever is odd about
     a line, it is parsed again with the places of its values.
+
+    Args:
+        troubles: Where to note what is wrong, if not in a new place.
     """
 
-    def __init__(self) -> None:
-        self._troubles = Troubles()
+    def __init__(self, troubles: Troubles | None = None) -> None:
+        self._troubles = Troubles() if troubles is None else troubles
         self._entries: list[tuple[int, str | None, str | None, int]] = []
         self._id_key = self._text_key = ""
 

@@ -40,9 +40,14 @@ from trectools_plus.validation.topics.view import (
 from trectools_plus.validation.wording import listed
 
 
-def read_test_set(tree: Tree) -> Content:
-    """Read a test set from its tree."""
-    reader = _Reader()
+def read_test_set(tree: Tree, troubles: Troubles | None = None) -> Content:
+    """Read a test set from its tree.
+
+    Args:
+        tree: The document.
+        troubles: Where to note what is wrong, if not in a new place.
+    """
+    reader = _Reader(Troubles() if troubles is None else troubles)
     note_repeats(tree, reader.troubles)
     for node in tree.constants:
         what, remedy = f"{node.text} is no JSON", "Write a number or null"
@@ -53,8 +58,8 @@ def read_test_set(tree: Tree) -> Content:
 
 
 class _Reader:
-    def __init__(self) -> None:
-        self.troubles = Troubles()
+    def __init__(self, troubles: Troubles) -> None:
+        self.troubles = troubles
         self._unfolder = Unfolder()
         self._schema = Schema(self.troubles)
         self._judgments = JudgmentsReader(self.troubles, self._schema, self._unfolder)

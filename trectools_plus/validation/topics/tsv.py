@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from trectools_plus.formats.topics import is_header
+from trectools_plus.validation.registry import FixName
 from trectools_plus.validation.topics.fields import no_text
 from trectools_plus.validation.topics.view import ENTRIES_SCHEMA, Content, Trouble, Troubles
 from trectools_plus.validation.wording import quoted, visible
+
+_ID_AND_TEXT = re.compile(r"""[ ]*([^\s,;:"'{}\[\]<>|]+)[ ]+([^ ].*)""")
 
 
 def read_tsv(text: str) -> Content:
@@ -21,7 +26,9 @@ def read_tsv(text: str) -> Content:
     rows = rows.filter(~_header(rows, troubles))
     without_tab = rows.filter(pl.col("rest").is_null())
     for line, start in without_tab.select("line", "query_id").iter_rows():
-        troubles.add("T101", Trouble(line, f"no tab between id and text in {quoted(start)}"))
+        fix: FixName | None = None if with_tab(start) else "no"
+        what = f"no tab between id and text in {quoted(start)}"
+        troubles.add("T101", Trouble(line, what, fix=fix))
     rows = rows.filter(pl.col("rest").is_not_null())
     extra = rows.filter(pl.col("rest").str.contains("\t", literal=True))
     for line, query_id, rest in extra.select("line", "query_id", "rest").iter_rows():
@@ -42,6 +49,15 @@ def read_tsv(text: str) -> Content:
         troubles.add("T121", Trouble(line, no_text(query_id), query_id=query_id))
     missing = pl.when(pl.col("query_id") != "").then("query_id").alias("query_id")
     return Content(entries.with_columns(missing).cast(ENTRIES_SCHEMA), troubles)  # type: ignore[arg-type]
+
+
+def with_tab(line: str) -> str | None:
+    """A line with a tab for the first blanks in it; ``None`` where no id can stand before them.
+
+    Commas, semicolons and quotes in the first word mean that the line is parted by something else.
+    """
+    match = _ID_AND_TEXT.fullmatch(line)
+    return f"{match[1]}\t{match[2]}" if match else None
 
 
 def _rows(text: str) -> pl.DataFrame:

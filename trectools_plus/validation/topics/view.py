@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from trectools_plus.formats.columns import Columns
-from trectools_plus.validation.registry import SeverityName
+from trectools_plus.validation.registry import FixName, SeverityName
 from trectools_plus.validation.shape import Shape
 from trectools_plus.validation.views import QrelsView, TableView
 
@@ -44,6 +44,7 @@ class Trouble:
         doc_id: The document it is about.
         severity: Where it is lower than the rule's own.
         remedy: Where it is not the rule's own.
+        fix: Where it is not the rule's own: ``no`` for what no program mends.
     """
 
     line: int
@@ -53,12 +54,14 @@ class Trouble:
     doc_id: str | None = None
     severity: SeverityName | None = None
     remedy: str | None = None
+    fix: FixName | None = None
 
 
 class Troubles:
     """What a reader came upon, by the code of the rule that reports it.
 
-    The first trouble of each code and severity is kept whole, of the others only the line.
+    The first trouble of each code and severity is kept whole, of the others only the line. If any
+    of them can be mended, so can the first as far as anybody is told.
     """
 
     def __init__(self) -> None:
@@ -68,9 +71,12 @@ class Troubles:
     def add(self, code: str, trouble: Trouble) -> None:
         """Note one."""
         key = code, trouble.severity
-        if key not in self._first:
+        first = self._first.get(key)
+        if first is None:
             self._first[key] = trouble
             self._lines[key] = array("I")
+        elif first.fix != trouble.fix and first.fix == "no":
+            self._first[key] = replace(first, fix=trouble.fix)
         self._lines[key].append(trouble.line)
 
     def __bool__(self) -> bool:
@@ -144,7 +150,9 @@ class TopicsView(TableView):
 
 
 class JudgmentsView(QrelsView):
-    """The judgments of a test set: qrels whose lines are those of the test set's file.
+    """Judgments that are no four columns, but in a test set or under BEIR's header.
+
+    Their lines are those of that file.
 
     Args:
         path: The file.

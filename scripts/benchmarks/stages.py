@@ -1,0 +1,58 @@
+"""Where the time of `eval` goes: its stages one after another, in one thread of Python."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from benchmarks.inputs import Inputs
+from benchmarks.rows import DEFAULTS
+
+
+def stages(inputs: Inputs) -> str:
+    """A line per stage: seconds over all pieces of the run."""
+    from trectools_plus.formats.columns import Columns, scan_columns
+    from trectools_plus.formats.query_chunks import iter_query_chunks
+    from trectools_plus.formats.run import N_FIELDS
+    from trectools_plus.formats.source import Source
+    from trectools_plus.measures import parse_measures
+    from trectools_plus.measures.judgments import Judgments
+    from trectools_plus.measures.pieces import Piece, read_pieces
+    from trectools_plus.measures.streaming import score_pieces
+    from trectools_plus.validation import load_qrels
+    from trectools_plus.validation.engine import check_view
+    from trectools_plus.validation.views import RunView
+
+    spent: Counter[str] = Counter()
+
+    def timed(stage: str, call: Callable[..., Any], *given: object) -> Any:
+        begin = time.perf_counter()
+        result = call(*given)
+        spent[stage] += time.perf_counter() - begin
+        return result
+
+    def lex(data: bytes) -> Columns:
+        return scan_columns(Source(path, data), N_FIELDS)
+
+    def check(view: RunView) -> object:
+        return check_view(view, forbidding_only=True)
+
+    def judge(view: RunView) -> list[Piece]:
+        return list(read_pieces(path, [lambda: b""], ready, lambda _path, _data: view))
+
+    path = str(inputs.clean)
+    ready: Future[Judgments] = Future()
+    ready.set_result(timed("qrels: read, check", lambda: Judgments.of(load_qrels(inputs.qrels))))
+    pieces: list[Piece] = []
+    for chunk in iter_query_chunks(path):
+        data = timed("read", chunk)
+        columns = timed("lex: is every line a row?", lex, data)
+        view = timed("parse: ids, ranks, scores", RunView.of_file, columns)
+        timed("check: rules that forbid scoring", check, view)
+        pieces += timed("rank, and join with the qrels", judge, view)
+    measures = parse_measures(DEFAULTS)
+    timed("delegate to pytrec_eval", score_pieces, path, pieces, ready, measures)
+    return "\n".join(f"{stage:36} {seconds:8.3f}" for stage, seconds in spent.items())

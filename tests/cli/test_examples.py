@@ -1,0 +1,45 @@
+"""The examples of every ``-h`` text are commands that exist, with options that they take."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from trectools_plus.cli.app import app
+from trectools_plus.cli.reference import iter_commands
+
+CONSOLE_COMMANDS = ("trectools-plus", "runs", "benchmark")
+
+
+def _examples() -> list[str]:
+    found = []
+    for _, text in iter_commands():
+        block = re.search(r"Examples:\n((?: +\S.*\n)+)", text)
+        lines = re.findall(r"^ *(\S.*)$", block[1], re.MULTILINE) if block else []
+        found += [line for line in lines if line.split()[0] in CONSOLE_COMMANDS]
+    return found
+
+
+def test_there_are_examples() -> None:
+    examples = _examples()
+    assert len(examples) > 15
+    for command in ("runs", "qrels", "topics"):
+        assert any(line.startswith(f"trectools-plus {command} validate ") for line in examples)
+
+
+@pytest.mark.parametrize("line", _examples())
+def test_an_example_can_be_typed_as_it_stands(line: str) -> None:
+    words = shlex.split(line.partition(" > ")[0])
+    command: Any = get_command(app)
+    words = words if words[0] != "trectools-plus" else words[1:]
+    context = None
+    while hasattr(command, "commands"):
+        name, *words = words
+        command = command.commands[name]
+        context = command.make_context(name, list(words), parent=context, resilient_parsing=True)
+    with command.make_context(command.name, list(words)) as parsed:
+        assert parsed.params

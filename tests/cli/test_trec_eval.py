@@ -1,0 +1,79 @@
+"""``trectools-plus trec-eval`` as a shell sees it."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BIN = Path(sys.executable).parent
+QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
+RUN = "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n2 Q0 a 1 1.0 t\n"
+
+
+@pytest.fixture
+def trec_eval(tmp_path):
+    """Call the command in a folder with qrels and a run."""
+    (tmp_path / "qrels").write_text(QRELS)
+    (tmp_path / "run").write_text(RUN)
+    (tmp_path / "run.gz").write_bytes(gzip.compress(RUN.encode()))
+
+    def call(*arguments, stdin=None):
+        return subprocess.run(
+            [str(BIN / "trectools-plus"), "trec-eval", *arguments],
+            cwd=tmp_path,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return call
+
+
+def test_joined_flags_gzip_and_standard_input(trec_eval):
+    done = trec_eval("-qcM1000", "-mmap", "qrels", "run")
+    assert done.stdout == (
+        "map                   \t1\t1.0000\n"
+        "map                   \t2\t1.0000\n"
+        "map                   \tall\t1.0000\n"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert trec_eval("qrels", "-qcM1000", "run.gz", "-mmap").stdout == done.stdout
+    assert trec_eval("-qc", "-mmap", "qrels", "-", stdin=RUN).stdout == done.stdout
+    assert trec_eval("-qc", "-mmap", "-", "run", stdin=QRELS).stdout == done.stdout
+
+
+def test_help_and_version(trec_eval):
+    assert "ndcg_cut.5,10" in trec_eval("-h", "-m", "ndcg_cut").stdout
+    assert trec_eval("--help").stdout.startswith("Usage: ")
+    assert trec_eval("-v").stderr == "trec_eval version 9.0.8\n"
+    assert trec_eval("--trec-eval-version", "10", "-v").stderr.startswith("trec_eval version 10")
+    assert trec_eval("-v").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["qrels"], 2, "two files"),
+        (["-R", "prefs", "qrels", "run"], 2, "preferences"),
+        (["qrels", "missing"], 2, "missing"),
+        (["run", "qrels"], 1, "Q104"),
+    ],
+)
+def test_mistakes_are_one_line(trec_eval, arguments, code, said):
+    done = trec_eval(*arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+
+
+def test_notes_go_to_stderr(trec_eval):
+    done = trec_eval("-m", "recip_rank.10", "qrels", "run")
+    assert done.stdout == "recip_rank            \tall\t1.0000\n"
+    assert done.stderr == "note: -m recip_rank.10: recip_rank takes no parameters, 10 is ignored\n"

@@ -1,0 +1,79 @@
+import gzip
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats import query_chunks
+from trectools_plus.formats.query_chunks import iter_query_chunks, start_of_last_query
+
+
+@st.composite
+def contents(draw):
+    """Lines of queries of any length, ids that begin alike, perhaps without a last line end."""
+    lines = []
+    for number in range(draw(st.integers(0, 9))):
+        query_id = draw(st.sampled_from(["1", "11", "q", "qé"])) + str(number)
+        blank = draw(st.sampled_from([" ", "\t"]))
+        n_rows = draw(st.integers(1, 12))
+        lines += [f"{query_id}{blank}Q0 d{row} {row} 1 t\n" for row in range(n_rows)]
+    text = "".join(lines)
+    return (text if draw(st.booleans()) else text.removesuffix("\n")).encode()
+
+
+def queries_of(data):
+    return {line.split()[0] for line in data.splitlines()}
+
+
+@settings(max_examples=150, deadline=None)
+@given(contents(), st.integers(1, 200), st.integers(1, 64), st.booleans())
+def test_pieces_are_the_content_and_hold_whole_queries(
+    tmp_path_factory, data, size, window, packed
+):
+    path = tmp_path_factory.mktemp("chunks") / "run"
+    path.write_bytes(gzip.compress(data) if packed else data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(query_chunks, "_WINDOW_BYTES", window)
+        pieces = [chunk() for chunk in iter_query_chunks(path, size)]
+    assert b"".join(pieces) == data
+    assert all(pieces)
+    seen = [queries_of(piece) for piece in pieces]
+    assert sum(len(ids) for ids in seen) == len(queries_of(data))
+
+
+def test_pieces_are_about_as_large_as_asked(tmp_path):
+    path = tmp_path / "run"
+    path.write_bytes(b"".join(b"%d Q0 d 1 1 t\n" % query for query in range(1000)))
+    sizes = [len(chunk()) for chunk in iter_query_chunks(path, 500)]
+    assert max(sizes) <= 500
+    assert min(sizes[:-1]) > 400
+
+
+@pytest.mark.parametrize(
+    "data", [b"\n\n\n", b" \n \n", b"no line end", b"\r\r\r", b"\0\0\n\0", b"x"]
+)
+def test_any_bytes_can_be_cut(tmp_path, data):
+    path = tmp_path / "run"
+    path.write_bytes(data)
+    assert b"".join(chunk() for chunk in iter_query_chunks(path, 2)) == data
+
+
+def test_a_query_that_is_cut_short_is_not_the_last_one():
+    assert start_of_last_query(b"1 a\n2 b\n3 c") == 4
+    assert start_of_last_query(b"1 a\n1 b\n") == 0
+    assert start_of_last_query(b"") == 0
+
+
+def test_a_file_that_shrinks_meanwhile_is_an_error(tmp_path):
+    path = tmp_path / "run"
+    path.write_bytes(b"1 Q0 d 1 1 t\n2 Q0 d 1 1 t\n")
+    chunks = list(iter_query_chunks(path, 14))
+    path.write_bytes(b"")
+    with pytest.raises(FormatError, match="became shorter"):
+        [chunk() for chunk in chunks]
+
+
+def test_a_missing_file_is_an_input_error(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        list(iter_query_chunks(tmp_path / "run"))

@@ -1,0 +1,134 @@
+"""The command line, as getopt reads it."""
+
+from __future__ import annotations
+
+import pytest
+
+from trectools_plus.errors import UsageError
+from trectools_plus.trec_eval.arguments import parse_arguments
+from trectools_plus.trec_eval.catalogue import CATALOGUE, sets_of
+
+FILES = ["q", "r"]
+
+
+def names(*words):
+    return [name for one in parse_arguments([*words, *FILES]).asked for name in one.names]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-q", "-c", "-M", "1000", "-m", "map"],
+        ["-qcM1000", "-mmap"],
+        ["-qcM", "1000", "-m", "map"],
+        ["--query_eval_wanted", "--complete", "--Max_retrieved_per_topic=1000", "--meas", "map"],
+    ],
+)
+def test_spellings_of_the_same(words):
+    for order in ([*words, *FILES], [FILES[0], *words, FILES[1]], [*FILES, *words]):
+        arguments = parse_arguments(order)
+        assert arguments.files == FILES
+        assert (arguments.per_query, arguments.complete) == (True, True)
+        assert arguments.max_retrieved == 1000
+        assert [one.measure.name for one in arguments.asked] == ["map"]
+
+
+def test_every_flag():
+    flags = ["-n", "-J", "-l", "2", "-N", "50", "-D", "1.301", "-T", "trec_results", "-R", "qrels"]
+    arguments = parse_arguments([*flags, "-o", "-w", "-W", "--permissive", "q", "-"])
+    assert not arguments.summary
+    assert (arguments.judged_only, arguments.permissive) == (True, True)
+    assert (arguments.level, arguments.collection_size, arguments.only_query) == (2, 50, "301")
+    assert arguments.files == ["q", "-"]
+    assert [note.split(":")[0] for note in arguments.notes] == ["-D 1.301", "-o", "-w", "-W"]
+
+
+def test_help_and_version_need_no_files():
+    assert parse_arguments(["-h", "-m", "P"]).help
+    assert parse_arguments(["-v"]).version_wanted
+
+
+def test_order_and_names_are_those_of_trec_eval():
+    assert names("-m", "P.5,7,3", "-m", "map") == ["map", "P_3", "P_5", "P_7"]
+    assert names("-miprec_at_recall..10,.20") == ["iprec_at_recall_0.10", "iprec_at_recall_0.20"]
+    assert names("-mndcg_cut.23.4") == ["ndcg_cut_23"]
+    assert names("-mndcg.1=3,2=9") == ["ndcg_1=3,2=9"]
+    assert names("-mRprec_mult.123456.789") == ["Rprec_mult_123456.7"]
+    assert names("-mset_F.0.5", "-mrelstring.20") == ["relstring_20", "set_F_0.5"]
+    assert names() == names("-m", "official")
+
+
+def test_a_set_and_parameters_of_one_of_its_measures():
+    asked = names("-m", "all_trec", "-m", "relstring.20")
+    assert "relstring_20" in asked
+    assert "relstring" not in asked
+
+
+def test_first_parameters_count_and_the_rest_is_told():
+    arguments = parse_arguments(["-mP.5", "-mP.10", "-mrecip_rank.10", "-mofficial.3", *FILES])
+    assert "P_5" in [name for one in arguments.asked for name in one.names]
+    assert "P_10" not in [name for one in arguments.asked for name in one.names]
+    assert [note.split(":")[0] for note in arguments.notes] == [
+        "-m P.10",
+        "-m recip_rank.10",
+        "-m official.3",
+    ]
+
+
+MISTAKES = [
+    (["-x"], "-x"),
+    (["-m"], "-m"),
+    (["-m", "nDCG"], "ndcg"),
+    (["-m", "P."], "dot"),
+    (["-m", "P.0,5"], "from 1"),
+    (["-m", "P.5,5"], "twice"),
+    (["-m", "Rprec_mult.5,5.0"], "twice"),
+    (["-m", "P.ten"], "'ten'"),
+    (["-m", "P.99999999999999999999"], "beyond"),
+    (["-m", "ndcg.1"], "grade=gain"),
+    (["-m", "ndcg.1=2,3"], "grade=gain"),
+    (["-m", "ndcg.p=2"], "grade=gain"),
+    (["-m", "ndcg.-1=2"], "negative"),
+    (["-m", "P.5,,7"], "''"),
+    (["-m", "utility.1,2"], "4 coefficients"),
+    (["-l", "0"], "-l"),
+    (["-l", "x"], "-l"),
+    (["-M0"], "-M"),
+    (["-N-1"], "-N"),
+    (["-R", "prefs"], "preferences"),
+    (["-R", "qrels_prefs"], "preferences"),
+    (["-R", "qrels_jg"], "judgment groups"),
+    (["-R", "nonsense"], "nonsense"),
+    (["-T", "nonsense"], "nonsense"),
+    (["-Z", "means"], "z-scores"),
+    (["-m", "prefs"], "preferences"),
+    (["-m", "prefs_simp"], "preferences"),
+    (["-m", "map_avgjg"], "judgment groups"),
+    (["-m", "rbp"], "version 10"),
+    (["--trec-eval-version", "8"], "9 or 10"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), MISTAKES)
+def test_a_mistake_is_named_with_its_remedy(words, said):
+    with pytest.raises(UsageError) as error:
+        parse_arguments([*words, *FILES])
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize("files", [[], ["q"], ["q", "r", "s"]])
+def test_two_files(files):
+    with pytest.raises(UsageError, match="two files"):
+        parse_arguments(files)
+
+
+def test_standard_input_once():
+    with pytest.raises(UsageError, match="only once"):
+        parse_arguments(["-", "-"])
+
+
+def test_sets_hold_measures_of_their_version():
+    for version in (9, 10):
+        known = {one.name for one in CATALOGUE if one.since <= version}
+        for members in sets_of(version).values():
+            assert {*members} <= known

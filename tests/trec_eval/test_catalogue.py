@@ -1,0 +1,69 @@
+"""The table of measures against trec_eval itself, and against what is written about it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import pytrec_eval_ext
+
+from trectools_plus.trec_eval.arguments import parse_arguments
+from trectools_plus.trec_eval.catalogue import CATALOGUE, measures_of, sets_of
+from trectools_plus.trec_eval.explain import help_lines
+from trectools_plus.trec_eval.explanations import EXPLANATIONS, explanation_of
+from trectools_plus.trec_eval.version10 import SCORERS
+
+TESTS = "\n".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+
+
+def answer(measures):
+    evaluator = pytrec_eval_ext.RelevanceEvaluator({"1": {"a": 1}}, measures, 1, False)
+    return evaluator.evaluate({"1": {"a": 1.0}})["1"]
+
+
+def test_order_and_default_parameters_are_those_of_trec_eval_9():
+    arguments = parse_arguments(["-m", "all_trec", "-m", "yaap", "q", "r"])
+    names = [name for one in arguments.asked for name in one.names]
+    assert names == [*answer({*measures_of(9)})]
+
+
+def test_sets_are_those_of_trec_eval_9():
+    theirs = pytrec_eval_ext.supported_nicknames
+    assert {name: {*members} for name, members in sets_of(9).items()} == {
+        name: theirs[name] for name in ("official", "set", "all_trec")
+    }
+
+
+@pytest.mark.parametrize("measure", CATALOGUE, ids=lambda one: one.name)
+def test_every_measure_is_explained(measure):
+    text = explanation_of(measure.name)
+    assert len(text) > 20
+    assert "{" not in text
+    if measure.takes != "none" and measure.name not in ("dcg", "ideal_dcg"):
+        example = re.search(rf"-m ({re.escape(measure.name)}\.\S*[^\s.,;])", text)
+        assert example, "no example of its parameters"
+        (asked,) = parse_arguments(["--trec-eval-version=10", "-m", example[1], "q", "r"]).asked
+        assert asked.given
+
+
+def test_no_explanation_without_its_measure():
+    assert {*EXPLANATIONS} == {one.name for one in CATALOGUE}
+
+
+def test_every_measure_is_computed_and_compared():
+    # test_differential.py takes the measures of version 9 from the catalogue, but for two texts.
+    for name in {one.name for one in CATALOGUE} - {*measures_of(9)} | {"runid", "relstring"}:
+        assert f"-m{name}" in TESTS or f'"{name}"' in TESTS
+    assert {*SCORERS} - {*measures_of(9)} == {*measures_of(10)} - {*measures_of(9)}
+
+
+def test_help_explains_what_is_named():
+    lines = [*help_lines(parse_arguments(["-h", "-m", "map", "-m", "P.5"]))]
+    assert lines[0].startswith("Usage: ")
+    assert max(map(len, lines)) <= 100
+    text = "\n".join(lines)
+    assert "\nmap\n    Average precision" in text
+    assert "\nP\n    Relevant documents in the first k" in text
+    assert "\nbpref\n" not in text
+    assert "-h -m all_trec" in "\n".join(help_lines(parse_arguments(["-h"])))

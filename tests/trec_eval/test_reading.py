@@ -1,0 +1,210 @@
+"""What is refused where trec_eval stops or prints zeros, and what --permissive lets through."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.errors import CheckFailedError, TrectoolsPlusError
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.trec_eval.arguments import parse_arguments
+from trectools_plus.trec_eval.output import output_lines
+from trectools_plus.trec_eval.reading import Input, read_input
+from trectools_plus.trec_eval.scoring import score
+from trectools_plus.validation.findings import FindingsError
+
+QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
+RUN = "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n2 Q0 a 1 1.0 t\n"
+MAP = ("-q", "-m", "map")
+
+
+def values(lines):
+    return [line.split()[-1] for line in lines]
+
+
+# What: qrels, run, the rule that says why, and what trec_eval prints for map.
+MISREAD = {
+    "a comma for a decimal point": (
+        QRELS,
+        RUN.replace("2.0", "9,5"),
+        "R110",
+        ["1.0000", "1.0000", "1.0000"],
+    ),
+    "a word for a score": (
+        QRELS,
+        RUN.replace("2.0", "high"),
+        "R110",
+        ["0.5000", "1.0000", "0.7500"],
+    ),
+    "an infinite score": (
+        QRELS,
+        RUN.replace("2.0", "-inf"),
+        "R111",
+        ["0.5000", "1.0000", "0.7500"],
+    ),
+    "a word for a grade": (
+        QRELS.replace("b 0", "b yes"),
+        RUN,
+        "Q110",
+        ["1.0000", "1.0000", "1.0000"],
+    ),
+    "a broken grade": (QRELS.replace("b 0", "b 0.9"), RUN, "Q111", ["1.0000", "1.0000", "1.0000"]),
+    "a grade of 1000": (
+        QRELS.replace("b 0", "b 1000"),
+        RUN,
+        "Q122",
+        ["1.0000", "1.0000", "1.0000"],
+    ),
+    "nothing relevant": (QRELS.replace("a 1", "a 0"), RUN, "Q133", ["0.0000", "0.0000", "0.0000"]),
+    "nothing judged": (
+        QRELS.replace(" a ", " c "),
+        RUN.replace(" b ", " d "),
+        "P105",
+        ["0.0000"] * 3,
+    ),
+    "a header in the run": (
+        QRELS,
+        "qid Q0 docid rank score tag\n" + RUN,
+        "R105",
+        ["1.0000", "1.0000", "1.0000"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISREAD)
+def test_misread_input_is_refused_or_permitted(printed, name):
+    qrels, run, code, expected = MISREAD[name]
+    with pytest.raises(FindingsError, match=code) as refused:
+        printed(qrels, run, *MAP)
+    assert refused.value.exit_code == 1
+    assert values(printed(qrels, run, *MAP, "--permissive")) == expected
+
+
+STOPS = {
+    "a document twice": (QRELS, RUN + "1 Q0 a 3 0.5 t\n", "R131"),
+    "judged twice": (QRELS + "1 0 a 0\n", RUN, "Q142"),
+    "five columns": (QRELS, RUN + "1 Q0 c 3 0.5\n", "R101"),
+    "three columns": (QRELS + "1 0 c\n", RUN, "Q101"),
+    "a grade of -2 alone": (QRELS + "3 0 a -2\n", RUN, "Q132"),
+    "a grade of twenty thousand million": (QRELS + "1 0 c 20000000000\n", RUN, "grade of more"),
+    "a score of NaN": (QRELS, RUN.replace("2.0", "nan"), "NaN"),
+    "queries that never meet": (
+        QRELS,
+        RUN.replace("1 Q0", "7 Q0").replace("2 Q0", "8 Q0"),
+        "no quer",
+    ),
+    "an empty run": (QRELS, "", "F101"),
+    "a run for qrels": (RUN, RUN, "Q104"),
+}
+
+
+@pytest.mark.parametrize("name", STOPS)
+def test_where_trec_eval_stops_or_crashes_nothing_is_permitted(printed, name):
+    qrels, run, said = STOPS[name]
+    with pytest.raises(CheckFailedError):
+        printed(qrels, run, *MAP)
+    with pytest.raises(CheckFailedError, match=said):
+        printed(qrels, run, *MAP, "--permissive")
+
+
+def test_one_query_that_is_not_there(printed):
+    with pytest.raises(CheckFailedError, match="no queries"):
+        printed(QRELS, RUN, "-D1.9")
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        RUN.replace(" 1 2.0", " 0 2.0").replace(" 2 1.0", " 0 1.0"),
+        RUN.replace(" 1 2.0", " - 2.0"),
+        RUN.replace(" 1 2.0", " 2 2.0").replace("b 2 1.0", "b 1 1.0"),
+        RUN.replace(" t\n", " t and more\n"),
+        RUN.replace(" ", "\t"),
+        "# a comment\n\n" + RUN,
+    ],
+    ids=["equal ranks", "no rank", "ranks reversed", "further columns", "tabs", "comment"],
+)
+def test_what_trec_eval_passes_over_is_passed_over(printed, run):
+    assert printed(QRELS, run) == printed(QRELS, RUN)
+
+
+def test_a_blank_in_an_id_is_not_a_further_column(printed):
+    with pytest.raises(FindingsError, match="R102"):
+        printed(QRELS, RUN.replace("1 Q0 b", "1 Q0 b part2"))
+
+
+def test_equal_judgments_count_once(printed):
+    assert printed(QRELS + "1 0 a 1\n", RUN) == printed(QRELS, RUN)
+
+
+def test_only_negative_grades_score_nothing(printed):
+    lines = printed(QRELS + "3 0 a -1\n", RUN + "3 Q0 a 1 1 t\n", "-q", "-m", "all_trec")
+    of_3 = {line.split()[0]: line.split()[2] for line in lines if "\t3\t" in line}
+    assert (of_3["num_ret"], of_3["relstring"], of_3["utility"]) == ("1", "'.'", "-1.0000")
+    rest = {name: value for name, value in of_3.items() if name not in ("num_ret", "utility")}
+    assert {value for value in rest.values() if "'" not in value} == {"0", "0.0000"}
+
+
+@pytest.mark.parametrize("flags", [(), ("--permissive",), ("--permissive", "-cJ")])
+def test_no_odd_file_ends_otherwise_than_in_figures_or_a_reason(shared_data, flags):
+    folder = shared_data / "malformed"
+    tried = set()
+    for entry in json.loads((folder / "manifest.json").read_text()):
+        good = {"run": "r00_good.txt", "qrels": "q00_good.txt"}
+        if entry["kind"] not in good:
+            continue
+        other = "qrels" if entry["kind"] == "run" else "run"
+        files = {entry["kind"]: entry["file"], other: entry.get("with") or good[other]}
+        pair = [str(folder / files[kind]) for kind in ("qrels", "run")]
+        for version in ("9", "10"):
+            arguments = parse_arguments(
+                ["-q", "-m", "all_trec", "--trec-eval-version", version, *flags, *pair]
+            )
+            try:
+                data = read_input(arguments)
+                lines = [*output_lines(score(data, arguments), arguments)]
+            except TrectoolsPlusError as error:
+                tried.add(error.exit_code)
+            else:
+                assert lines
+                tried.add(0)
+    assert {0, 1} <= tried <= {0, 1, 2}
+
+
+FLAGS = ["-q", "-c", "-J", "-M3", "-l2", "-n"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), version=st.sampled_from(["9", "10"]))
+def test_a_file_gives_what_its_table_gives(tmp_path_factory, data, version):
+    """Clean runs are read piece by piece, others as a whole."""
+    folder = tmp_path_factory.mktemp("pieces")
+    scores = st.sampled_from(["3", "2.00000001", "2", "1", "-1", "2e30"])
+    documents = st.dictionaries(st.sampled_from("abcdefgh"), scores, min_size=1)
+    grades = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1)
+    run = data.draw(st.dictionaries(st.sampled_from(["9", "10", "é"]), documents, min_size=1))
+    qrels = data.draw(st.dictionaries(st.sampled_from(["10", "9", "é"]), grades, min_size=1))
+    rows = [
+        f"{query} Q0 {doc_id} {rank} {text} tag\n"
+        for query, ranked in run.items()
+        for rank, (doc_id, text) in enumerate(
+            sorted(ranked.items(), key=lambda pair: -float(pair[1])), 1
+        )
+    ]
+    judged = [f"{q} 0 {d} {g}\n" for q, ds in qrels.items() for d, g in ds.items()]
+    (folder / "run").write_text("".join(rows), "utf-8")
+    (folder / "qrels").write_text("".join(judged), "utf-8")
+    flags = data.draw(st.lists(st.sampled_from(FLAGS), unique=True))
+    words = [*flags, "--trec-eval-version", version, "-m", "all_trec", "-m", "relstring.5"]
+    arguments = parse_arguments([*words, str(folder / "qrels"), str(folder / "run")])
+    try:
+        found = read_input(arguments)
+        lines = [*output_lines(score(found, arguments), arguments)]
+    except CheckFailedError:
+        return
+    numbers = {q: {d: float(text) for d, text in ds.items()} for q, ds in run.items()}
+    table = Input.from_tables(Qrels.from_dict(qrels), Run.from_dict(numbers, "tag"))
+    assert lines == [*output_lines(score(table, arguments), arguments)]

@@ -1,0 +1,105 @@
+"""What a finding says can be mended is mended; its count and its lines mean the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.validation import FileReport, Finding, validate_qrels, validate_run
+from trectools_plus.validation.fixes import FixSummary, fix_qrels, fix_run
+
+RUN = "1 Q0 d1 1 9.5 t\n1 Q0 d2 2 8.0 t\n2 Q0 d3 1 7.25 t\n"
+QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"
+JSON = '{"1": {"d1": 9.5}}\n'
+
+
+def _report(path: Path, code: str) -> FileReport:
+    check = validate_qrels if code.startswith("Q") else validate_run
+    return check(path, every_line=True)
+
+
+def _finding(path: Path, code: str) -> Finding:
+    return next(finding for finding in _report(path, code).findings if finding.code == code)
+
+
+def test_queries_are_sorted_only_if_asked(tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("2 Q0 a 1 1 t\n1 Q0 a 1 1 t\n")
+    report = validate_run(path, optional_rules=True)
+    assert [(finding.code, finding.fix) for finding in report.findings] == [("R128", "ask")]
+    assert not fix_run(path, tmp_path / "out").applied
+    assert _mended(path, "R128").applied
+
+
+def _mended(path: Path, code: str) -> FixSummary:
+    fix = fix_qrels if code.startswith("Q") else fix_run
+    return fix(path, path.with_suffix(".out"), codes=(code,))
+
+
+@pytest.mark.parametrize(
+    ("code", "content", "is_offered"),
+    [
+        ("R101", RUN.replace(" t\n", "\n"), True),
+        ("R101", RUN.replace(" t\n", "\n", 1), False),
+        ("R101", RUN[:-7], False),
+        ("R102", RUN.replace(" t\n", " t u\n"), True),
+        ("R102", RUN.replace("d2", "d 2"), False),
+        ("R103", RUN.replace(" ", ","), True),
+        ("R103", '"' + RUN.replace(" ", '","').replace("\n", '"\n"')[:-1], True),
+        ("R103", JSON, False),
+        ("R103", "<html>\n", False),
+        ("R110", RUN.replace(".", ","), True),
+        ("R110", RUN.replace(" t\n", "% t\n"), True),
+        ("R110", RUN.replace(" t\n", "% t\n", 1), False),
+        ("R110", RUN.replace(".", ",", 1), False),
+        ("R110", RUN.replace("9.5", "high"), False),
+        ("F105", RUN.replace("\n", "\r"), True),
+        ("F105", RUN.replace("d2", "d\r2"), False),
+        ("Q101", QRELS.replace(" 0 d", " d"), True),
+        ("Q101", QRELS.replace("d2 0", "d2"), False),
+        ("Q111", QRELS.replace("d1 2", "d1 2.0"), True),
+        ("Q111", QRELS.replace("d1 2", "d1 2.5"), False),
+    ],
+)
+def test_only_what_is_mended_is_offered(
+    code: str, content: str, is_offered: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.txt"
+    path.write_bytes(content.encode())
+    assert (_finding(path, code).fix != "no") is is_offered
+    if code != "F105":
+        applied = {one.code for one in _mended(path, code).applied}
+        assert (code in applied) is is_offered
+
+
+def test_percent_signs_are_taken_off_all_scores_or_none(tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text(RUN.replace(" t\n", "% t\n"))
+    summary = _mended(path, "R110")
+    assert path.with_suffix(".out").read_text() == RUN
+    assert summary.applied[0].what == "took off the percent signs"
+
+
+REVERSED = "1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n1 Q0 c 3 3 t\n2 Q0 a 1 1 t\n2 Q0 b 2 2 t\n3 Q0 a 1 1 t\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "content", "lines"),
+    [
+        # One place for each query that is upside down; the third has one document only.
+        ("R121", REVERSED, [2, 5]),
+        ("R121", REVERSED + "4 Q0 a 1 2 t\n4 Q0 b 2 1 t\n4 Q0 c 3 1.5 t\n", [2, 5]),
+        ("R108", "1 a Q0 1 2 t\n1 b Q0 2 1 t\n", [1, 2]),
+        ("R131", RUN + "1 Q0 d1 3 7 t\n1 Q0 d1 4 6 t\n", [4, 5]),
+        ("R125", RUN.replace("8.0", "9.6") + "2 Q0 d4 2 6 t\n", [2]),
+    ],
+)
+def test_count_is_the_number_of_lines(
+    code: str, content: str, lines: list[int], tmp_path: Path
+) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text(content)
+    finding = _finding(path, code)
+    assert list(finding.every_line) == lines
+    assert finding.count == len(lines)

@@ -1,0 +1,121 @@
+"""Scoring run files larger than memory: always piece by piece, whatever that takes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Generator, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
+from trectools_plus.formats.regrouping import regroup_queries
+from trectools_plus.formats.run import N_FIELDS
+from trectools_plus.formats.source import Source
+from trectools_plus.measures.base import Measure
+from trectools_plus.measures.judgments import Judgments
+from trectools_plus.measures.pieces import (
+    EmptyError,
+    NotInPiecesError,
+    NotMeetingError,
+    NotTogetherError,
+    Piece,
+    read_pieces,
+)
+from trectools_plus.measures.streaming import ScoredFile, score_pieces
+from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.engine import check_view
+from trectools_plus.validation.findings import FindingsError, refuse_errors
+from trectools_plus.validation.views import RunView
+
+EMPTY = "F101"
+"""The rule that a whole file may break, but not a piece."""
+
+
+def score_large_file(
+    path: str, judgments: Future[Judgments], measures: Sequence[Measure]
+) -> ScoredFile:
+    """Score a run file in memory that does not grow with it.
+
+    Queries that are in several places are first brought together by way of temporary files.
+
+    Args:
+        path: The run, compressed or not.
+        judgments: The qrels.
+        measures: The measures, none twice, that all ``see_grades_only``.
+
+    Raises:
+        FindingsError: If a piece of the run holds an error.
+        CheckFailedError: If run and qrels do not meet.
+        InputError: If it cannot be read.
+        UsageError: If it cannot be read twice, or a measure cannot take this input.
+    """
+    if not Path(path).is_file() and (path == "-" or Path(path).exists()):
+        raise UsageError(
+            "is no regular file, which --low-memory reads more than once",
+            where=path,
+            remedy="write it into a file first",
+        )
+    try:
+        try:
+            return _score(path, iter_query_chunks(path), judgments, measures, known_lines=True)
+        except NotTogetherError:
+            with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
+                chunks = regroup_queries(path, Path(folder))
+                return _score(path, chunks, judgments, measures, known_lines=False)
+    except EmptyError:
+        empty = CATALOGUE[EMPTY]
+        raise CheckFailedError(f"{EMPTY} no data rows", where=path, remedy=empty.remedy) from None
+    except NotMeetingError:
+        raise CheckFailedError(
+            "its query or document ids are not those of the qrels, or are spelled in another way",
+            where=path,
+            remedy=f"see: trectools-plus runs validate {path} --qrels QRELS",
+        ) from None
+    except NotInPiecesError:
+        raise CheckFailedError(
+            "cannot be scored piece by piece", where=path, remedy="leave out --low-memory"
+        ) from None
+
+
+def _score(
+    path: str,
+    chunks: Iterable[Chunk],
+    judgments: Future[Judgments],
+    measures: Sequence[Measure],
+    *,
+    known_lines: bool,
+) -> ScoredFile:
+    with closing(read_pieces(path, chunks, judgments, _checked_view)) as pieces:
+        found = _at_their_lines(pieces, known_lines)
+        return score_pieces(path, found, judgments, measures)
+
+
+def _checked_view(path: str, data: bytes) -> RunView:
+    view = RunView.of_file(scan_columns(Source(path, data), N_FIELDS))
+    findings = check_view(view)
+    # Other pieces may have rows.
+    refuse_errors(finding for finding in findings if finding.code != EMPTY)
+    return view
+
+
+def _at_their_lines(pieces: Iterable[Piece], known: bool) -> Generator[Piece, None, None]:
+    """Give findings in a piece the lines of the file, or none where they are not known."""
+    n_lines = 0
+    try:
+        for piece in pieces:
+            yield piece
+            n_lines += piece.n_lines
+    except FindingsError as error:
+        moved = [
+            replace(
+                finding,
+                line=finding.line + n_lines if known and finding.line else None,
+                lines=tuple(line + n_lines for line in finding.lines) if known else (),
+            )
+            for finding in error.findings
+        ]
+        raise FindingsError(moved) from None

@@ -1,0 +1,251 @@
+"""trec_eval's command line, read as getopt_long reads it.
+
+Flags may be joined (``-qcM1000``), carry their value with or without a blank (``-m map``,
+``-mmap``), stand behind the files, and have trec_eval's long names, cut short if they stay clear.
+"""
+
+from __future__ import annotations
+
+import getopt
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from trectools_plus.errors import UsageError
+from trectools_plus.trec_eval.catalogue import (
+    NEEDS_JUDGMENT_GROUPS,
+    NEEDS_PREFERENCES,
+    Version,
+    measures_of,
+    sets_of,
+)
+from trectools_plus.trec_eval.parameters import Asked, ask
+
+_SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:wW"
+_LONG = {
+    "help": "h",
+    "version": "v",
+    "query_eval_wanted": "q",
+    "measure=": "m",
+    "complete_rel_info_wanted": "c",
+    "level_for_rel=": "l",
+    "nosummary": "n",
+    "Debug_level=": "D",
+    "Judged_docs_only": "J",
+    "Number_docs_in_coll=": "N",
+    "Max_retrieved_per_topic=": "M",
+    "Rel_info_format=": "R",
+    "Results_format=": "T",
+    "Output_old_results_format=": "o",
+    "Zscore=": "Z",
+    "trec-eval-version=": "V",
+    "permissive": "P",
+}
+_SWITCHES = {
+    "q": "per_query",
+    "c": "complete",
+    "J": "judged_only",
+    "P": "permissive",
+    "h": "help",
+    "v": "version_wanted",
+}
+_NUMBERS = {"l": ("level", 1), "M": ("max_retrieved", 1), "N": ("collection_size", 0)}
+_VERSIONS = ("9", "10")
+N_FILES = 2
+USAGE = "trectools-plus trec-eval [-q] [-c] [-m MEASURE]... QRELS RUN"
+
+
+@dataclass
+class Arguments:
+    """What was asked for.
+
+    Attributes:
+        files: Qrels and run; empty where only help or the version is wanted.
+        asked: The measures in trec_eval's order.
+        version: Which trec_eval to be.
+        per_query: ``-q``: print every query too.
+        summary: Not ``-n``: print the figures over all queries.
+        complete: ``-c``: average over all queries of the qrels.
+        judged_only: ``-J``: take unjudged documents out of the rankings first.
+        level: ``-l``: the lowest grade that is relevant.
+        max_retrieved: ``-M``: documents of each query that count; ``None`` for all.
+        collection_size: ``-N``: documents in the collection, for utility.
+        only_query: ``-D level.query_id``: this query alone.
+        permissive: Read on where trec_eval would.
+        help: ``-h``.
+        version_wanted: ``-v``.
+        measures_named: Whether there was a ``-m``.
+        notes: What trec_eval would pass over in silence, a line each.
+    """
+
+    files: list[str] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    version: Version = 9
+    per_query: bool = False
+    summary: bool = True
+    complete: bool = False
+    judged_only: bool = False
+    level: int = 1
+    max_retrieved: int | None = None
+    collection_size: int = 0
+    only_query: str | None = None
+    permissive: bool = False
+    help: bool = False
+    version_wanted: bool = False
+    measures_named: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def precision(self) -> Literal[32, 64]:
+        """In how many bits scores are compared."""
+        return 32 if self.version == 9 else 64
+
+
+def parse_arguments(words: Sequence[str]) -> Arguments:
+    """Read a command line.
+
+    Args:
+        words: What stands behind ``trec-eval``.
+
+    Raises:
+        UsageError: For a flag, value or measure that does not exist or is not supported, or if
+            there are not two files.
+    """
+    try:
+        options, files = getopt.gnu_getopt([*words], _SHORT, [*_LONG])
+    except getopt.GetoptError as error:
+        raise UsageError(str(error), remedy=f"usage: {USAGE}") from error
+    arguments = Arguments(files=files)
+    measures: list[str] = []
+    long_names = {f"--{name.rstrip('=')}": letter for name, letter in _LONG.items()}
+    for name, value in options:
+        letter = long_names.get(name, name[1:])
+        if letter == "m":
+            measures.append(value)
+        else:
+            _take(arguments, letter, value)
+    arguments.measures_named = bool(measures)
+    arguments.asked = _measures(measures or ["official"], arguments)
+    if not (arguments.help or arguments.version_wanted):
+        _check_files(files)
+    return arguments
+
+
+def _take(arguments: Arguments, letter: str, value: str) -> None:
+    if letter in _SWITCHES:
+        setattr(arguments, _SWITCHES[letter], True)
+    elif letter in _NUMBERS:
+        name, least = _NUMBERS[letter]
+        setattr(arguments, name, _whole(letter, value, least))
+    elif letter == "n":
+        arguments.summary = False
+    elif letter == "V":
+        if value not in _VERSIONS:
+            raise UsageError(
+                f"there is no version {value}", where="--trec-eval-version", remedy="9 or 10"
+            )
+        arguments.version = cast(Version, int(value))
+    elif letter == "D":
+        level, dot, query_id = value.partition(".")
+        arguments.only_query = query_id if dot else None
+        if level.strip("0"):
+            arguments.notes.append(f"-D {value}: no debugging output is printed")
+    elif letter == "o":
+        arguments.notes.append("-o: trec_eval takes it and prints what it always prints")
+    elif letter in "wW":
+        arguments.notes.append(f"-{letter}: unknown to trec_eval 9.0.8 and 10; ignored")
+    else:
+        _check_format(letter, value)
+
+
+def _whole(letter: str, value: str, least: int) -> int:
+    if not re.fullmatch(r"\s*\+?[0-9]{1,18}", value) or int(value) < least:
+        raise UsageError(
+            f"expected a whole number from {least} but got {value!r}", where=f"-{letter}"
+        )
+    return int(value)
+
+
+def _check_format(letter: str, value: str) -> None:
+    if letter == "Z":
+        raise UsageError(
+            "z-scores are not computed",
+            where=f"-Z {value}",
+            remedy="leave -Z out and standardise the values that -q prints",
+        )
+    if letter == "T" and value != "trec_results":
+        raise UsageError(
+            f"there is no results format {value}", where="-T", remedy="-T trec_results"
+        )
+    if letter == "R" and value in ("prefs", "qrels_prefs"):
+        raise _no_preferences(f"-R {value}")
+    if letter == "R" and value == "qrels_jg":
+        raise _no_groups(f"-R {value}")
+    if letter == "R" and value != "qrels":
+        raise UsageError(f"there is no rel_info format {value}", where="-R", remedy="-R qrels")
+
+
+def _no_preferences(where: str) -> UsageError:
+    return UsageError(
+        "preferences are not supported",
+        where=where,
+        remedy="give grades as qrels (query_id 0 doc_id grade) and use all_trec; for preference "
+        "measures build NIST's trec_eval",
+    )
+
+
+def _no_groups(where: str) -> UsageError:
+    return UsageError(
+        "judgment groups are not supported",
+        where=where,
+        remedy="split the qrels by judge (column 2) and average what each file gives",
+    )
+
+
+def _measures(words: Sequence[str], arguments: Arguments) -> list[Asked]:
+    """The measures asked for, in trec_eval's order, each with the first parameters it is given."""
+    known, sets = measures_of(arguments.version), sets_of(arguments.version)
+    wanted: set[str] = set()
+    parameters: dict[str, str] = {}
+    for word in words:
+        name, dot, text = word.partition(".")
+        if name in NEEDS_PREFERENCES:
+            raise _no_preferences(f"-m {word}")
+        if name in NEEDS_JUDGMENT_GROUPS:
+            raise _no_groups(f"-m {word}")
+        if name not in known and name not in sets:
+            raise _unknown(name, arguments.version)
+        wanted.update(sets.get(name, [name]))
+        if not dot:
+            continue
+        if not text:
+            raise UsageError(f"no parameters behind the dot of {word!r}", where="-m")
+        if name in sets or known[name].takes == "none":
+            arguments.notes.append(f"-m {word}: {name} takes no parameters, {text} is ignored")
+        elif name in parameters:
+            arguments.notes.append(f"-m {word}: ignored, the first -m {name}.… counts")
+        else:
+            parameters[name] = text
+    return [ask(measure, parameters.get(name)) for name, measure in known.items() if name in wanted]
+
+
+def _unknown(name: str, version: Version) -> UsageError:
+    import difflib
+
+    names = [*measures_of(version), *sets_of(version)]
+    if version == 9 and name in measures_of(10):
+        return UsageError(
+            f"trec_eval 9 has no measure {name}", where="-m", remedy="add --trec-eval-version 10"
+        )
+    folded = {known.lower(): known for known in names}
+    near = difflib.get_close_matches(name.lower(), folded, 1)
+    remedy = f"did you mean {folded[near[0]]}?" if near else "-h -m all_trec explains them all"
+    return UsageError(f"there is no measure {name!r}", where="-m", remedy=remedy)
+
+
+def _check_files(files: Sequence[str]) -> None:
+    if len(files) != N_FILES:
+        raise UsageError(f"expected two files but got {len(files)}", remedy=f"usage: {USAGE}")
+    if [*files] == ["-", "-"]:
+        raise UsageError("standard input can be read only once", remedy="name a file instead of -")

@@ -1,0 +1,107 @@
+"""trec_eval's lines: name padded to 22, tab, query, tab, value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from trectools_plus.trec_eval.arguments import Arguments
+from trectools_plus.trec_eval.parameters import Asked
+from trectools_plus.trec_eval.scoring import Scores
+from trectools_plus.trec_eval.summary import summarise
+
+ALL = "all"
+_REAL, _INTEGER, _TEXT = "%6.4f", "%d", "'%s'"
+_QUERY = "\0"
+"""Stands for the query id in a template; no id can hold it."""
+
+
+def output_lines(scores: Scores, arguments: Arguments) -> Iterator[str]:
+    """Yield what trec_eval prints, without final line ends.
+
+    Args:
+        scores: The values.
+        arguments: Whether queries and summary are wanted, and what is averaged over.
+    """
+    if arguments.per_query:
+        yield from _query_blocks(scores)
+    if arguments.summary:
+        for asked in scores.asked:
+            yield from _summary_lines(asked, scores, arguments.complete)
+
+
+def format_real(value: float) -> str:
+    """A number as C's ``%6.4f`` writes it, the sign of what is no number included."""
+    if math.isnan(value):
+        return f"{'-nan' if math.copysign(1.0, value) < 0 else 'nan':>6}"
+    return _REAL % value
+
+
+def _query_blocks(scores: Scores) -> Iterator[str]:
+    """All lines of a query as one text."""
+    shown = [asked for asked in scores.asked if asked.measure.per_query]
+    if not shown:
+        return
+    forms = [_form(asked) for asked in shown for _ in asked.names]
+    template = _template(shown, forms)
+    plain = _template(shown, ["%s" if form == _REAL else form for form in forms])
+    columns = [scores.values[asked.measure.name] for asked in shown if _has_values(asked)]
+    table = np.hstack([*columns, np.empty((len(scores.query_ids), 0))])
+    text_at = _position_of_text(shown)
+    odd = {int(row) for row in np.flatnonzero(np.isnan(table).any(axis=1))}
+    for row, query_id in enumerate(scores.query_ids):
+        values: list[float | str] = table[row].tolist()
+        if text_at is not None:
+            values.insert(text_at, scores.strings[row])
+        if row not in odd:
+            lines = template
+        else:
+            lines = plain
+            values = [
+                format_real(float(value)) if form == _REAL else value
+                for value, form in zip(values, forms, strict=True)
+            ]
+        yield lines.replace(_QUERY, query_id.replace("%", "%%")) % tuple(values)
+
+
+def _template(shown: Sequence[Asked], forms: Sequence[str]) -> str:
+    names = [f"{name:<22}".replace("%", "%%") for asked in shown for name in asked.names]
+    return "\n".join(f"{name}\t{_QUERY}\t{form}" for name, form in zip(names, forms, strict=True))
+
+
+def _summary_lines(asked: Asked, scores: Scores, complete: bool) -> Iterator[str]:
+    measure = asked.measure
+    if not measure.in_summary:
+        return
+    if measure.name == "runid":
+        yield _line("runid", scores.run_id)
+        return
+    figures = summarise(asked, scores, complete=complete).tolist()
+    for name, figure in zip(asked.names, figures, strict=True):
+        yield _line(name, _INTEGER % figure if measure.integer else format_real(figure))
+
+
+def _line(name: str, value: str) -> str:
+    return f"{name:<22}\t{ALL}\t{value}"
+
+
+def _form(asked: Asked) -> str:
+    if asked.measure.integer:
+        return _INTEGER
+    return _REAL if _has_values(asked) else _TEXT
+
+
+def _has_values(asked: Asked) -> bool:
+    return asked.measure.average != "text"
+
+
+def _position_of_text(shown: Sequence[Asked]) -> int | None:
+    """Which line of a query's block is relstring's."""
+    line = 0
+    for asked in shown:
+        if not _has_values(asked):
+            return line
+        line += len(asked.names)
+    return None

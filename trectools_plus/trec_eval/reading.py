@@ -1,0 +1,227 @@
+"""Qrels and run for trec_eval, refused where trec_eval would stop, crash or print zeros.
+
+The validators' rules decide, with two differences. What trec_eval is specified to pass over
+refuses nothing here: the rank column, and further columns behind a sound row. And ``--permissive``
+lets through what trec_eval reads in its own way: numbers as far as they go, files that do not meet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.errors import CheckFailedError, FormatError
+from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.run import N_FIELDS
+from trectools_plus.formats.source import Source, read_source
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.judged import JudgedRun
+from trectools_plus.measures.judgments import Judgments
+from trectools_plus.measures.streaming import judge_file
+from trectools_plus.ranking import ScorePrecision
+from trectools_plus.trec_eval.arguments import Arguments
+from trectools_plus.validation.engine import (
+    check_pair_view,
+    check_view,
+    damaged_report,
+    open_qrels,
+)
+from trectools_plus.validation.findings import FileReport, Finding, refuse_errors
+from trectools_plus.validation.pairs import PairView
+from trectools_plus.validation.views import QrelsView, RunView
+
+MAX_GRADE = 2**20
+"""trec_eval keeps one counter for each grade level: this is 8 MiB."""
+
+_RANK_RULES = frozenset({"R120", "R121", "R122"})
+"""Broken by the rank column, which trec_eval does not look at."""
+
+_PERMITTED = _RANK_RULES | {
+    "R105",
+    "R108",
+    "R110",
+    "R111",
+    "R114",
+    "Q110",
+    "Q111",
+    "Q122",
+    "Q133",
+    "Q135",
+    "P101",
+    "P104",
+    "P105",
+}
+"""What trec_eval reads on at, in its own way; at all else it stops or crashes."""
+
+_View = TypeVar("_View", RunView, QrelsView)
+
+_BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
+_LONGER_ROW = re.compile(
+    rb"(?m)^(?!#)((?:B*WB+){3}[+-]?[0-9]+(?:\.0*)?B+D(?:[eE][+-]?[0-9]+)?B+W)B+[^\n]*$".replace(
+        b"B", _BLANK
+    )
+    .replace(b"W", _WORD)
+    .replace(b"D", rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
+)
+_NUMBER_START = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_INTEGER_START = r"^[+-]?[0-9]+"
+_INFINITE = r"(?i)^[+-]?inf(inity)?$"
+_NAN = r"(?i)^[+-]?nan"
+
+
+@dataclass(frozen=True)
+class Input:
+    """What was read.
+
+    Attributes:
+        qrels: ``query_id, doc_id, relevance``, no pair twice.
+        run: ``query_id, doc_id, score``, or where the judged documents stand, the queries
+            numbered in the byte order of their ids.
+        run_id: The last column of the run's last row.
+        notes: What was passed over, a line each.
+    """
+
+    qrels: pl.DataFrame
+    run: pl.DataFrame | JudgedRun
+    run_id: str
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_tables(cls, qrels: Qrels, run: Run) -> Input:
+        """Take tables in memory; nothing is checked."""
+        return cls(
+            qrels.frame.select("query_id", "doc_id", "relevance"),
+            run.frame.select("query_id", "doc_id", "score"),
+            run.name,
+        )
+
+
+def read_input(arguments: Arguments) -> Input:
+    """Read the two files of a command line.
+
+    Args:
+        arguments: The files (``-`` is standard input), ``--permissive`` and the version count here.
+
+    Raises:
+        FindingsError: If a file holds what trec_eval stops at or misreads.
+        InputError: If a file cannot be read at all.
+    """
+    qrels, run = arguments.files
+    permissive = arguments.permissive
+    judged = _whole(open_qrels(qrels))
+    found = _refuse(check_view(judged, forbidding_only=True), permissive)
+    grades = _grades(judged)
+    notes = _as_notes(found)
+    clean = _judge_clean(grades, run, arguments.precision)
+    if clean is not None:
+        return Input(grades, *clean, notes)
+    results = _whole(_open_run(run))
+    found = _refuse(check_view(results, forbidding_only=True), permissive)
+    found += _refuse(check_pair_view(PairView(results, judged), forbidding_only=True), permissive)
+    tag = str(results.frame["tag"][-1])
+    return Input(grades, _scores(results), tag, [*notes, *_as_notes(found)])
+
+
+def _judge_clean(
+    grades: pl.DataFrame, run: str | Path, precision: ScorePrecision
+) -> tuple[JudgedRun, str] | None:
+    """A clean run piece by piece, and its id; ``None`` if it has to be read as a whole."""
+    judgments = Judgments.of(Qrels(grades))
+    ready: Future[Judgments] = Future()
+    ready.set_result(judgments)
+    found = judge_file(run, ready, precision)
+    if found is None:
+        return None
+    judged, run_id = found
+    order = np.array(sorted(range(len(judgments.query_ids)), key=_id_bytes(judgments)))
+    place = np.argsort(order)
+    return (
+        JudgedRun.of(judged.retrieved[order], place[judged.query], judged.rank, judged.grade),
+        run_id,
+    )
+
+
+def _id_bytes(judgments: Judgments) -> Callable[[int], bytes]:
+    return lambda number: judgments.query_ids[number].encode()
+
+
+def _as_notes(findings: Iterable[Finding]) -> list[str]:
+    return [f"{finding.place}: {finding.code} {finding.message}" for finding in findings]
+
+
+def _open_run(path: str | Path) -> RunView | FileReport:
+    try:
+        source = read_source(path, partial=True)
+    except FormatError as error:
+        return damaged_report(error, "run")
+    columns = scan_columns(source, N_FIELDS)
+    if (columns.misshapen["n_fields"] > N_FIELDS).any():
+        columns = scan_columns(_without_further_columns(source), N_FIELDS)
+    return RunView.of_file(columns)
+
+
+def _without_further_columns(source: Source) -> Source:
+    """Cut rows behind their sixth field, where the fourth and fifth are rank and score.
+
+    Elsewhere the seventh field is a blank in an id, and trec_eval would take another for the score.
+    """
+    return replace(source, data=_LONGER_ROW.sub(rb"\1", source.data))
+
+
+def _whole(view: _View | FileReport) -> _View:
+    if isinstance(view, FileReport):
+        refuse_errors(view.findings)
+        raise AssertionError("a file without a table has an error")
+    return view
+
+
+def _refuse(findings: Sequence[Finding], permissive: bool) -> list[Finding]:
+    """Refuse what must be; return what else is an error to the validators."""
+    refused: list[Finding] = []
+    passed: list[Finding] = []
+    for finding in findings:
+        if finding.blocks_scoring:
+            lets_pass = _PERMITTED if permissive else _RANK_RULES
+            (passed if finding.code in lets_pass else refused).append(finding)
+    refuse_errors(refused)
+    return passed
+
+
+def _grades(view: QrelsView) -> pl.DataFrame:
+    frame = view.frame.select("query_id", "doc_id", "relevance")
+    if frame["relevance"].dtype != pl.Int64:
+        started = view.texts(4).str.extract(f"({_INTEGER_START})")
+        # Beyond 64 bits C's atol gives the nearest there is, and no counter holds that.
+        grades = started.cast(pl.Int64, strict=False).set(started.is_null(), 0)
+        frame = frame.with_columns(relevance=grades.fill_null(MAX_GRADE + 1))
+    highest = frame["relevance"].max()
+    if isinstance(highest, int) and highest > MAX_GRADE:
+        raise CheckFailedError(
+            f"a grade of more than {MAX_GRADE:,} makes trec_eval hang or crash",
+            where=view.path,
+            remedy="rescale the grades to 0 to 4",
+        )
+    return frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+
+
+def _scores(view: RunView) -> pl.DataFrame:
+    frame = view.frame.select("query_id", "doc_id", "score")
+    if not frame["score"].is_nan().any():
+        return frame
+    texts = view.texts(5)
+    if texts.str.contains(_NAN).any():
+        raise CheckFailedError(
+            "a score of NaN has no order: trec_eval puts the document anywhere",
+            where=view.path,
+            remedy="score again, or drop the row",
+        )
+    started = texts.str.extract(f"({_NUMBER_START})").cast(pl.Float64, strict=False).fill_null(0.0)
+    infinite = texts.str.contains(_INFINITE)
+    return frame.with_columns(score=frame["score"].zip_with(infinite, started))

@@ -1,0 +1,174 @@
+"""Fixing YAML, JSON and JSON Lines: values are put in quotes where they stand, all else stays.
+
+The text is edited, not written anew, so comments, order and layout are kept. An edit is taken
+only if the new text parses to the same tree, with nothing but the quoted values changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+
+from trectools_plus.validation.fixes.job import Job
+from trectools_plus.validation.topics.json_nodes import parse_json
+from trectools_plus.validation.topics.jsonl import JsonLines
+from trectools_plus.validation.topics.nodes import Items, Node, Scalar, Tree, TreeError
+from trectools_plus.validation.topics.reading import MAX_DOCUMENT_BYTES
+from trectools_plus.validation.topics.testset import read_test_set
+from trectools_plus.validation.topics.view import Form, Trouble, Troubles
+
+_QUOTED = ("T114", "T115", "T117")
+
+Place = tuple[int, int]
+"""Line and character column of a value, from 1."""
+
+
+def quote_values(text: str, form: Form, job: Job) -> str:
+    """Put ids and texts in quotes that a loader reads as something else (T114, T115, T117).
+
+    Args:
+        text: The file, with LF.
+        form: How it is written: ``yaml``, ``json`` or ``jsonl``.
+        job: What is asked for, and the log.
+
+    Returns:
+        The mended text, with as many lines; the same one if it is no such form or cannot be
+        parsed.
+    """
+    try:
+        places, trees = _read(text, form)
+    except TreeError:
+        return text
+    wanted = {place: code for place, code in places.items() if job.wants(code)}
+    lines = text.split("\n")
+    edits: dict[Place, tuple[str, str]] = {}
+    for place, node in _scalars(trees):
+        if place in wanted:
+            found = _written(lines[place[0] - 1][place[1] - 1 :], node, wanted[place])
+            if found is not None:
+                edits[place] = found, json.dumps(found, ensure_ascii=False)
+    mended = _edited(lines, edits)
+    if not _means_the_same(text, mended, form, {place: old for place, (old, _) in edits.items()}):
+        edits, mended = {}, text
+    for code in _QUOTED:
+        asked = [place for place, wants in wanted.items() if wants == code]
+        n_done = sum(place in edits for place in asked)
+        if n_done:
+            job.done(code, n_done)
+        if n_done < len(asked):
+            left = len(asked) - n_done
+            job.skip(code, f"{left:,} of {len(asked):,} have a tag, an anchor or several lines")
+    return mended
+
+
+class _Places(Troubles):
+    """Troubles that also keeps where the values stand that quotes would mend."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.codes: dict[Place, str] = {}
+
+    def add(self, code: str, trouble: Trouble) -> None:
+        super().add(code, trouble)
+        if code in _QUOTED and trouble.fix != "no" and trouble.column is not None:
+            place = trouble.line, trouble.column
+            # One pair of quotes is enough for a text that is both cut and a boolean.
+            self.codes.setdefault(place, code)
+
+
+def _read(text: str, form: Form) -> tuple[dict[Place, str], list[Tree]]:
+    """Where quotes are due, by the code that says so, and the trees that hold these values."""
+    places = _Places()
+    if form == "jsonl":
+        JsonLines(places).read(text)
+        lines = text.split("\n")
+        numbers = sorted({line for line, _ in places.codes})
+        return places.codes, [parse_json(lines[number - 1], number) for number in numbers]
+    if form not in ("yaml", "json") or len(text) > MAX_DOCUMENT_BYTES or not text.strip():
+        return {}, []
+    tree = _parse(text, form)
+    read_test_set(tree, places)
+    return places.codes, [tree]
+
+
+def _parse(text: str, form: Form) -> Tree:
+    if form == "json":
+        return parse_json(text)
+    from trectools_plus.validation.topics.yaml_nodes import parse_yaml
+
+    return parse_yaml(text)
+
+
+def _nodes(trees: list[Tree]) -> Iterator[Node]:
+    """Every node once, keys included, in an order that only the structure decides."""
+    seen: set[int] = set()
+    todo: list[Node] = [tree.root for tree in trees if tree.root is not None]
+    while todo:
+        node = todo.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        if isinstance(node, Items):
+            todo += node.items
+        elif not isinstance(node, Scalar):
+            todo += [part for pair in node.pairs.values() for part in pair] + node.merged
+
+
+def _scalars(trees: list[Tree]) -> Iterator[tuple[Place, Scalar]]:
+    return (((n.line, n.column), n) for n in _nodes(trees) if isinstance(n, Scalar))
+
+
+def _written(rest: str, node: Scalar, code: str) -> str | None:
+    """What is to be put in quotes; ``None`` if the value is not written here as it reads."""
+    if not rest.startswith(node.text):
+        return None
+    if code != "T117":
+        return node.text
+    behind = rest[len(node.text) :]
+    return rest.rstrip(" \t") if behind.lstrip(" \t").startswith("#") else None
+
+
+def _edited(lines: list[str], edits: dict[Place, tuple[str, str]]) -> str:
+    by_line: defaultdict[int, list[tuple[int, str, str]]] = defaultdict(list)
+    for (line, column), (old, new) in edits.items():
+        by_line[line - 1].append((column - 1, old, new))
+    written = lines.copy()
+    for number, changes in by_line.items():
+        # From the right, so that the columns of those to the left stay.
+        for at, old, new in sorted(changes, reverse=True):
+            text = written[number]
+            written[number] = text[:at] + new + text[at + len(old) :]
+    return "\n".join(written)
+
+
+def _means_the_same(before: str, after: str, form: Form, quoted: dict[Place, str]) -> bool:
+    """Whether two texts are one tree, but for the values put in quotes, which are text now."""
+    try:
+        old, new = (_trees(text, form, {line for line, _ in quoted}) for text in (before, after))
+    except TreeError:
+        return False
+    expected = []
+    for node in _nodes(old):
+        place = node.line, node.column
+        if isinstance(node, Scalar) and place in quoted:
+            expected.append(("Scalar", quoted[place], "text"))
+        else:
+            expected.append(_gist(node))
+    same_repeats = [len(tree.repeats) for tree in old] == [len(tree.repeats) for tree in new]
+    return same_repeats and expected == [_gist(node) for node in _nodes(new)]
+
+
+def _trees(text: str, form: Form, lines: set[int]) -> list[Tree]:
+    if form != "jsonl":
+        return [_parse(text, form)] if text.strip() else []
+    every = text.split("\n")
+    return [parse_json(every[line - 1], line) for line in sorted(lines)]
+
+
+def _gist(node: Node) -> tuple[str, str, str]:
+    if isinstance(node, Scalar):
+        return "Scalar", node.text, node.meaning
+    size = len(node.items) if isinstance(node, Items) else len(node.pairs) + len(node.merged)
+    return type(node).__name__, str(size), ""
