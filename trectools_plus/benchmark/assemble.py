@@ -20,6 +20,7 @@ from trectools_plus.benchmark.report import (
     ModeResult,
     SetSize,
 )
+from trectools_plus.benchmark.strata import make_strata
 from trectools_plus.benchmark.summary import find_best, summarise, summarise_latency
 from trectools_plus.errors import IncomparableError
 from trectools_plus.measures.evaluation import Evaluation
@@ -84,7 +85,7 @@ def make_report(
 
     Args:
         config: Level, resamples, seed, baseline, targets and names.
-        dataset: Judgments, and texts where they are known.
+        dataset: Judgments, and texts and fields of the queries where they are known.
         arms: The modes.
         evaluation: Their scores, from :func:`score_arms`.
         manifest: The report's manifest.
@@ -120,6 +121,7 @@ def make_report(
         best_mode_significant=prove_best(best, every_pair),
         groups={} if config.baseline else find_groups(evaluation, every_pair, config.confidence),
         size=_judge_size(manifest.dataset.queries),
+        strata={} if dataset.topics is None else make_strata(dataset.topics, evaluation, config),
         failing_queries=find_failing(
             dataset, {mode: arm.run for mode, arm in arms.items()}, evaluation
         ),

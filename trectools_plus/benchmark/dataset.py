@@ -18,7 +18,7 @@ from trectools_plus.formats.collection import (
     load_collection,
 )
 from trectools_plus.formats.hashing import sha256_file, sha256_text
-from trectools_plus.formats.tables import Corpus, Qrels, Topics
+from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +69,8 @@ class Dataset:
             hashes["corpus"] = hash_corpus(self.corpus)
         if self.topics is not None:
             hashes["topics"] = hash_topics(self.topics)
+            if (fields := hash_query_fields(self.topics)) is not None:
+                hashes["query_fields"] = fields
         return {**hashes, "qrels": hash_qrels(self.qrels)}
 
 
@@ -99,6 +101,14 @@ def hash_qrels(qrels: Qrels) -> str:
     columns = ["query_id", "doc_id", "relevance"]
     rows = qrels.frame.select(columns).unique().sort(columns).iter_rows()
     return sha256_text("".join(f"{query}\t{doc}\t{grade}\n" for query, doc, grade in rows))
+
+
+def hash_query_fields(topics: Topics) -> str | None:
+    """SHA-256 of the ids with all fields but the text; ``None`` where topics have none."""
+    names = sorted(set(topics.frame.columns) - set(TOPICS_SCHEMA))
+    if not names:
+        return None
+    return sha256_text(topics.frame.select("query_id", *names).write_ndjson())
 
 
 def _from_files(

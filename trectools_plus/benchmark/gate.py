@@ -271,6 +271,9 @@ def _notes(ours: ReportFolder, theirs: ReportFolder, pairs: list[pl.DataFrame | 
     new = [mode for mode in ours.report.modes if mode not in theirs.report.modes]
     if new:
         notes.append(f"not in the baseline, so not held against it: {', '.join(new)}")
+    fields = [one.report.manifest.dataset.contents.get("query_fields") for one in (ours, theirs)]
+    if None not in fields and fields[0] != fields[1]:
+        notes.append("queries have other fields than before, so a stratum may hold other queries")
     if ours.report.manifest.experiment_id == theirs.report.manifest.experiment_id:
         notes.append("both reports are of the same experiment")
     return notes

@@ -17,7 +17,14 @@ from trectools_plus.ontology.terms import Term
 
 SHIPPED_TEST_SET = Path(__file__).parent / "data" / "hpo_english.json"
 _SHOWN = 3
-_TOPIC_FIELDS = ("category", "difficulty", "hpo_domain", "language", "description")
+_TOPIC_FIELDS = (
+    "category",
+    "difficulty",
+    "query_type",
+    "hpo_domain",
+    "language",
+    "description",
+)
 
 
 def load_hpo_collection(test_file: str | Path | None = None) -> Collection:
@@ -45,6 +52,17 @@ def load_hpo_collection(test_file: str | Path | None = None) -> Collection:
         qrels=_qrels_of(test_set, ontology, str(path)),
         version=_version_of(ontology, test_set),
     )
+
+
+def load_hpo_topics(test_file: str | Path | None = None) -> Topics:
+    """Read the queries of :func:`load_hpo_collection` alone, without the ontology.
+
+    Raises:
+        InputError: If the test file cannot be read.
+        FormatError: If it is wrong.
+    """
+    path = SHIPPED_TEST_SET if test_file is None else test_file
+    return _topics_of(read_test_set(path), str(path))
 
 
 def corpus_of(ontology: Ontology) -> Corpus:

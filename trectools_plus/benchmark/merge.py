@@ -13,10 +13,16 @@ from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.output_folder import OutputFolder
 from trectools_plus.benchmark.report import BenchmarkReport, MergedRun, ModeResult
 from trectools_plus.benchmark.report_folder import ReportFolder, copy_files
+from trectools_plus.benchmark.report_topics import read_report_topics
 from trectools_plus.benchmark.runner import BenchmarkResult
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.formats.tables import Qrels, Run
+
+STRATA_LOST = (
+    "There are no groups of queries: the topics that the report was made with were not there, or "
+    "had changed, when a run was merged."
+)
 
 
 def merge_run(path: str | Path, name: str, run_path: str) -> BenchmarkResult:
@@ -24,6 +30,7 @@ def merge_run(path: str | Path, name: str, run_path: str) -> BenchmarkResult:
 
     Nothing is written yet: :func:`trectools_plus.reporting.files.write_reports` renders the report
     again, all files or none. The other modes keep their runs, latencies and diagnostics.
+    Strata are computed again, or left out with a note where the topics cannot be read any more.
 
     Args:
         path: The report's JSON, or its folder, with the runs and judgments beside it.
@@ -94,26 +101,17 @@ def _refuse_other_queries(path: str, qrels: Qrels, runs: dict[str, Run]) -> None
 
 
 def _dataset_of(source: ReportFolder, qrels: Qrels) -> Dataset:
-    """What the report says of its data; the topics too where their file is still the same."""
+    """What the report says of its data; the topics too where they are still the same."""
     info = source.report.manifest.dataset
     return Dataset(
         id=info.id,
         corpus=None,
-        topics=_read_topics(source),
+        topics=read_report_topics(source),
         qrels=qrels,
         version=info.version,
         files=info.files,
         findings=info.findings,
     )
-
-
-def _read_topics(source: ReportFolder) -> Topics | None:
-    from trectools_plus.formats.topics import read_topics
-
-    file = source.report.manifest.dataset.files.get("topics")
-    if file is None or not Path(file.path).is_file() or sha256_file(file.path) != file.sha256:
-        return None
-    return read_topics(file.path)
 
 
 def _old_arm(source: ReportFolder, mode: str, run: Run) -> Arm:
@@ -146,7 +144,10 @@ def _make(
         query.model_copy(update={"text": query.text or texts.get(query.query_id)})
         for query in new.failing_queries
     ]
-    report = new.model_copy(update={"modes": modes, "failing_queries": failing})
+    # Once lost, strata stay so, and with them the note, until the topics are there again.
+    lost = dataset.topics is None and (old.strata or STRATA_LOST in old.notes)
+    kept = {"modes": modes, "failing_queries": failing, "notes": [STRATA_LOST] if lost else []}
+    report = new.model_copy(update=kept)
     return report, evaluation.per_query
 
 

@@ -105,6 +105,7 @@ class StratumResult(ReportModel):
 
     mean: float | None
     n: int
+    """Queries averaged over: those of the stratum for which the measure is defined."""
     ci: ConfidenceInterval
 
 
@@ -170,7 +171,8 @@ class DatasetInfo(ReportModel):
     sha256: str
     """SHA-256 over ``contents``: two datasets with the same one hold the same data."""
     contents: dict[str, str]
-    """SHA-256 of each part (file format left aside): corpus, topics, qrels."""
+    """SHA-256 of each part (file format left aside): corpus, topics (ids and texts), query_fields
+    (the topics' further fields), qrels."""
     files: dict[str, SourceFile] = Field(default_factory=dict)
     """The files they were read from, where they were files."""
     findings: list[FindingRecord] = Field(default_factory=list)
@@ -225,11 +227,13 @@ class BenchmarkReport(ReportModel):
     size: SetSize | None = None
     """What the number of queries is good for."""
     strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)
-    """By field, value, mode and measure."""
+    """By field of the topics, value (most queries first), mode and measure."""
     failing_queries: list[FailingQuery]
     """Queries that score 0 in every mode on the first measure."""
     diagnosis: list[Diagnosis] = Field(default_factory=list)
     """Patterns in the figures, in plain words."""
+    notes: list[str] = Field(default_factory=list)
+    """What else to know of the report as a whole, a sentence each."""
 
     @property
     def measure_names(self) -> list[str]:

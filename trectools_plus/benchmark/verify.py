@@ -16,6 +16,8 @@ from trectools_plus.benchmark.dataset import hash_qrels
 from trectools_plus.benchmark.output_folder import PER_QUERY_FILE, QRELS_FILE, read_checksums
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_folder import ReportFolder
+from trectools_plus.benchmark.report_topics import read_report_topics
+from trectools_plus.benchmark.strata import make_strata
 from trectools_plus.benchmark.summary import find_best, summarise
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
@@ -46,8 +48,8 @@ def verify_report(path: str | Path) -> Verification:
     """Score a report's runs again and compare every figure.
 
     Means, medians, deviations, intervals, differences, p-values and values per query are computed
-    from ``runs/<mode>.run`` and ``qrels.txt`` beside the report, with its own settings. Figures may
-    differ by 1e-9.
+    from ``runs/<mode>.run`` and ``qrels.txt`` beside the report, with its own settings; those of
+    strata too where the topics can still be had as they were. Figures may differ by 1e-9.
 
     Args:
         path: The report's JSON, or its folder.
@@ -59,7 +61,11 @@ def verify_report(path: str | Path) -> Verification:
     files = list(_check_files(source))
     changed = [problem for problem in files if problem]
     evaluation = source.score(source.report.measure_names, changed=True)
-    figures = [*_compare_figures(source, evaluation), *_compare_values(source, evaluation)]
+    figures = [
+        *_compare_figures(source, evaluation),
+        *_compare_strata(source, evaluation),
+        *_compare_values(source, evaluation),
+    ]
     problems = [*changed, *(problem for problem in figures if problem)]
     return Verification(len(figures), len(files), list(dict.fromkeys(problems)))
 
@@ -131,6 +137,26 @@ def _compare_differences(
             continue
         for field in (*_NUMBERS, *_PARTS):
             yield from _differ(f"{what} {field}", _plain(entry, field), _plain(other, field))
+
+
+def _compare_strata(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
+    """One item per figure of the strata; none where nobody can say which queries they hold."""
+    held = source.report.strata
+    topics = read_report_topics(source) if held else None
+    if topics is None:
+        return
+    again = make_strata(topics, evaluation, source.config)
+    for field in held.keys() | again.keys():
+        yield from _differ(
+            f"strata {field}", _plain_all(held.get(field)), _plain_all(again.get(field))
+        )
+
+
+def _plain_all(part: Any) -> Any:
+    """Nested dictionaries with their models as plain values."""
+    if isinstance(part, dict):
+        return {key: _plain_all(value) for key, value in part.items()}
+    return part.model_dump() if hasattr(part, "model_dump") else part
 
 
 def _compare_values(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:

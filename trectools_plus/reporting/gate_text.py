@@ -191,7 +191,8 @@ def _strata(result: GateResult) -> str:
     return (
         "<details><summary>Per stratum</summary>\n\n"
         f"{table(header, [[escape(cell) for cell in row] for row in rows[:_MOST_STRATA]])}"
-        "\n\n</details>"
+        + (f"\n\nand {len(rows) - _MOST_STRATA} more." if len(rows) > _MOST_STRATA else "")
+        + "\n\n</details>"
     )
 
 

@@ -24,6 +24,7 @@ from trectools_plus.reporting.markdown_evidence import (
     latency_section,
     reproduction_section,
 )
+from trectools_plus.reporting.markdown_strata import strata_section
 from trectools_plus.reporting.markdown_text import MOST_QUERIES, escape, plain, shorten, table
 from trectools_plus.reporting.mode_notes import mode_notes, report_notes
 from trectools_plus.reporting.report_facts import show_baseline, show_rank
@@ -50,6 +51,7 @@ def render_markdown(report: BenchmarkReport) -> str:
         _introduction(report),
         _targets(report),
         differences_section(report),
+        strata_section(report),
         _diagnosis(report),
         _failing_queries(report),
         diagnostics_section(report),

@@ -45,7 +45,7 @@ def report_notes(report: BenchmarkReport) -> list[str]:
             f"{manifest.cached_from}, whose results (latencies included) came back; --no-cache "
             "computes them again."
         )
-    return notes + [
+    return [*notes, *report.notes] + [
         f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
     ]
 

@@ -133,6 +133,18 @@ def test_of_many_strata_those_with_most_queries_are_drawn(make_report: Any, axes
     assert axes.get_title() == "kind (the 20 with most queries of 50)"
 
 
+def test_long_names_of_strata_are_wrapped_where_rows_are_high(make_report: Any, axes: Axes) -> None:
+    value = "Abnormality of the nervous $y$ stem"
+    strata = {"domain": {value: {mode: {"nDCG@10": stratum(0.5)} for mode in MODES}}}
+    plot_strata(axes, make_report(strata=strata), "domain", "nDCG@10")
+    (tick,) = axes.get_yticklabels()
+    assert tick.get_text() == "Abnormality of the nervous\n\\$y\\$ stem (n = 7)"
+    single = {"domain": {value: {"a": {"RR@10": stratum(0.5)}}}}
+    axes.clear()
+    plot_strata(axes, make_report({"a": {"RR@10": 0.5}}, strata=single), "domain", "RR@10")
+    assert "\n" not in axes.get_yticklabels()[0].get_text()
+
+
 def test_curves_show_lines_and_bands(axes: Axes) -> None:
     data = curves(["a", "b"])
     assert plot_precision_recall(axes, data, {"a": "First"}) is axes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from trectools_plus.benchmark.compare import is_lower_better
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 20
 """More values of a query field than this are not drawn."""
+_LINE = 28
+"""Letters on a line of a stratum's label."""
 ROW_PADDING = 0.9
 """Room between rows, in steps from one mode to the next."""
 
@@ -89,13 +92,23 @@ def plot_strata(axes: Axes, report: BenchmarkReport, field: str, measure: str) -
     for value, modes in sorted(values.items(), key=_queries, reverse=True)[:MOST_VALUES]:
         figures = {mode: modes[mode][measure] for mode in modes if measure in modes[mode]}
         n = _queries((value, modes))
-        rows.append(_Row(f"{label_text(value, 24)} (n = {n})", figures))
+        rows.append(_Row(_value_label(value, n, len(report.modes)), figures))
     _draw(axes, report, rows)
     left_out = len(values) - len(rows)
     shown = f" (the {len(rows)} with most queries of {len(values)})" if left_out else ""
     axes.set_title(f"{label_text(field)}{shown}")
     axes.set_xlabel(f"{label_text(measure)}, mean with its {_level(report)} interval")
     return axes
+
+
+def _value_label(value: str, n: int, modes: int) -> str:
+    """A stratum's name, on several lines where rows are high enough for them."""
+    if modes < 2:
+        return f"{label_text(value, 24)} (n = {n})"
+    # Wrapped at blanks only, and not within "(n = 3)"; a cut might part an escape from its dollar.
+    whole = f"{label_text(value, 44)} (n = {n})".replace(" = ", "\u00a0=\u00a0")
+    lines = wrap(whole, _LINE, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\u00a0", " ")
 
 
 def _queries(stratum: tuple[str, Stratum]) -> int:
@@ -125,7 +138,7 @@ def _draw(axes: Axes, report: BenchmarkReport, rows: Sequence[_Row]) -> None:
         _draw_mode(axes, place, mode, label_text(result.label), rows, pitch)
     labels = [row.label if _is_defined(row) else f"{row.label}, undefined" for row in rows]
     axes.set_yticks([index * pitch + centre for index in range(len(rows))], labels)
-    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="y", length=0, pad=7)  # room for a marker at 0
     axes.set_ylim(len(rows) * pitch - pitch / 2 + centre, centre - pitch / 2)
     axes.grid(axis="x", color=INK, alpha=0.12, linewidth=0.6)
     axes.set_axisbelow(True)
