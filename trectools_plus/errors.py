@@ -8,14 +8,15 @@
     ├── UsageError              exit 2: a name, option or value that does not exist
     │   └── MissingExtraError   exit 2: an optional dependency is not installed
     ├── CheckFailedError        exit 1: a check found something
-    └── IncomparableError       exit 3: two things that cannot be compared
+    ├── IncomparableError       exit 3: two things that cannot be compared
+    └── SeveralFilesError       the highest exit code of those that it holds
 
-The command line prints ``str(error)`` on one line and leaves with ``error.exit_code``.
+The command line prints ``str(error)``, a line per error, and leaves with ``error.exit_code``.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
 
 
 class TrectoolsPlusError(Exception):
@@ -27,7 +28,7 @@ class TrectoolsPlusError(Exception):
         remedy: What the user can do about it.
     """
 
-    exit_code: ClassVar[int] = 2
+    exit_code: int = 2
 
     def __init__(self, what: str, *, where: str | None = None, remedy: str | None = None) -> None:
         self.what = what
@@ -99,3 +100,31 @@ class IncomparableError(TrectoolsPlusError):
     """Two results rest on different queries, qrels or datasets, so no comparison holds."""
 
     exit_code = 3
+
+
+class SeveralFilesError(TrectoolsPlusError):
+    """Several files of one command are at fault, and each is named.
+
+    Args:
+        errors: What is wrong with each, at least one.
+
+    Attributes:
+        errors: The same, as a tuple.
+    """
+
+    def __init__(self, errors: Sequence[TrectoolsPlusError]) -> None:
+        self.errors = tuple(errors)
+        self.exit_code = max(error.exit_code for error in self.errors)
+        super().__init__("\n".join(map(str, self.errors)))
+
+
+def raise_all(errors: Sequence[TrectoolsPlusError]) -> None:
+    """Raise what was collected: nothing, the one error, or :class:`SeveralFilesError`.
+
+    Raises:
+        TrectoolsPlusError: If there is any error.
+    """
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise SeveralFilesError(errors)

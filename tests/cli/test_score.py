@@ -1,5 +1,6 @@
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,15 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from trectools_plus.cli import score
-from trectools_plus.errors import CheckFailedError, TrectoolsPlusError, UsageError
+from trectools_plus.cli import explain, score
+from trectools_plus.errors import (
+    CheckFailedError,
+    SeveralFilesError,
+    TrectoolsPlusError,
+    UsageError,
+)
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.validation import CATALOGUE
 
 QRELS = "1 0 a 1\n1 0 b 2\n1 0 x 0\n2 0 a 1\n2 0 x 0\n3 0 a 0\n4 0 a 3\n"
 FIRST = "1 Q0 b 1 3.0 first\n1 Q0 a 2 2.0 first\n2 Q0 x 1 2.0 first\n2 Q0 a 2 1.0 first\n"
@@ -22,7 +29,7 @@ SECOND = "1 Q0 x 1 3.0 second\n2 Q0 a 1 2.0 second\n4 Q0 a 1 2.0 second\n9 Q0 a 
 def app():
     application = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
     application.command("eval")(score.evaluate_runs)
-    application.command("explain")(score.explain_measure)
+    application.command("explain")(explain.explain_name)
     return application
 
 
@@ -170,6 +177,23 @@ def test_bad_input_is_refused_and_named(run, bad, code):
     assert refusal.value.exit_code == 1
 
 
+def test_every_run_that_cannot_be_scored_is_named(run):
+    Path("c.run").write_text(FIRST.replace("3.0", "nan"))
+    Path("d.run").write_text(FIRST.replace("1 Q0 a", "01 Q0 a"))
+    with pytest.raises(SeveralFilesError) as caught:
+        run("eval", "qrels.txt", "c.run", "a.run", "none.run", "d.run", "-m", "RR")
+    lines = str(caught.value).splitlines()
+    assert [re.findall("R111|no such file|P104", line) for line in lines] == [
+        ["R111"],
+        ["no such file"],
+        ["P104"],
+    ]
+    assert caught.value.exit_code == 2
+    Path("qrels.txt").write_text(QRELS + "1 0 a 0\n")
+    with pytest.raises(CheckFailedError, match="Q142"):
+        run("eval", "qrels.txt", "c.run", "d.run")
+
+
 def test_measures_with_commas(run):
     result = run("eval", "qrels.txt", "a.run", "-m", "P@10,AP(rel=2)@5", "-m", "P.5,10", "-m", "RR")
     names = [line.split()[0] for line in result.stdout.splitlines()[2:6]]
@@ -226,6 +250,34 @@ def test_explain_a_count(run):
     text = " ".join(run("explain", "RelRet@5").stdout.split())
     assert "its line for all is the sum" in text
     assert "its mean" not in text
+
+
+@pytest.mark.parametrize("name", ["R131", "r131", "duplicate-document", "Duplicate-Document"])
+def test_explain_a_rule(run, name):
+    rule = CATALOGUE["R131"]
+    lines = run("explain", name).stdout.splitlines()
+    assert lines[0] == "R131 duplicate-document"
+    assert max(map(len, lines)) <= 100
+    text = " ".join(" ".join(lines).split())
+    for part in (rule.rationale, rule.example, rule.remedy, f"severity {rule.severity}"):
+        assert part in text
+    (found,) = json.loads(run("explain", name, "--format", "json").stdout)["rules"]
+    assert found["rationale"] == rule.rationale
+    assert found["fix"] == rule.fix
+    assert found["stops_scoring"]
+
+
+def test_explain_a_name_of_several_rules_and_of_none(run):
+    lines = run("explain", "header-line").stdout.splitlines()
+    assert [line for line in lines if line.endswith(" header-line")] == [
+        "R105 header-line",
+        "Q103 header-line",
+        "T103 header-line",
+    ]
+    with pytest.raises(UsageError, match="there is no rule R999"):
+        run("explain", "R999")
+    with pytest.raises(UsageError, match="there is no measure 'nDGC'"):
+        run("explain", "nDGC")
 
 
 def test_explain_as_json(run):

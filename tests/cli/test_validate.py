@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from trectools_plus.cli.reference import iter_commands
 from trectools_plus.cli.validate import qrels_validate, runs_validate
-from trectools_plus.errors import CheckFailedError, InputError, UsageError
+from trectools_plus.errors import CheckFailedError, InputError, SeveralFilesError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
@@ -65,6 +65,8 @@ def _codes(*arguments: str) -> dict[str, str]:
         (("runs", "other.run", "--profile", "submission"), 1),
         (("runs", "bad.run", "--select", "R107"), 0),
         (("runs", "bad.run", "--select", "r13,Q"), 1),
+        (("runs", "bad.run", "--select", "rank-gap, Crlf"), 0),
+        (("runs", "bad.run", "--ignore", "duplicate-document"), 0),
         (("runs", "good.run", "--max-depth", "1"), 1),
         (("runs", "good.run", "--topics", "topics.tsv"), 1),
         (("runs", "good.run", "--topics", "topics.tsv", "--profile", "trec"), 0),
@@ -89,9 +91,9 @@ def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
     ("arguments", "error", "word"),
     [
         (("none.run",), InputError, "no such file"),
-        (("good.run", "none.run", "--format", "json"), InputError, "no such file"),
-        (("good.run", "."), InputError, "folder"),
-        (("good.run", "nul\x00.run"), InputError, "no such file"),
+        ((".",), InputError, "folder"),
+        (("nul\x00.run",), InputError, "no such file"),
+        (("none.run", "--qrels", "none"), SeveralFilesError, "none — check the path\nno such file"),
         (("good.run", "--qrels", "none"), InputError, "none"),
         (("-", "--qrels", "-"), UsageError, "read once"),
         (("good.run", "--select", "X"), UsageError, "X"),
@@ -112,6 +114,35 @@ def test_what_cannot_be_done_is_no_finding(
     assert isinstance(result.exception, error), result.exception
     assert word in str(result.exception)
     assert not result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_files_that_can_be_read_are_checked_beside_others() -> None:
+    result = _invoke("runs", "bad.run", "none.run", "gap.run", ".", "--format", "json")
+    files = json.loads(result.stdout)["files"]
+    assert [file["path"] for file in files] == ["bad.run", "gap.run"]
+    assert isinstance(result.exception, SeveralFilesError)
+    assert result.exception.exit_code == InputError.exit_code
+    assert [error.where for error in result.exception.errors] == ["none.run", "."]
+    result = _invoke("qrels", "none", "bad.qrels")
+    assert "Q142" in result.stdout
+    assert isinstance(result.exception, InputError)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("kind", ["runs", "qrels"])
+def test_broken_topics_are_reported_beside_the_rest(kind: str) -> None:
+    Path("twice.tsv").write_text("1\tone\n2\ttwo\n2\tother\n", encoding="utf-8")
+    bad = {"runs": "bad.run", "qrels": "bad.qrels"}[kind]
+    result = _invoke(kind, bad, "--topics", "twice.tsv", "--format", "json")
+    files = json.loads(result.stdout)["files"]
+    assert [file["path"] for file in files] == [bad, "twice.tsv"]
+    assert [one["code"] for one in files[1]["findings"]] == ["T112"]
+    assert {"R131", "Q142"} & {one["code"] for one in files[0]["findings"]}
+    assert result.exit_code == 1
+    # Topics that could not be looked at never pass for good ones.
+    result = _invoke(kind, bad, "--topics", "twice.tsv", "--ignore", "T112")
+    assert isinstance(result.exception, InputError)
 
 
 @pytest.mark.usefixtures("folder")
@@ -259,6 +290,33 @@ def test_fix_writes_a_copy_and_reports_what_is_left() -> None:
     assert _invoke("runs", "bad.run", "--fix", "out.run").exit_code == 1
     assert _invoke("runs", "bad.run", "--fix", "out.run", "--fix", "R131").exit_code == 0
     assert Path("out.run").read_text("utf-8").count("\n") == 2
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("command", "target"),
+    [
+        ("runs gap.run --topics topics.tsv", "topics.tsv"),
+        ("runs gap.run --docids docids.txt", "docids.txt"),
+        ("runs gap.run --qrels qrels.txt", "sub/../qrels.txt"),
+        ("runs gap.run", "gap.run"),
+        ("runs gap.run", "trectools.toml"),
+        ("runs gap.run --config my.toml", "my.toml"),
+        ("runs sub/gap.run other.run gap.run", "."),
+        ("qrels qrels.txt --topics topics.tsv", "topics.tsv"),
+        ("qrels qrels.txt --run gap.run", "gap.run"),
+    ],
+)
+def test_fix_writes_over_nothing_that_is_read(command: str, target: str, folder: Path) -> None:
+    (folder / "sub").mkdir()
+    for name in ("trectools.toml", "my.toml"):
+        (folder / name).write_text("[validate]\nstrict = true\n", encoding="utf-8")
+    (folder / "sub" / "gap.run").write_text(RUN, encoding="utf-8")
+    before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
+    result = _invoke(*command.split(), "--fix", target)
+    assert isinstance(result.exception, UsageError)
+    assert re.search("its own input|same name", str(result.exception))
+    assert {path: path.read_bytes() for path in before} == before
 
 
 @pytest.mark.usefixtures("folder")

@@ -137,7 +137,19 @@ def test_trec_xml_without_a_root(tmp_path: Path) -> None:
         ("<topics>\n<topic number='1'>a<b></topic>\n</topics>", 2, 25, "mismatched tag"),
         ("<topics>\n<topic>a</topic></topics>", 2, None, "number is missing"),
         ("<t>\n<topic number='1'></topic></t>", 2, None, "<query> or <title> is missing"),
-        ("<!DOCTYPE t [<!ENTITY a 'b'>]><t><topic number='1'>&a;</topic></t>", 1, None, "no XML"),
+        ("<!DOCTYPE t [<!ENTITY a 'b'>]><t><topic id='1'>&a;</topic></t>", 1, None, "an entity"),
+        (
+            "<!DOCTYPE t [<!ATTLIST topic a CDATA 'b'>]><topic/>",
+            1,
+            None,
+            "gives <topic> a default a",
+        ),
+        ("<!DOCTYPE t SYSTEM 'd'>\n<t><topic a='&b;'/></t>", 2, 4, "undefined entity"),
+        ("<!DOCTYPE t>\n<t><topic>&b;</topic></t>", 2, 11, "undefined entity"),
+        ("<top>\n<num> 1\n\n<title> \n<desc> a\n</top>\n", 4, None, "no text (T121)"),
+        ("<t>\n<topic id='1'>\n<title/>\n</topic></t>", 3, None, "no text (T121)"),
+        ("1\ta\n 2\tb\n", 2, None, "query id ' 2' (T113)"),
+        (" \ta\n", 1, None, "(T105)"),
     ],
 )
 def test_what_is_wrong_is_placed(
@@ -148,6 +160,26 @@ def test_what_is_wrong_is_placed(
     assert what in caught.value.what
     assert caught.value.line == line
     assert column is None or caught.value.column == column
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE topics SYSTEM "topics.dtd">\n',
+        '<!-- a -->\n<?b c?>\n<!DOCTYPE topics PUBLIC "-//A" "topics.dtd">\n',
+        "<!DOCTYPE topics [<!ELEMENT topics ANY><!ATTLIST topic number CDATA #REQUIRED>]>",
+    ],
+)
+def test_a_document_type_is_read_over(tmp_path: Path, start: str) -> None:
+    data = f'{start}<topics><topic number="1"><query>a &amp; b</query></topic></topics>\n'
+    assert read_topics(write(tmp_path, data)).to_dict() == {"1": "a & b"}
+
+
+def test_entities_cannot_multiply(tmp_path: Path) -> None:
+    levels = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(30))
+    data = f'<!DOCTYPE t [<!ENTITY e0 "x">{levels}]><t><topic id="1">&e30;</topic></t>'
+    with pytest.raises(FormatError, match="declares an entity, 'e0'"):
+        read_topics(write(tmp_path, data))
 
 
 def test_bad_utf8_is_placed(tmp_path: Path) -> None:

@@ -114,6 +114,13 @@ def test_files_that_do_not_meet_are_refused(tmp_path):
     (tmp_path / "run").write_text("".join(rows).replace("dé", "x"), encoding="utf-8")
     with pytest.raises(CheckFailedError, match="not those of the qrels"):
         scored(qrels, tmp_path / "run", low_memory=True)
+    stray = rows[-1].split(" ", 1)
+    stray[0] = f"{stray[0]}\u200b"
+    (tmp_path / "run").write_text("".join([*rows[:-1], " ".join(stray)]), encoding="utf-8")
+    with pytest.raises(CheckFailedError, match="spelled in another way"):
+        scored(qrels, tmp_path / "run", low_memory=True)
+    with pytest.raises(CheckFailedError, match="P104 query"):
+        scored(qrels, tmp_path / "run")
 
 
 def test_what_cannot_be_is_said(tmp_path):

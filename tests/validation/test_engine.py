@@ -13,10 +13,17 @@ from trectools_plus.errors import InputError
 from trectools_plus.formats.columns import scan_columns
 from trectools_plus.formats.source import Source
 from trectools_plus.formats.tables import Qrels, Run, Topics
-from trectools_plus.validation import check_pair, check_qrels, check_run, validate_run
+from trectools_plus.validation import (
+    check_pair,
+    check_qrels,
+    check_run,
+    validate_qrels,
+    validate_run,
+)
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.pairs import PairView
-from trectools_plus.validation.views import QrelsView, RunView
+from trectools_plus.validation.qrels_view import QrelsView
+from trectools_plus.validation.run_view import RunView
 
 FIELDS = st.sampled_from(
     b"1 2 Q0 d01 D01 -1 0.5 9 nan inf 1e999 1e-400 base #1 \xc2\xa0 e\xcc\x81 \xff \0 "
@@ -116,6 +123,43 @@ def test_pairs_of_tables_are_checked() -> None:
     findings = check_pair(run, qrels, Topics.from_dict({"2": "t", "3": "t"}))
     assert [finding.code for finding in findings] == ["P103", "P104", "P107", "P108"]
     assert {finding.code for finding in findings if finding.blocks_scoring} == {"P104", "P107"}
+
+
+@pytest.mark.parametrize(
+    ("run", "found"),
+    [
+        ("1 Q0 A 1 2 t\n1 Q0 b 2 1 t\n", {}),
+        (
+            "1 Q0 A 1 2 t\n1 Q0 B 2 1 t\n",
+            {"P105": ("error", (), None), "P106": ("error", (1, 2), "a")},
+        ),
+        (
+            "1 Q0 xa 1 2 t\n1 Q0 xb 2 1 t\n",
+            {"P105": ("error", (), None), "P106": ("error", (), "xa")},
+        ),
+        ("1 Q0 b 1 2 t\n1 Q0 k 2 1 t\n", {}),
+    ],
+)
+def test_documents_of_a_run_are_looked_for_in_the_qrels(
+    run: str, found: dict[str, tuple[str, tuple[int, ...], str | None]], tmp_path: Path
+) -> None:
+    qrels, other = tmp_path / "qrels.txt", tmp_path / "x.run"
+    qrels.write_text("1 0 a 1\n1 0 b 1\n2 0 A 0\n")
+    other.write_text(run + "2 Q0 z 1 1 t\n")
+    findings = validate_qrels(qrels, run=other).findings
+    assert {
+        one.code: (one.severity, one.lines, one.doc_id)
+        for one in findings
+        if one.code.startswith("P")
+    } == found
+    assert all(one.fix == "no" for one in findings)
+
+
+def test_rows_of_another_tag_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "x.run"
+    path.write_text("1 Q0 a 1 3 t\n1 Q0 b 2 2 u\n1 Q0 c 3 1 u\n")
+    (finding,) = validate_run(path).findings
+    assert finding.message == "tag 'u' after 't' (on 2 rows); two runs joined?"
 
 
 def test_empty_tables_are_refused() -> None:

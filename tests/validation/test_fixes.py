@@ -11,7 +11,7 @@ import pytest
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.validation import CATALOGUE, Fix
+from trectools_plus.validation import CATALOGUE, Fix, validate_run
 from trectools_plus.validation.fixes import (
     FixOptions,
     FixSummary,
@@ -115,6 +115,7 @@ QRELS_CASES: dict[str, Case] = {
         "query-id\tcorpus-id\tscore\n1\td1\t2\n1\td2\t0\n2\td3\t1\n",
         QRELS,
     ),
+    "Q106": Case(QRELS.replace("d1 2", "d1\f2"), QRELS),
     "Q111": Case(QRELS.replace("d1 2", "d1 2.0"), QRELS),
     "Q132": Case(QRELS + "3 0 a -2\n3 0 b -1\n", QRELS),
     "Q135": Case("1 2 d1 0\n1 0 d2 0\n2 1 d3 0\n", QRELS),
@@ -129,7 +130,7 @@ TOPICS_CASES: dict[str, Case] = {
     "T102": Case("1\tone\n2\tt\two\n", "1\tone\n2\tt wo\n"),
     "T103": Case("query_id\ttext\n" + TOPICS, TOPICS),
     "T111": Case("1\tone\n1\tone \n2\ttwo\n", TOPICS),
-    "T113": Case("1\tone\nq  2\ttwo\n", "1\tone\nq_2\ttwo\n"),
+    "T113": Case("1\tone\n q  2 \ttwo\n", "1\tone\nq_2\ttwo\n"),
     "T114": Case(
         "# c\nqueries:\n- id: 010   # eight\n  text: a\n  relevant: {no: 1, d2: 0}\n",
         '# c\nqueries:\n- id: "010"   # eight\n  text: a\n  relevant: {"no": 1, d2: 0}\n',
@@ -337,6 +338,71 @@ def test_ids_of_tables_are_taken_over(tmp_path: Path) -> None:
     assert out.read_text() == QRELS
 
 
+def test_stray_spellings_join_the_query_they_belong_to(tmp_path: Path) -> None:
+    path, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    _write(path, RUN.replace("1 Q0 d2", "01 Q0 d2"))
+    qrels = Qrels.from_dict({"1": {"d1": 1, "d2": 0}, "2": {"d3": 1}})
+    assert [finding.code for finding in validate_run(path, qrels=qrels).errors] == ["P104"]
+    fix_run(path, out, codes=["P104"], qrels=qrels)
+    assert out.read_text() == RUN
+    _write(path, RUN + "01 Q0 d2 1 1 t\n")
+    summary = fix_run(path, out, codes=["P104"], qrels=qrels)
+    assert [note for note in summary.notes if note.startswith("P104 not fixed: several queries")]
+    # The qrels are right, so they are left alone.
+    judged = _write(tmp_path / "qrels.txt", QRELS)
+    run = Run.from_dict({"1": {"d1": 2.0}, "01": {"d2": 1.0}, "2": {"d3": 1.0}})
+    fix_qrels(judged, out, codes=["P104"], run=run)
+    assert out.read_text() == QRELS
+
+
+@pytest.mark.parametrize(
+    ("content", "codes", "diff"),
+    [
+        (b"\xef\xbb\xbf1\tone\n2\ttwo\n", (), ["1: - \\ufeff1\\tone", "1: + 1\tone"]),
+        (b"1\tone\r\n2\ttwo\n", (), ["1: - 1\\tone\\x0d", "1: + 1\tone"]),
+        (b"1\tone\n2\ttwo", (), ["2: - 2\ttwo", "2: + 2\\ttwo\\x0a"]),
+        (b"1\tone\n2\ttw\xe9\n", ("F103",), ["2: - 2\ttw\\xe9", "2: + 2\ttwé"]),
+        ("1\tone\n2\ttwé\n".encode("utf-16"), ("F103",), []),
+        (b"# x\r\n1\tone", (), ["1: - # x\\x0d", "2: - 1\tone", "2: + 1\\tone\\x0a"]),
+    ],
+)
+def test_the_diff_shows_encoding_and_line_ends(
+    content: bytes, codes: tuple[str, ...], diff: list[str], tmp_path: Path
+) -> None:
+    path, out = tmp_path / "in.tsv", tmp_path / "out.tsv"
+    path.write_bytes(content)
+    shown = [
+        line.removeprefix(f"{path}:") for line in fix_topics(path, out, codes=codes).iter_diff()
+    ]
+    assert [line.replace("\\t", "\t").rstrip("\n") for line in shown] == [
+        line.replace("\\t", "\t") for line in diff
+    ]
+
+
+def test_the_diff_of_a_run_shows_line_ends_and_only_what_was_converted(tmp_path: Path) -> None:
+    path, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    path.write_bytes(RUN.replace("d2", "dé").replace("\n", "\r\n")[:-2].encode("latin-1"))
+    summary = fix_run(path, out, codes=["F103"], options=FixOptions(encoding="latin-1"))
+    assert [one.count for one in summary.applied] == [1, 2, 1]
+    assert [(change.before, change.after) for change in summary.iter_changes()] == [
+        ("1 Q0 d1 1 9.5 t\r", "1 Q0 d1 1 9.5 t"),
+        ("1 Q0 d\\xe9 2 8.0 t\r", "1 Q0 dé 2 8.0 t"),
+        ("2 Q0 d3 1 7.25 t", "2 Q0 d3 1 7.25 t\n"),
+    ]
+    path.write_bytes(RUN.replace("\n", "\r").encode())
+    assert len(list(fix_run(path, out).iter_changes())) == 3
+
+
+def test_what_is_unpacked_is_not_called_a_copy(tmp_path: Path) -> None:
+    path, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    path.write_bytes(gzip.compress(RUN.encode()))
+    summary = fix_run(path, out)
+    assert "nothing was fixed, gzip data written as plain to" in summary.to_text()
+    assert out.read_text() == RUN
+    _write(path, RUN)
+    assert "nothing was fixed, copied to" in fix_run(path, out).to_text()
+
+
 def test_tags_are_cut_to_the_length_that_is_allowed(tmp_path: Path) -> None:
     path, out = _write(tmp_path / "in.txt", RUN.replace(" t\n", " a_long_tag\n")), tmp_path / "out"
     options = FixOptions(max_tag_length=6)
@@ -352,13 +418,15 @@ def test_diff_has_the_lines_of_the_input(tmp_path: Path) -> None:
     summary = fix_run(_write(tmp_path / "in.txt", text), tmp_path / "out.txt")
     diff = "".join(summary.iter_diff()).replace(f"{tmp_path}/", "")
     assert diff == (
-        "in.txt:1: - # note\n"
-        "in.txt:2: - 2 0 a 0 2 t\n"
+        "in.txt:1: - \\ufeff# note\\x0d\n"
+        "in.txt:2: - 2 0 a 0 2 t\\x0d\n"
         "in.txt:2: + 2 Q0 a 1 2 t\n"
-        "in.txt:3: - \n"
-        "in.txt:5: - 1 Q0\\tc 2 1 t\n"
+        "in.txt:3: - \\x0d\n"
+        "in.txt:4: - 1 Q0 b 1 2 t\\x0d\n"
+        "in.txt:4: + 1 Q0 b 1 2 t\n"
+        "in.txt:5: - 1 Q0\\tc 2 1 t\\x0d\n"
         "in.txt:5: + 1 Q0 c 2 1 t\n"
-        "in.txt:6: - 2 Q0 d 1 1 t\n"
+        "in.txt:6: - 2 Q0 d 1 1 t\\x0d\n"
         "in.txt:6: + 2 Q0 d 2 1 t  (now line 2)\n"
     )
     codes = [one.code for one in summary.applied]

@@ -16,7 +16,7 @@ from trectools_plus.ranking import rank_documents
 from trectools_plus.validation import Severity, validate_qrels, validate_run
 from trectools_plus.validation.fixes import FixSummary, fix_qrels, fix_run, fix_topics
 from trectools_plus.validation.fixes.offers import OFFERS
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.run_view import RunView
 
 SETTINGS = settings(
     max_examples=60,

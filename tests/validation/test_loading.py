@@ -9,7 +9,14 @@ import pytest
 from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.validation import FindingsError, load_qrels, load_run, refuse_errors
+from trectools_plus.validation import (
+    FindingsError,
+    load_qrels,
+    load_run,
+    refuse_errors,
+    validate_qrels,
+    validate_run,
+)
 from trectools_plus.validation.loading import load_qrels_with_findings
 
 RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
@@ -95,9 +102,61 @@ def test_findings_on_beir_qrels_have_the_lines_of_the_file(tmp_path: Path) -> No
     qrels, findings = load_qrels_with_findings(_file(tmp_path, "\ufeff" + rows))
     assert qrels.to_dict() == {"1": {"a": 5}, "2": {"b": -1, "c": 1}}
     lines = {finding.code: finding.line for finding in findings}
-    assert lines == {"F102": 1, "F107": 2, "F108": 4, "Q121": 5, "Q122": 3, "Q141": 7}
+    of_files, of_rows = {"F102": 1, "F107": 2, "F108": 4}, {"Q121": 5, "Q122": 3}
+    assert lines == of_files | of_rows | {"Q141": 7, "Q151": 7}
     with pytest.raises(FindingsError, match="F105"):
         load_qrels(_file(tmp_path, rows.replace("\n", "\r")))
+
+
+BEIR = "query-id\tcorpus-id\tscore\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("1\ta\t1\n1\ta\t0\n2\tb\t0.5\n3\tc\t1\n", {"Q103": 1, "Q142": 3, "Q111": 4}),
+        ("1\ta\t1\n1\tb\n2\tc\t1\n", {"Q103": 1, "Q101": 3}),
+        ("1\ta\t1\n1\t0\tb\t1\n2\tc\t1\n", {"Q103": 1, "Q102": 3}),
+        ("1\ta\tx\n2\tc\u00a0\t1\n", {"Q103": 1, "Q110": 2, "Q114": 3}),
+        ("#1\ta\t1\n2\tc\t1\n", {"Q103": 1, "Q112": 2}),
+        ("", {"Q103": 1, "F101": None}),
+    ],
+)
+def test_a_beir_header_hides_no_other_finding(
+    rows: str, expected: dict[str, int | None], tmp_path: Path
+) -> None:
+    path = _file(tmp_path, BEIR + rows)
+    found = [finding for finding in validate_qrels(path).findings if finding.code != "Q134"]
+    assert {finding.code: finding.line for finding in found} == expected
+    errors = {finding.code for finding in found if finding.severity == "error"} - {"Q103"}
+    if not errors:
+        assert load_qrels(path).to_dict() == {"2": {"c": 1}}
+        return
+    with pytest.raises(FindingsError) as caught:
+        load_qrels(path)
+    assert {finding.code for finding in caught.value.findings} == errors
+    assert caught.value.exit_code == 1
+
+
+def test_findings_on_beir_qrels_point_at_their_column(tmp_path: Path) -> None:
+    report = validate_qrels(_file(tmp_path, BEIR + "1\tlong-id\t0.5\n1\ta\t1\n1\ta\n"))
+    found = {finding.code: finding for finding in report.findings}
+    assert (found["Q111"].column, found["Q111"].doc_id) == (11, "long-id")
+    assert "need 3 (query-id corpus-id score)" in found["Q101"].message
+    assert (report.rows, report.queries) == (2, 1)
+
+
+def test_a_header_of_three_words_over_four_columns_is_just_a_header(tmp_path: Path) -> None:
+    report = validate_qrels(_file(tmp_path, BEIR + "1 0 a 1\n1 0 b 0\n"))
+    assert {finding.code: finding.line for finding in report.findings} == {"Q103": 1}
+    assert report.rows == 2
+
+
+def test_a_run_is_compared_with_beir_qrels(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.write_text("9 Q0 a 1 1.0 t\n")
+    report = validate_run(run, qrels=_file(tmp_path, BEIR + "1\ta\t1\n"))
+    assert "P101" in {finding.code for finding in report.findings}
 
 
 def test_a_missing_file_is_unreadable_not_a_finding(tmp_path: Path) -> None:

@@ -30,6 +30,20 @@ def test_other_ids_are_other_ids(ours: str, theirs: str) -> None:
     assert near_matches([ours], [theirs]) == {}
 
 
+@pytest.mark.parametrize("stray", ["03", "3\u200b", "\ufeff3", "3.0"])
+def test_a_stray_spelling_is_found_beside_the_right_one(stray: str) -> None:
+    assert {*near_matches(["1", "3", stray], ["1", "3"])} == {stray}
+    # Theirs, which ours lack, is the likelier one.
+    assert near_matches(["1", "001"], ["1", "01"]) == {"001": ("01", "leading zeros")}
+
+
+def test_ids_that_both_sides_have_are_no_near_matches() -> None:
+    assert near_matches(["1", "01", "A"], ["a", "A", "01", "1"]) == {}
+    assert near_matches(["1"], ["1", "01"]) == {}
+    assert near_matches(["1.1", "1.10"], ["1.1"]) == {}
+    assert near_matches(["1.10"], ["1.1"]) == {"1.10": ("1.1", "number form")}
+
+
 def test_common_affix_needs_half_of_the_ids() -> None:
     judged = pl.Series(["d1", "d2", "d3"])
     assert common_affix(pl.Series(["x-d1", "x-d2", "y"]), judged) == ("prefix", "x-")

@@ -56,6 +56,23 @@ def _mended(path: Path, code: str) -> FixSummary:
         ("R110", RUN.replace("9.5", "high"), False),
         ("F105", RUN.replace("\n", "\r"), True),
         ("F105", RUN.replace("d2", "d\r2"), False),
+        # Rows keep their order and ranks beside lines that cannot be read, and without scores.
+        ("R123", RUN.replace(" 1 ", " 0 "), True),
+        ("R123", RUN.replace("1 9.5", "0 nan"), False),
+        ("R124", RUN.replace("d2 2", "d2 3"), True),
+        ("R126", "1 Q0 b 2 8 t\n1 Q0 a 1 9 t\n", True),
+        ("R126", "1 Q0 b 2 8 t\n1 Q0 a 1 9 t\n1 Q0 c\n", False),
+        ("R123", "1 Q0 a 0 1 t\n1 Q0 b 1 2 t\n", False),
+        ("R120", RUN + "qid Q0 docno rank score tag\n" + RUN.replace("1 Q0", "3 Q0"), False),
+        ("R123", "1 Q0 a 9.5 1 t\n1 Q0 b 8.5 2 t\n2 Q0 a 7 1 t\n", False),
+        ("R127", RUN + "1 Q0 d4 3 7 t\n", True),
+        ("R127", RUN + "1 Q0 d4 3 7 t\n#1 Q0 d5 4 6 t\n", False),
+        ("F109", RUN[:-1], True),
+        ("F109", RUN + "2 Q0 d4", False),
+        ("F104", RUN.replace("\n", "\r\n"), True),
+        ("F104", RUN.replace("\n", "\r\n").replace("d2", "d\0"), False),
+        ("R105", "qid Q0 docno rank score tag\n" + RUN, True),
+        ("R131", RUN + RUN, True),
         ("Q101", QRELS.replace(" 0 d", " d"), True),
         ("Q101", QRELS.replace("d2 0", "d2"), False),
         ("Q111", QRELS.replace("d1 2", "d1 2.0"), True),
@@ -103,3 +120,32 @@ def test_count_is_the_number_of_lines(
     finding = _finding(path, code)
     assert list(finding.every_line) == lines
     assert finding.count == len(lines)
+
+
+@pytest.mark.parametrize(
+    ("content", "fix"),
+    [
+        (RUN + "2 Q0 d3 1 7.25 t\n", "safe"),
+        (RUN.replace(" ", "\t") + "2 Q0 d3 1 7.25 t\n", "safe"),
+        (RUN + "2 Q0 d3 1 7.2500 t\n", "ask"),
+        (RUN + "2 Q0 d3 1 7.25 t\n1 Q0 d1 3 1 t\n", "ask"),
+        ("1 Q0 d1 1 nan t\n1 Q0 d1 1 nan t\n", "ask"),
+    ],
+)
+def test_copies_of_a_row_are_dropped_unasked(content: str, fix: str, tmp_path: Path) -> None:
+    path, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    path.write_text(content)
+    assert _finding(path, "R131").fix == fix
+    fix_run(path, out)
+    left = [finding for finding in _report(out, "R131").findings if finding.code == "R131"]
+    assert bool(left) is (fix == "ask")
+
+
+def test_in_another_encoding_nothing_is_mended_unasked(tmp_path: Path) -> None:
+    path, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    path.write_bytes(RUN.replace("d2 2", "dé 3").encode("latin-1"))
+    fixes = {finding.code: finding.fix for finding in _report(path, "R").findings}
+    assert "safe" not in fixes.values()
+    assert fixes["R124"] == "ask"
+    assert fix_run(path, out).output is None
+    assert {one.code for one in fix_run(path, out, codes=["F103"]).applied} == {"F103", "R124"}

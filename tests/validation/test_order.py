@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import rank_documents
 from trectools_plus.validation.order import find_blocks, find_repeats
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.run_view import RunView
 
 ROWS = st.lists(
     st.tuples(

@@ -61,9 +61,19 @@ def test_a_rule_that_is_off_takes_its_whole_code() -> None:
 def test_an_unknown_code_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="X1"):
         CATALOGUE.chooser(["X1"], [])
+    with pytest.raises(UsageError, match="none is called so — did you mean rank-gap"):
+        CATALOGUE.chooser(["rank-gaps"], [])
+    with pytest.raises(UsageError) as caught:
+        CATALOGUE.chooser([], ["R999"])
+    assert len(str(caught.value)) < 150
     with pytest.raises(UsageError, match="R999"):
         CATALOGUE["R999"]
 
 
 def test_severities_are_ordered_worst_first() -> None:
     assert list(Severity) == ["error", "warning", "info"]
+
+
+def test_rules_are_chosen_by_name_too() -> None:
+    chosen = CATALOGUE.chooser(["header-line", "Rank-Gap", "query-order"], ["q103"])
+    assert {code for code in RULES if chosen(code)} == {"R105", "T103", "R124", "R128"}

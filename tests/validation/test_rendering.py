@@ -231,6 +231,8 @@ def test_a_report_is_written_before_the_next_is_asked_for(name: str) -> None:
 
 def test_line_ranges_are_short() -> None:
     assert line_ranges((7,), 1) == ""
+    assert line_ranges((1, 1, 1), 9) == ""
+    assert line_ranges((1, 1, 2, 2, 5), 5) == "lines 1–2, 5"
     assert line_ranges((1, 2), 2) == "lines 1–2"
     assert line_ranges((1, 2, 3, 7, 9), 12) == "lines 1–3, 7, 9, …"
 

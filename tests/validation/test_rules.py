@@ -19,6 +19,7 @@ from trectools_plus.validation import (
     validate_topics,
 )
 from trectools_plus.validation.collection_ids import DocumentIds
+from trectools_plus.validation.fixes.engine import fix_run
 
 RUN = (
     "1 Q0 d01 1 9.5 base\n1 Q0 d02 2 8.0 base\n1 Q0 d03 3 7.25 base\n"
@@ -113,6 +114,8 @@ CASES: dict[str, Case] = {
     "Q110": Case(QRELS.replace("d02 0", "d02 no"), QRELS.replace("d02 0", "d02 +0"), 2),
     "Q111": Case(QRELS.replace("d01 2", "d01 0.9"), QRELS, 1),
     "Q112": Case("#1 0 d10 1\n" + QRELS, "#1 0 d10 one\n" + QRELS, 1),
+    "Q106": Case(QRELS.replace(" d02", "\vd02"), QRELS.replace(" ", "\t "), 2),
+    "Q108": Case("1 d01 0 2\n1 d02 0 0\n", "1 1 d01 2\n1 2 d02 0\n", 1),
     "Q114": Case(QRELS.replace("d02", "d\u00a002"), QRELS.replace("d02", "d\u4e2d02"), 2),
     "Q121": Case(QRELS.replace("d02 0", "d02 -1"), QRELS.replace("d02 0", "d02 -0"), 2),
     "Q122": Case(QRELS.replace("d01 2", "d01 128"), QRELS.replace("d01 2", "d01 4"), 1),
@@ -160,7 +163,7 @@ CASES: dict[str, Case] = {
     ),
     "T111": Case(TSV + "2\tsecond query\n", TSV + "02\tsecond query\n", 4),
     "T112": Case(TSV + "2\tother\n", TSV + "2\tsecond query\n", 4),
-    "T113": Case(TSV.replace("2\t", "q 2\t"), TSV.replace("2\t", " 2 \t"), 2),
+    "T113": Case(TSV.replace("2\t", "q 2\t"), TSV.replace("2\t", "q_2\t"), 2),
     "T114": Case(SET.replace('"2"', "010"), SET.replace('"2"', "!!str 010"), 5, name="a.yaml"),
     "T115": Case(
         SET.replace("first query", "NO"), SET.replace("first query", "None"), 3, name="a.yaml"
@@ -208,7 +211,7 @@ def _finding(code: str, report: FileReport) -> Finding | None:
 
 def test_every_rule_has_a_case() -> None:
     assert set(CASES) == {rule.code for rule in CATALOGUE}
-    assert len(CASES) == 90
+    assert len(CASES) == 92
 
 
 @pytest.mark.parametrize("code", sorted(CASES))
@@ -305,9 +308,24 @@ def test_severity_follows_what_is_seen(
         ("R115", RUN.replace("2 Q0", "02 Q0"), "query id '02' is read as 2 by"),
         ("R152", RUN.replace("base", "a+" + "b" * 78), "tag of 80 characters with '+'"),
         ("Q143", "7 1 a 1\n7 2 a 0\n", "a is judged for 1 and 2 in query 7"),
+        ("Q104", RUN.replace("Q0", "0"), "6 columns with 0"),
+        ("Q108", "1 a x 1\n1 b x 0\n2 a x 0\n", "column 3 is always 'x'"),
+        ("R103", RUN.replace(" ", "|"), "pipe-separated"),
+        ("R103", RUN.replace(" ", " | "), "pipe-separated"),
+        ("R103", RUN.replace(" ", ", "), "comma-separated"),
+        ("R103", RUN.replace(" ", "; "), "semicolon-separated"),
+        ("R114", RUN.replace("d02", "d0\u202e2"), "right-to-left override inside"),
+        ("Q114", QRELS.replace("d02", "d0\u20692"), "pop directional isolate inside"),
+        ("F103", RUN.encode("utf-16-be"), "the text is UTF-16BE"),
+        ("F103", RUN.encode("utf-16-le"), "the text is UTF-16LE"),
+        ("F103", RUN.encode("utf-32-be"), "the text is UTF-32BE"),
+        ("F103", RUN.encode("utf-16"), "the text is UTF-16,"),
+        ("F103", RUN.encode().replace(b"d02", b"d\xed\xa0\x8002"), "half a surrogate pair"),
     ],
 )
-def test_message_says_what_is_seen(code: str, content: str, words: str, tmp_path: Path) -> None:
+def test_message_says_what_is_seen(
+    code: str, content: str | bytes, words: str, tmp_path: Path
+) -> None:
     finding = _finding(code, _report(code, content, Case("", "", None), tmp_path))
     assert finding is not None
     assert words in finding.message
@@ -356,3 +374,33 @@ def test_a_header_and_other_kinds_keep_row_rules_still(tmp_path: Path) -> None:
         case = CASES[code]
         codes = [finding.code for finding in _report(code, case.bad, case, tmp_path).findings]
         assert codes == [code]
+
+
+def test_a_bar_in_an_id_is_no_separator(tmp_path: Path) -> None:
+    content = RUN.replace("d0", "a|b|c|d0").replace("base", "x,y,z,t")
+    assert _finding("R103", _report("R103", content, Case("", "", None), tmp_path)) is None
+
+
+def test_swapped_columns_are_not_subtopics(tmp_path: Path) -> None:
+    path = tmp_path / "qrels"
+    path.write_text("1 d01 0 2\n1 d02 0 0\n2 d01 0 1\n2 d03 0 0\n")
+    codes = {finding.code for finding in validate_qrels(path).errors}
+    assert codes == {"Q108"}
+
+
+def test_byte_orders_are_converted_as_they_are_named(tmp_path: Path) -> None:
+    path, out = tmp_path / "in.run", tmp_path / "out.run"
+    for encoding in ("utf-16-le", "utf-16-be", "utf-32-be", "utf-16"):
+        path.write_bytes(RUN.encode(encoding))
+        fix_run(path, out, codes=["F103"])
+        assert out.read_text("utf-8") == RUN
+
+
+def test_zlib_s_own_words_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.run.gz"
+    data = bytearray(gzip.compress(RUN.encode(), mtime=0))
+    data[-8] ^= 1
+    path.write_bytes(data)
+    [finding] = validate_run(path).findings
+    assert (finding.code, "incorrect data check" in finding.message) == ("F111", True)
+    assert "Error -3" not in finding.message

@@ -14,7 +14,7 @@ from trectools_plus.formats.source import Source
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.rules.run_ids import READ_AS_MISSING
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.run_view import RunView
 
 
 def _findings(ids: list[str], query: str = "q", *, optional: bool = False) -> dict[str, Finding]:

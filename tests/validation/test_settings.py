@@ -94,6 +94,15 @@ def test_what_does_not_exist_is_an_error_with_file_and_key(
     assert caught.value.exit_code == 2
 
 
+def test_the_table_of_another_file_is_not_passed_over(tmp_path: Path) -> None:
+    path = write(tmp_path / "trectools.toml", f"{OURS}strict = true\n")
+    with pytest.raises(UsageError, match=r"call it \[validate\] in this file") as caught:
+        find_settings(tmp_path)
+    assert str(path) in str(caught.value)
+    write(path, "[other]\n")
+    assert find_settings(tmp_path).path is None
+
+
 def test_a_named_file_must_have_the_table(tmp_path: Path) -> None:
     path = write(tmp_path / "mine.toml", "[validate]\nmax-depth = 9\n")
     assert read_settings(path).max_depth == 9

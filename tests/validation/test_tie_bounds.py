@@ -16,8 +16,9 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.ties import tie_bounds
 from trectools_plus.validation.engine import open_qrels, open_run, validate_run
 from trectools_plus.validation.pairs import PairView
+from trectools_plus.validation.qrels_view import QrelsView
+from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.tie_bounds import Bounds, find_bounds
-from trectools_plus.validation.views import QrelsView, RunView
 
 QRELS = (
     "1 0 d01 2\n1 0 d02 0\n1 0 d03 1\n1 0 d04 0\n2 0 d05 1\n2 0 d06 1\n2 0 d07 0\n"

@@ -9,6 +9,7 @@ import typer
 from trectools_plus.cli import (
     bench,
     compare,
+    explain,
     gate,
     reports,
     retrieve,
@@ -72,7 +73,7 @@ app.add_typer(qrels_app, name="qrels")
 app.add_typer(topics_app, name="topics")
 app.add_typer(benchmark_app, name="benchmark")
 app.command("eval")(score.evaluate_runs)
-app.command("explain")(score.explain_measure)
+app.command("explain")(explain.explain_name)
 app.command("trec-eval", context_settings=trec_eval.CONTEXT)(trec_eval.trec_eval)
 
 

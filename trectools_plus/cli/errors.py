@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.errors import SeveralFilesError, TrectoolsPlusError, UsageError
 
 INTERRUPTED = 130  # what shells report for a process ended by Ctrl-C
 UNREADABLE = 2
@@ -22,7 +22,7 @@ _CLICK_ERROR: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == 
 
 @contextlib.contextmanager
 def translated_errors() -> Iterator[None]:
-    """Turn errors that a user can cause into ``error: what — where — how to mend``.
+    """Turn errors that a user can cause into lines ``error: what — where — how to mend``.
 
     Raises:
         SystemExit: With the error's own exit code, 2 for what the operating system refuses,
@@ -30,6 +30,8 @@ def translated_errors() -> Iterator[None]:
     """
     try:
         yield
+    except SeveralFilesError as several:
+        _leave("\nerror: ".join(map(str, several.errors)), several.exit_code)
     except TrectoolsPlusError as error:
         _leave(str(error), error.exit_code)
     except BrokenPipeError:

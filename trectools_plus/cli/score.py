@@ -1,4 +1,4 @@
-"""``trectools-plus eval`` and ``trectools-plus explain``."""
+"""``trectools-plus eval``."""
 
 from __future__ import annotations
 
@@ -97,37 +97,6 @@ def evaluate_runs(
         table = score_output.as_frame(evaluation, per_query=per_query)
         printing.write_frame(table, output_format, output)
     _print_notes(evaluation)
-
-
-def explain_measure(
-    measure: Annotated[
-        str,
-        typer.Argument(metavar="MEASURE", help="A measure's name, alias or trec_eval spelling."),
-    ],
-    output_format: Annotated[
-        Literal["text", "json"],
-        typer.Option("--format", help="text to read, json for programs."),
-    ] = "text",
-) -> None:
-    """Say exactly what a measure computes.
-
-    Printed are formula, gain, cutoff, denominator, tie order, the queries averaged over, who
-    computes it, and the trec_eval call that prints the same figure.
-
-    \b
-    Examples:
-      trectools-plus explain nDCG@10
-      trectools-plus explain "AP(rel=2)@100"
-      trectools-plus explain MRR@10 --format json
-    """
-    from trectools_plus.cli import printing, score_output
-    from trectools_plus.measures.names import explain
-
-    definition = explain(measure)
-    if output_format == "json":
-        printing.write_json(definition.as_dict())
-    else:
-        printing.write_text(score_output.definition_lines(definition))
 
 
 def _named(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:

@@ -24,7 +24,7 @@ from trectools_plus.cli.validate_options import (
     Select,
     Statistics,
     Strict,
-    require_readable,
+    readable,
     settle,
 )
 from trectools_plus.cli.validate_output import finish
@@ -121,7 +121,7 @@ def runs_validate(
         max_depth=max_depth,
         max_tag_length=max_tag_length,
     )
-    require_readable([*runs, qrels, topics, None if docids is None else str(docids)])
+    runs, unread = readable(runs, (qrels, topics, docids))
     limits = choices.profile
     sides = Sides(qrels, topics=topics, docids=docids, docid_pattern=docid_pattern)
 
@@ -133,27 +133,27 @@ def runs_validate(
         depth = limits.max_depth
         return fix_run(path, target, codes=codes, max_depth=depth, options=ways, qrels=qrels)
 
-    mender = Mender(output, runs, mend)
+    mender = Mender(output, runs, mend, (qrels, topics, docids, choices.settings_file))
     reports = _check_runs(map(mender.mended, runs), sides, choices, every=every)
-    finish(reports, choices, output, n_files=len(runs), mender=mender)
+    finish(reports, choices, output, n_files=len(runs), mender=mender, unread=unread)
 
 
 def _check_runs(
     runs: Iterable[str], sides: Sides, choices: Choices, *, every: bool
 ) -> Iterator[FileReport]:
-    """Reports on runs, one by one, and on the qrels if they hold an error."""
+    """Reports on runs, one by one, and on qrels and topics if they hold an error."""
     from trectools_plus.validation.engine import open_qrels, report_view, validate_run
     from trectools_plus.validation.findings import FileReport
-    from trectools_plus.validation.views import QrelsView
+    from trectools_plus.validation.qrels_view import QrelsView
 
-    topics, documents = sides.read_topics(), sides.read_documents()
+    topics, documents = sides.read_topics(choices), sides.read_documents()
     judgments = None if sides.qrels is None else open_qrels(sides.qrels)
     view = judgments if isinstance(judgments, QrelsView) else None
     for run in runs:
         yield validate_run(
             run,
             qrels=view,
-            topics=topics,
+            topics=None if isinstance(topics, FileReport) else topics,
             max_depth=choices.profile.max_depth,
             max_tag_length=choices.profile.max_tag_length,
             every_line=every,
@@ -166,6 +166,8 @@ def _check_runs(
         judgments = report_view(view)
     if isinstance(judgments, FileReport) and judgments.errors:
         yield judgments
+    if isinstance(topics, FileReport):
+        yield topics
 
 
 def qrels_validate(
@@ -173,7 +175,7 @@ def qrels_validate(
         list[str], typer.Argument(metavar="QRELS...", help="Qrels files; - is standard input.")
     ],
     run: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Check query ids against this run.")
+        str | None, typer.Option(metavar="FILE", help="Check ids against this run.")
     ] = None,
     topics: Annotated[
         str | None, typer.Option(metavar="FILE", help="Check query ids against these topics.")
@@ -212,7 +214,7 @@ def qrels_validate(
     """
     output = Output(output_format, every, statistics, fix or (), diff)
     choices = settle(config, profile=profile, select=select, ignore=ignore, strict=strict)
-    require_readable([*qrels, run, topics])
+    qrels, unread = readable(qrels, (run, topics))
 
     def mend(path: str, target: str, codes: tuple[str, ...]) -> FixSummary:
         from trectools_plus.validation.fixes import FixOptions, fix_qrels
@@ -220,27 +222,32 @@ def qrels_validate(
         ways = FixOptions(encoding=encoding, on_conflict=on_conflict.value, subtopic=subtopic)
         return fix_qrels(path, target, codes=codes, options=ways, run=run)
 
-    mender = Mender(output, qrels, mend)
+    mender = Mender(output, qrels, mend, (run, topics, choices.settings_file))
     sides = Sides(topics=topics, run=run)
-    reports = _check_qrels(map(mender.mended, qrels), sides, every=every)
-    finish(reports, choices, output, n_files=len(qrels), mender=mender)
+    reports = _check_qrels(map(mender.mended, qrels), sides, choices, every=every)
+    finish(reports, choices, output, n_files=len(qrels), mender=mender, unread=unread)
 
 
-def _check_qrels(qrels: Iterable[str], sides: Sides, *, every: bool) -> Iterator[FileReport]:
-    """Reports on qrels, one by one, and on the run if it holds an error."""
+def _check_qrels(
+    qrels: Iterable[str], sides: Sides, choices: Choices, *, every: bool
+) -> Iterator[FileReport]:
+    """Reports on qrels, one by one, and on run and topics if they hold an error."""
     from trectools_plus.validation.engine import open_run, report_view, validate_qrels
     from trectools_plus.validation.findings import FileReport
-    from trectools_plus.validation.views import RunView
+    from trectools_plus.validation.run_view import RunView
 
-    topics = sides.read_topics()
+    topics = sides.read_topics(choices)
+    known = None if isinstance(topics, FileReport) else topics
     # The run was not asked about, so its depth is not either.
     results = None if sides.run is None else open_run(sides.run, None)
     view = results if isinstance(results, RunView) else None
     for path in qrels:
-        yield validate_qrels(path, run=view, topics=topics, every_line=every)
+        yield validate_qrels(path, run=view, topics=known, every_line=every)
     # What is missing in a broken run says nothing about the qrels.
     if view is not None:
         view.every_line = every
         results = report_view(view)
     if isinstance(results, FileReport) and results.errors:
         yield results
+    if isinstance(topics, FileReport):
+        yield topics

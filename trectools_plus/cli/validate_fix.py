@@ -25,23 +25,35 @@ class Mender:
         output: The options; without ``--fix`` files are left as they are.
         paths: All files that will be mended.
         fix: How one of them is mended.
+        beside: Files that are read besides: topics, judgments, settings.
 
     Raises:
-        UsageError: If there is not exactly one place to write to, or two files would be written to
-            the same one.
+        UsageError: If there is not exactly one place to write to, two files would be written to
+            the same one, or one over a file that is read.
     """
 
-    def __init__(self, output: Output, paths: Sequence[str], fix: Fixer) -> None:
+    def __init__(
+        self,
+        output: Output,
+        paths: Sequence[str],
+        fix: Fixer,
+        beside: Sequence[str | Path | None] = (),
+    ) -> None:
         self._output = output
         self._fix = fix
         self._targets: dict[str, str] = {}
         self._codes: tuple[str, ...] = ()
         self._summaries: dict[str, FixSummary] = {}
         if output.fix:
-            from trectools_plus.validation.fixes import split_fix_values
+            from trectools_plus.validation.fixes.arguments import (
+                refuse_overwriting,
+                split_fix_values,
+            )
 
             target, self._codes = split_fix_values(output.fix)
             self._targets = _targets(paths, target)
+            for written in self._targets.values():
+                refuse_overwriting(written, (*paths, *beside))
 
     def mended(self, path: str) -> str:
         """The file to check: the mended copy, or ``path`` itself where nothing was written.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import InputError, UsageError, raise_all
 
 if TYPE_CHECKING:
     from trectools_plus.validation.choices import Choices
@@ -35,11 +35,13 @@ ProfileName = Annotated[
 ]
 Select = Annotated[
     list[str] | None,
-    typer.Option("--select", metavar="CODES", help="Only these rules: codes or prefixes, R131,Q1."),
+    typer.Option(
+        "--select", metavar="CODES", help="Only these rules: codes, prefixes, names: R131,Q1,crlf."
+    ),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option("--ignore", metavar="CODES", help="All but these rules: codes or prefixes."),
+    typer.Option("--ignore", metavar="CODES", help="All but these rules, named likewise."),
 ]
 Strict = Annotated[
     bool | None, typer.Option("--strict/--no-strict", help="Warnings fail the check too.")
@@ -143,36 +145,55 @@ def settle(
 
 def split_codes(options: Sequence[str] | None) -> list[str]:
     """Codes of a repeatable option whose values may be lists: ``--select R1,R2 --select Q``."""
-    codes = [code.strip().upper() for option in options or () for code in option.split(",")]
+    codes = [code.strip() for option in options or () for code in option.split(",")]
     return [code for code in codes if code]
 
 
-def require_readable(paths: Sequence[str | None]) -> None:
-    """Refuse files that cannot be read, before anything is written about the others.
+def readable(
+    paths: Sequence[str], beside: Sequence[str | Path | None] = ()
+) -> tuple[list[str], list[InputError]]:
+    """Tell files that can be read from others, before anything is read.
 
     A pipe is only looked at, for whoever opens it has to read it.
 
+    Args:
+        paths: The files to check.
+        beside: Files that all of them are checked against.
+
+    Returns:
+        Those of ``paths`` that can be read, at least one, and what is wrong with the others.
+
     Raises:
-        InputError: If a file is missing, a folder, or may not be read.
+        InputError: If a file of ``beside``, or none of ``paths``, can be read.
         UsageError: If standard input is named twice.
     """
+    others = [str(path) for path in beside if path is not None]
+    if [*paths, *others].count("-") > 1:
+        raise UsageError("standard input can be read once", where="-", remedy="name files")
+    found = {path: _why_unreadable(path) for path in (*paths, *others)}
+    kept = [path for path in paths if found[path] is None]
+    unread = [error for path in dict.fromkeys(paths) if (error := found[path]) is not None]
+    unusable = [error for path in dict.fromkeys(others) if (error := found[path]) is not None]
+    if unusable or not kept:
+        raise_all([*unusable, *unread])
+    return kept, unread
+
+
+def _why_unreadable(path: str) -> InputError | None:
+    """Why a file is missing, a folder, or may not be read; ``None`` if it can be read."""
     import os
 
-    named = [path for path in paths if path is not None]
-    if named.count("-") > 1:
-        raise UsageError("standard input can be read once", where="-", remedy="name files")
-    for path in named:
-        if path == "-":
-            continue
-        try:
-            is_folder = Path(path).is_dir()
-            Path(path).stat()
-        except (OSError, ValueError) as error:
-            remedy = "check the path"
-            if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-                raise InputError(f"cannot read: {error.strerror}", where=path) from error
-            raise InputError("no such file", where=path, remedy=remedy) from error
-        if is_folder:
-            raise InputError("is a folder, not a file", where=path, remedy="name a file in it")
-        if not os.access(path, os.R_OK):
-            raise InputError("cannot read: Permission denied", where=path)
+    if path == "-":
+        return None
+    try:
+        is_folder = Path(path).is_dir()
+        Path(path).stat()
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+            return InputError(f"cannot read: {error.strerror}", where=path)
+        return InputError("no such file", where=path, remedy="check the path")
+    if is_folder:
+        return InputError("is a folder, not a file", where=path, remedy="name a file in it")
+    if not os.access(path, os.R_OK):
+        return InputError("cannot read: Permission denied", where=path)
+    return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from trectools_plus.cli.validate_options import Output, OutputFormat
+from trectools_plus.errors import InputError, raise_all
 
 if TYPE_CHECKING:
     from trectools_plus.cli.validate_fix import Mender
@@ -27,6 +28,7 @@ def finish(
     *,
     n_files: int = 1,
     mender: Mender | None = None,
+    unread: Sequence[InputError] = (),
 ) -> None:
     """Write the chosen findings, each report as it comes, and leave with 1 if the check fails.
 
@@ -36,8 +38,10 @@ def finish(
         output: How it is written.
         n_files: How many files the user named.
         mender: What mended the files before they were checked, if ``--fix`` was given.
+        unread: What is wrong with files that were named and cannot be read.
 
     Raises:
+        InputError: If there is any of these.
         typer.Exit: With code 1 if a finding fails the check.
     """
     judged = _Judged(reports, choices)
@@ -52,6 +56,7 @@ def finish(
         )
     else:
         sys.stdout.writelines(_chunks(judged, choices, output, mender))
+    raise_all(unread)
     if judged.failed:
         raise typer.Exit(1)
 

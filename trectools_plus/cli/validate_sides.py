@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Topics
+    from trectools_plus.validation.choices import Choices
     from trectools_plus.validation.collection_ids import DocumentIds
+    from trectools_plus.validation.findings import FileReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,27 @@ class Sides:
     docids: Path | None = None
     docid_pattern: str | None = None
 
-    def read_topics(self) -> Topics | None:
-        """The queries that should be answered."""
+    def read_topics(self, choices: Choices) -> Topics | FileReport | None:
+        """The queries that should be answered, or what is wrong with their file.
+
+        Raises:
+            FormatError: If it cannot be read, and no rule that was chosen says why.
+        """
         if self.topics is None:
             return None
+        from trectools_plus.errors import FormatError
         from trectools_plus.formats.topics import read_topics
+        from trectools_plus.validation.topics.engine import validate_topics
 
-        return read_topics(self.topics)
+        try:
+            return read_topics(self.topics)
+        except FormatError:
+            if self.topics == "-":  # read once
+                raise
+            report = validate_topics(self.topics)
+            if not choices.judge(report).errors:
+                raise
+            return report
 
     def read_documents(self) -> DocumentIds | None:
         """What document ids there are."""

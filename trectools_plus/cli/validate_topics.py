@@ -21,7 +21,7 @@ from trectools_plus.cli.validate_options import (
     Select,
     Statistics,
     Strict,
-    require_readable,
+    readable,
     settle,
 )
 from trectools_plus.cli.validate_output import finish
@@ -64,7 +64,7 @@ def topics_validate(
     """
     output = Output(output_format, every, statistics, fix or (), diff)
     choices = settle(config, profile=profile, select=select, ignore=ignore, strict=strict)
-    require_readable(topics)
+    topics, unread = readable(topics)
 
     from trectools_plus.validation.topics.engine import validate_topics
 
@@ -73,6 +73,6 @@ def topics_validate(
 
         return fix_topics(path, target, codes=codes, options=FixOptions(encoding=encoding))
 
-    mender = Mender(output, topics, mend)
+    mender = Mender(output, topics, mend, (choices.settings_file,))
     reports = (validate_topics(mender.mended(path), every_line=every) for path in topics)
-    finish(reports, choices, output, n_files=len(topics), mender=mender)
+    finish(reports, choices, output, n_files=len(topics), mender=mender, unread=unread)

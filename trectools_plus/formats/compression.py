@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, Literal, cast
@@ -34,6 +35,9 @@ PIECE_BYTES = 1 << 20
 _MAX_WINDOW_BYTES = 1 << 27
 
 # These two formats allow zero bytes after the last stream, as tape blocks and alignment leave them.
+_ZLIB_NUMBER = re.compile(r"^Error -?[0-9]+ while [a-z ]+: ")
+"""What zlib says to programmers, in front of what is wrong."""
+
 _ZERO_PADDED: frozenset[Compression] = frozenset({"gzip", "xz"})
 
 
@@ -77,7 +81,8 @@ def decompress(chunks: Iterable[bytes], compression: Compression) -> Iterator[by
                     if member.eof:
                         member = None
     except _damage_errors() as error:
-        raise DamagedStreamError(f"{compression} stream is damaged ({error})") from error
+        why = _ZLIB_NUMBER.sub("", str(error))
+        raise DamagedStreamError(f"{compression} stream is damaged ({why})") from error
     if member is not None:
         raise DamagedStreamError(f"{compression} stream ends early")
 

@@ -107,7 +107,12 @@ class FileFacts:
 
 
 def guess_encoding(data: bytes, bad_utf8: bool) -> str | None:
-    """Guess what bytes are that are not UTF-8, from a byte order mark or the pattern of NULs."""
+    """Guess what bytes are that are not UTF-8, from a byte order mark or the pattern of NULs.
+
+    Returns:
+        ``None`` for UTF-8; else a name that Python and iconv know: ``latin-1``, ``utf-16`` or
+        ``utf-32``, and where no mark tells the order of the bytes, ``utf-16le`` and so on.
+    """
     if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "utf-32"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -115,5 +120,8 @@ def guess_encoding(data: bytes, bad_utf8: bool) -> str | None:
     start = data[:_GUESS_FROM_BYTES]
     tenths = start.count(0) * 10 // len(start) if len(start) >= 8 else 0
     if 4 <= tenths <= 7:  # of a wider text's bytes half or three quarters are 0, never nearly all
-        return "utf-32" if tenths == 7 else "utf-16"
+        width, name = (4, "utf-32") if tenths == 7 else (2, "utf-16")
+        # The high bytes of ASCII characters are 0: the first ones, or the last ones.
+        first, last = start[::width].count(0), start[width - 1 :: width].count(0)
+        return name + ("be" if first > last else "le")
     return "latin-1" if bad_utf8 else None

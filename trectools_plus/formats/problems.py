@@ -14,6 +14,10 @@ from trectools_plus.formats.columns import Columns
 _ENCODINGS = {
     "utf-16": ("UTF-16", "utf-16"),
     "utf-32": ("UTF-32", "utf-32"),
+    "utf-16le": ("UTF-16LE", "utf-16le"),
+    "utf-16be": ("UTF-16BE", "utf-16be"),
+    "utf-32le": ("UTF-32LE", "utf-32le"),
+    "utf-32be": ("UTF-32BE", "utf-32be"),
     "latin-1": ("Latin-1", "latin1"),
 }
 
@@ -105,7 +109,7 @@ def _problems_of_bytes(columns: Columns) -> Iterable[Problem | None]:
         bad = facts.bad_utf8
         what = f"byte 0x{bad.value:02X} is not UTF-8 ({name}?)"
         yield Problem(bad.line, bad.column, what, convert)
-    if name in ("UTF-16", "UTF-32"):
+    if name.startswith("UTF-"):
         yield _character(columns, facts.nul.first, "\0", f"NUL byte ({name} text?)", convert)
     else:
         remedy = "remove it, and check how the file was copied"

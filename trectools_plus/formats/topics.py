@@ -122,7 +122,7 @@ def _iter_tsv(source: Source) -> Iterator[Topic]:
         if is_first and is_header(query_id, rest):
             raise FormatError("header line (T103)", path=path, line=line, remedy="remove it")
         is_first = False
-        yield Topic(line, query_id.strip(" "), rest.replace("\t", " ").strip(" "))
+        yield Topic(line, query_id, rest.replace("\t", " ").strip(" "))
 
 
 def _iter_jsonl(source: Source) -> Iterator[Topic]:
@@ -147,13 +147,14 @@ def _collect(topics: Iterable[Topic], path: str) -> Topics:
     for topic in topics:
         problem = id_problem(topic.query_id, "query")
         if problem:
-            code = "T113" if topic.query_id else "T105"
+            code = "T113" if topic.query_id.strip(" ") else "T105"
             remedy = "such an id cannot stand in a run; change it"
             raise FormatError(f"{problem} ({code})", path=path, line=topic.line, remedy=remedy)
         if not topic.text.strip():
             what = f"topic {shortened(topic.query_id)} has no text (T121)"
             remedy = "write it, or drop the topic"
-            raise FormatError(what, path=path, line=topic.line, remedy=remedy)
+            line = topic.text_line or topic.line
+            raise FormatError(what, path=path, line=line, remedy=remedy)
         first = known.setdefault(topic.query_id, topic)
         if first is topic:
             found.append(topic)

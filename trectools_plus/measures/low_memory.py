@@ -29,7 +29,7 @@ from trectools_plus.measures.streaming import ScoredFile, score_pieces
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import FindingsError, refuse_errors
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.run_view import RunView
 
 EMPTY = "F101"
 """The rule that a whole file may break, but not a piece."""

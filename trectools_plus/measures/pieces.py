@@ -17,7 +17,7 @@ from trectools_plus.measures.judgments import Judgments
 from trectools_plus.ranking import ScorePrecision, rank_documents
 from trectools_plus.validation.matching import near_matches
 from trectools_plus.validation.order import Rows
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.run_view import RunView
 
 OpenView = Callable[[str, bytes], RunView]
 
@@ -126,10 +126,9 @@ def checked(pieces: Iterable[Piece], judgments: Future[Judgments]) -> Iterator[P
     if not query_ids:
         raise EmptyError
     qrels = judgments.result()
-    judged = set(qrels.query_ids)
     if not n_judged or n_near > n_judged:
         raise NotMeetingError
-    if near_matches(query_ids - judged, judged - query_ids):
+    if near_matches(query_ids, qrels.query_ids):
         raise NotMeetingError
     if not qrels.can_be_found:
         raise NotInPiecesError

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.base import Measure
 from trectools_plus.measures.judgments import Judgments
@@ -32,6 +32,7 @@ def open_files(
     Raises:
         FindingsError: If a file holds an error.
         InputError: If a file cannot be read at all.
+        SeveralFilesError: If either is true of several runs.
         UsageError: If a measure cannot take this input.
     """
     with ThreadPoolExecutor(1) as pool:
@@ -40,14 +41,32 @@ def open_files(
         judgments = pool.submit(lambda: Judgments.of(table.result()))
         if low_memory:
             _refuse_document_measures(measures)
-            return table.result(), [score_large_file(path, judgments, measures) for path in runs]
-        if not see_grades_only(measures):
-            return table.result(), [load_run(path, qrels=table.result()) for path in runs]
-        opened = [
-            score_file(path, judgments, measures) or load_run(path, qrels=table.result())
-            for path in runs
-        ]
+
+        def open_run(path: str) -> Run | ScoredFile:
+            if low_memory:
+                return score_large_file(path, judgments, measures)
+            scored = score_file(path, judgments, measures) if by_grades else None
+            return scored or load_run(path, qrels=table.result())
+
+        by_grades = see_grades_only(measures)
+        opened = _open_each(runs, open_run, table)
         return table.result(), opened
+
+
+def _open_each(
+    paths: Sequence[str], open_run: Callable[[str], Run | ScoredFile], qrels: Future[Qrels]
+) -> list[Run | ScoredFile]:
+    """Open every run, so that whoever has to mend several hears of all of them at once."""
+    opened: list[Run | ScoredFile] = []
+    errors: list[CheckFailedError | InputError] = []
+    for path in paths:
+        try:
+            opened.append(open_run(path))
+        except (CheckFailedError, InputError) as error:
+            qrels.result()  # no run can be scored against broken ones
+            errors.append(error)
+    raise_all(errors)
+    return opened
 
 
 def _refuse_document_measures(measures: Sequence[Measure]) -> None:

@@ -26,7 +26,7 @@ from trectools_plus.measures.pieces import NotInPiecesError, Piece, checked, rea
 from trectools_plus.measures.scoring import score_judged
 from trectools_plus.ranking import ScorePrecision
 from trectools_plus.validation.clean_chunks import clean_view
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.run_view import RunView
 
 _T = TypeVar("_T")
 

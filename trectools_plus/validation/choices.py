@@ -25,6 +25,7 @@ class Choices:
         chosen: Whether the rule with a code is looked at.
         per_file: Codes or prefixes to leave out in files that match a pattern.
         folder: What the patterns are relative to.
+        settings_file: Where the settings come from; ``None`` if there are none.
     """
 
     profile: Profile
@@ -32,6 +33,7 @@ class Choices:
     chosen: Callable[[str], bool]
     per_file: Mapping[str, tuple[str, ...]]
     folder: Path
+    settings_file: Path | None = None
 
     def judge(self, report: FileReport) -> FileReport:
         """The report that the user wants: the chosen findings, in the severity of the profile."""
@@ -85,7 +87,7 @@ def decide(
         profile: Name of a profile.
         max_depth: Results allowed per query.
         max_tag_length: Characters allowed in the run tag.
-        select: Only these rules: codes or prefixes. Settings that ignore some of them are
+        select: Only these rules: codes, prefixes or names. Settings that ignore some of them are
             overruled.
         ignore: All but these rules.
         strict: Whether warnings fail the check too.
@@ -111,6 +113,10 @@ def decide(
         ),
         strict=bool(settings.strict if strict is None else strict),
         chosen=CATALOGUE.chooser(select or settings.select, ignore),
-        per_file=settings.per_file_ignores,
+        per_file={
+            pattern: tuple(CATALOGUE.codes(named))
+            for pattern, named in settings.per_file_ignores.items()
+        },
         folder=settings.path.absolute().parent if settings.path else Path.cwd(),
+        settings_file=settings.path,
     )

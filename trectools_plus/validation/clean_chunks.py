@@ -12,7 +12,7 @@ from trectools_plus.formats.columns import scan_columns
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.source import Source
 from trectools_plus.validation.engine import check_view
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.run_view import RunView
 
 
 def clean_view(path: str, data: bytes) -> RunView | None:

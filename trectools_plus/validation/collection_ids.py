@@ -69,4 +69,5 @@ def read_document_ids(path: str | Path) -> pl.Series:
 
 def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1].removeprefix("error: ") if lines else "it cannot be read"
+    reasons = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    return reasons[0] if reasons else "it cannot be read"

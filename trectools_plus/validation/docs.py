@@ -15,11 +15,12 @@ _HEADINGS: dict[Subject, str] = {
     "topics": "Topics and test sets",
     "pair": "Run against qrels and topics",
 }
-_FIXES = {
+FIXES = {
     "safe": "can be mended without a change to the ranking that is evaluated",
     "ask": "can be mended once its owner decides how",
     "no": "cannot be mended from the file alone",
 }
+"""What a rule's kind of fix means."""
 
 
 def render_rules_markdown() -> str:
@@ -64,4 +65,4 @@ def _section(rule: Rule) -> Iterator[str]:
     yield f"What to do: {sentences(rule.remedy)}"
     yield ""
     scored = "" if rule.blocks else " Scoring goes on all the same."
-    yield f"Fix: {_FIXES[rule.fix]}.{scored}"
+    yield f"Fix: {FIXES[rule.fix]}.{scored}"

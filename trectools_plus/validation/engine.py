@@ -7,16 +7,19 @@ from pathlib import Path
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns import scan_columns
-from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.formats.source import read_source
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.collection_ids import DocumentIds
 from trectools_plus.validation.findings import FileReport, Finding
+from trectools_plus.validation.mendable import with_true_offers
 from trectools_plus.validation.pairs import PairView
+from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import Hit, Subject
-from trectools_plus.validation.views import MAX_TAG_LENGTH, QrelsView, RunView, TableView
+from trectools_plus.validation.run_view import MAX_TAG_LENGTH, RunView
+from trectools_plus.validation.shape import lex_qrels
+from trectools_plus.validation.views import TableView
 
 DEFAULT_MAX_DEPTH = 100
 """Results per query that runs may have unless the user says otherwise."""
@@ -141,7 +144,7 @@ def open_qrels(path: str | Path) -> QrelsView | FileReport:
         source = read_source(path, partial=True)
     except FormatError as error:
         return damaged_report(error, "qrels")
-    return QrelsView.of_file(scan_columns(source, QRELS_FIELDS))
+    return QrelsView.of_file(lex_qrels(source))
 
 
 def check_view(view: TableView, *, forbidding_only: bool = False) -> list[Finding]:
@@ -152,7 +155,8 @@ def check_view(view: TableView, *, forbidding_only: bool = False) -> list[Findin
         forbidding_only: Whether to run only rules that may forbid scoring.
     """
     kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
-    return run_rules(view, kinds, view, forbidding_only=forbidding_only)
+    findings = run_rules(view, kinds, view, forbidding_only=forbidding_only)
+    return findings if forbidding_only else with_true_offers(view, findings)
 
 
 def check_pair_view(pair: PairView, *, forbidding_only: bool = False) -> list[Finding]:
@@ -184,7 +188,7 @@ def run_rules(
 
 def _comparable(view: TableView) -> bool:
     """Whether a file has ids that are worth comparing with another's."""
-    return view.n_rows > 0 and view.shape.verdict == "rows"
+    return view.n_rows > 0 and view.shape.has_rows
 
 
 def _run_view(run: Run | RunView | str | Path | None) -> RunView:

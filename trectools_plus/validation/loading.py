@@ -6,21 +6,16 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.formats.columns import scan_columns
-from trectools_plus.formats.qrels import parse_qrels
 from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run
 from trectools_plus.validation.engine import (
     check_pair_view,
     check_view,
     open_qrels,
     open_run,
-    run_rules,
 )
 from trectools_plus.validation.findings import FileReport, Finding, refuse_errors
 from trectools_plus.validation.pairs import PairView
-from trectools_plus.validation.shape import BEIR_FIELDS
-from trectools_plus.validation.topics.view import JudgmentsView
-from trectools_plus.validation.views import QrelsView
+from trectools_plus.validation.qrels_view import QrelsView
 
 
 def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
@@ -92,27 +87,14 @@ def _load_qrels(path: str | Path, *, forbidding_only: bool) -> tuple[Qrels, tupl
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a file without a table has an error")
-    if view.shape.verdict == "beir":
-        return _load_beir(path, view)
     findings = check_view(view, forbidding_only=forbidding_only)
+    if view.shape.verdict == "beir":
+        # Its header is an error to other tools, and here it only says which layout this is.
+        findings = [finding for finding in findings if finding.code != "Q103"]
     refuse_errors(findings)
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
     qrels = Qrels(frame, path=str(path))
     return qrels if view.repeats.is_empty() else _without_repeats(qrels), tuple(findings)
-
-
-def _load_beir(path: str | Path, view: QrelsView) -> tuple[Qrels, tuple[Finding, ...]]:
-    """Read three columns under a header; the rules for files and for judgments still hold."""
-    assert view.columns is not None
-    findings = run_rules(view, ("file",), view)
-    refuse_errors(findings)
-    columns = scan_columns(view.columns.source, BEIR_FIELDS)
-    qrels = parse_qrels(columns)
-    table = qrels.frame.select("query_id", "doc_id", grade=pl.col("relevance").cast(pl.Float64))
-    lines = columns.lines[1:].rename("line")
-    findings += check_view(JudgmentsView(str(path), table.with_columns(lines)))
-    refuse_errors(findings)
-    return _without_repeats(Qrels(qrels.frame, path=str(path))), tuple(findings)
 
 
 def _without_repeats(qrels: Qrels) -> Qrels:

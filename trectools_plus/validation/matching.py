@@ -53,27 +53,54 @@ FOLDS: tuple[tuple[str, Callable[[str], str]], ...] = (
 )
 """Causes by which query ids differ, each with what removes it; the last removes all of them."""
 
+_NUMBER_CAUSES = ("number form", "spelling")
+
 
 def near_matches(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Pair ids of two sides that are equal once a difference in spelling is removed.
 
+    An id that both sides have is meant as it is, so it is no near match of another one. It may
+    be what another one was meant to be, though: next to a well spelled ``3``, a single ``03``.
+
     Args:
-        ours: Ids that the other side does not have.
-        theirs: Ids that our side does not have.
+        ours: All ids of our side.
+        theirs: All ids of the other side.
 
     Returns:
-        For each id of ours that has one: the id of theirs, and the cause.
+        For each id of ours that the other side lacks and has in another spelling: the id of
+        theirs, preferably one that our side lacks, and the cause.
     """
-    ours, theirs = list(ours), list(theirs)
+    ours, theirs = dict.fromkeys(ours), dict.fromkeys(theirs)
+    extra = [text for text in ours if text not in theirs]
     found: dict[str, tuple[str, str]] = {}
-    if not ours or not theirs:
+    if not extra or not theirs:
         return found
-    for cause, fold in FOLDS:
-        by_fold = {fold(text): text for text in reversed(theirs)}
-        for text in ours:
-            if text not in found and (other := by_fold.get(fold(text))) is not None:
-                found[text] = (other, cause)
+    lacking = [text for text in theirs if text not in ours]
+    _pair(extra, lacking, found)
+    if len(found) < len(extra):
+        shared = [text for text in theirs if text in ours]
+        _pair([text for text in extra if text not in found], shared, found, both_in_use=True)
     return found
+
+
+def _pair(
+    ours: Iterable[str],
+    theirs: Iterable[str],
+    found: dict[str, tuple[str, str]],
+    *,
+    both_in_use: bool = False,
+) -> None:
+    """Add the pairs of two lists, each with the first cause that explains it."""
+    for cause, fold in FOLDS:
+        by_fold = {fold(text): text for text in reversed(list(theirs))}
+        for text in ours:
+            other = by_fold.get(fold(text))
+            if text in found or other is None:
+                continue
+            # Whoever writes both 1.1 and 1.10 counts sections.
+            sections = both_in_use and "." in text and "." in other
+            if not (sections and cause in _NUMBER_CAUSES):
+                found[text] = (other, cause)
 
 
 def folded(doc_ids: pl.Series) -> pl.Series:

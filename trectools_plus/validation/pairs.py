@@ -18,7 +18,9 @@ from trectools_plus.validation.matching import (
     near_matches,
 )
 from trectools_plus.validation.order import Flags, Rows
-from trectools_plus.validation.views import QrelsView, RunView, TableView
+from trectools_plus.validation.qrels_view import QrelsView
+from trectools_plus.validation.run_view import RunView
+from trectools_plus.validation.views import TableView
 
 JUDGED_CUTOFF = 10
 
@@ -78,10 +80,14 @@ class PairView:
     @cached_property
     def near_queries(self) -> dict[str, tuple[str, str]]:
         """Run query ids that are a judged one in another spelling: that id, and the cause."""
-        return near_matches(
-            (query_id for query_id in self.run_ids if query_id not in self.shared_ids),
-            (query_id for query_id in self.qrels_ids if query_id not in self.shared_ids),
-        )
+        near = near_matches(self.run_ids, self.qrels_ids)
+        topics = set(self.topic_ids or ())
+        # Two topics are two queries, however alike their ids are.
+        return {
+            ours: (theirs, cause)
+            for ours, (theirs, cause) in near.items()
+            if not (ours in topics and theirs in topics)
+        }
 
     @cached_property
     def judgments(self) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.findings import FileReport, Finding, Severity
-from trectools_plus.validation.views import MAX_TAG_LENGTH
+from trectools_plus.validation.run_view import MAX_TAG_LENGTH
 
 
 @dataclass(frozen=True, slots=True)

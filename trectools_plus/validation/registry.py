@@ -15,6 +15,7 @@ The function looks at a view (:mod:`trectools_plus.validation.views`) and return
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -213,31 +214,55 @@ class Registry:
         try:
             return self._rules[code]
         except KeyError:
-            raise UsageError(
-                f"there is no rule {code}", remedy=f"rules: {', '.join(self._rules)}"
-            ) from None
+            raise self._unknown(code, f"there is no rule {code}") from None
+
+    def named(self, text: str) -> list[Rule]:
+        """The rule with a code, or the rules with a name; in any case, none if there are none."""
+        return [one for one in self if text.lower() in (one.code.lower(), one.name)]
+
+    def codes(self, texts: Iterable[str]) -> list[str]:
+        """Codes and prefixes of codes for what a user wrote, who may write names of rules too.
+
+        Args:
+            texts: Codes, prefixes or names, in any case.
+
+        Raises:
+            UsageError: If one of them names no rule.
+        """
+        codes: list[str] = []
+        for text in texts:
+            if any(code.startswith(text.upper()) for code in self._rules):
+                codes.append(text.upper())
+            elif found := self.named(text):
+                codes += [one.code for one in found]
+            else:
+                what = f"no rule's code starts with '{text}', and none is called so"
+                raise self._unknown(text, what)
+        return codes
+
+    def _unknown(self, text: str, what: str) -> UsageError:
+        names = dict.fromkeys(one.name for one in self)
+        near = difflib.get_close_matches(text.lower(), names, 3)
+        first = next(iter(self), None)
+        example = f"a code such as {first.code}, or a name such as {first.name}" if first else None
+        return UsageError(what, remedy=f"did you mean {', '.join(near)}?" if near else example)
 
     def chooser(self, select: Sequence[str], ignore: Sequence[str]) -> Callable[[str], bool]:
         """A test of codes for ``--select`` and ``--ignore``.
 
         Args:
-            select: Codes or prefixes (``R131``, ``R1``, ``Q``); empty for all. Rules that are off
-                by default are chosen by their whole code only.
-            ignore: Codes or prefixes to leave out; they win over ``select``.
+            select: Codes, prefixes (``R1``, ``Q``) or names; empty for all. Rules that are off by
+                default are chosen by their whole code, or name, only.
+            ignore: Codes, prefixes or names to leave out; they win over ``select``.
 
         Raises:
             UsageError: If one of them names no rule.
         """
-        for prefix in (*select, *ignore):
-            if not any(code.startswith(prefix) for code in self._rules):
-                raise UsageError(
-                    f"no rule's code starts with '{prefix}'",
-                    remedy=f"rules: {', '.join(self._rules)}",
-                )
+        wanted, unwanted = tuple(self.codes(select)), tuple(self.codes(ignore))
 
         def chosen(code: str) -> bool:
-            by_prefix = not select or code.startswith(tuple(select))
-            selected = code in select or (by_prefix and not self._rules[code].optional)
-            return selected and not (ignore and code.startswith(tuple(ignore)))
+            by_prefix = not wanted or code.startswith(wanted)
+            selected = code in wanted or (by_prefix and not self._rules[code].optional)
+            return selected and not code.startswith(unwanted)
 
         return chosen

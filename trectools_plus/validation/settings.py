@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ class Settings:
         profile: Name of a profile.
         max_depth: Results allowed per query.
         max_tag_length: Characters allowed in the run tag.
-        select: Only these rules: codes or prefixes.
+        select: Only these rules: codes, prefixes or names.
         ignore: All but these rules.
         strict: Whether warnings fail the check too.
         per_file_ignores: Rules to ignore in files, by a pattern of their path below the folder of
@@ -66,6 +66,8 @@ def find_settings(folder: Path) -> Settings:
             path = above / name
             if path.is_file() and (table := _table(path)) is not None:
                 return _settings(path, table)
+            if path.is_file() and name == "trectools.toml":
+                _refuse_table_of_pyproject(path)
     return Settings()
 
 
@@ -84,19 +86,28 @@ def read_settings(path: Path) -> Settings:
     return _settings(path, table)
 
 
-def _table(path: Path) -> Any:
-    """The table for the validators in a file; ``None`` if it has none."""
+def _table(path: Path, names: Sequence[str] | None = None) -> Any:
+    """The table for the validators in a file, or that of a name; ``None`` if it has none."""
     try:
         table: Any = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror}", where=str(path)) from error
     except (ValueError, RecursionError) as error:  # no TOML, not even UTF-8, or absurdly deep
         raise UsageError(f"not TOML: {error}", where=str(path)) from error
-    for name in _path_of_table(path):
+    for name in names or _path_of_table(path):
         if not isinstance(table, dict) or name not in table:
             return None
         table = table[name]
     return table
+
+
+def _refuse_table_of_pyproject(path: Path) -> None:
+    """Refuse settings that stand in ``trectools.toml`` under their name in ``pyproject.toml``."""
+    names = _TABLES["pyproject.toml"]
+    if _table(path, names) is not None:
+        name = f"[{'.'.join(names)}]"
+        remedy = f"call it [{_table_name(path)}] in this file"
+        raise UsageError(f"{name} is for pyproject.toml", where=str(path), remedy=remedy)
 
 
 def _path_of_table(path: Path) -> tuple[str, ...]:

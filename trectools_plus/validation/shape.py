@@ -12,17 +12,19 @@ from typing import Literal
 
 import polars as pl
 
-from trectools_plus.formats.columns import Columns
+from trectools_plus.formats.columns import Columns, scan_columns
 from trectools_plus.formats.numerals import DECIMAL, INTEGER
 from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
 from trectools_plus.formats.qrels import has_beir_header
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
+from trectools_plus.formats.source import Source
 
 SNIFFED_BYTES = 4096
 NOT_FINITE = r"(?i)^[+-]?(?:nan|inf|infinity)$"
 
 BEIR_FIELDS = 3
 
+_SEPARATORS = {",": "comma-separated", ";": "semicolon-separated", "|": "pipe-separated"}
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_.#-]*")
 _NUMBER_WORD = re.compile(NOT_FINITE)
 
@@ -48,6 +50,11 @@ class Shape:
     header_in_rows: bool = False
     first_line: int | None = None
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether the lines are rows of the kind that was asked for, and rules on rows apply."""
+        return self.verdict in ("rows", "beir")
+
 
 def shape_of_run(columns: Columns) -> Shape:
     """Judge a file that should be a run."""
@@ -71,14 +78,34 @@ def shape_of_qrels(columns: Columns) -> Shape:
     if (
         _all_misshapen(columns, RUN_FIELDS)
         and _all_match(columns, 5, DECIMAL)
-        and _all_match(columns, 2, "(?i)^q0$")
+        and _all_match(columns, 2, "(?i)^q?0$")
+        and (_all_match(columns, 2, "(?i)^q0$") or _all_match(columns, 4, INTEGER))
     ):
         return Shape("wrong-kind", first_line=first_line)
-    if _all_misshapen(columns, BEIR_FIELDS) and has_beir_header(columns.source):
+    if first_line is not None and columns.n_fields == BEIR_FIELDS:
+        names = first_line, columns.line_text(first_line)
+        only = columns.n_rows == 1 and columns.misshapen.is_empty()
+        return Shape("beir", None, names, True, None if only else first_line)
+    if _all_misshapen(columns) and has_beir_header(columns.source):
         first = columns.misshapen.row(0, named=True)
         return Shape("beir", header=(first["line"], first["text"]), first_line=first_line)
     header, in_rows = _header(columns, number_fields=(1, 2, 3, 4), name_field=4)
     return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
+
+
+def lex_qrels(source: Source) -> Columns:
+    """Lex qrels into the columns that most of their rows have.
+
+    Returns:
+        Four columns; three, with the header as first row, under a header as BEIR has it.
+    """
+    if has_beir_header(source):
+        columns = scan_columns(source, BEIR_FIELDS)
+        wide = int((columns.misshapen["n_fields"] == QRELS_FIELDS).sum())
+        headed = columns.n_rows > wide and int(columns.lines[0]) == _first_line(columns)
+        if headed and not _is_not_text(columns):
+            return columns
+    return scan_columns(source, QRELS_FIELDS)
 
 
 def other_format(data: bytes, n_rows: int) -> str | None:
@@ -96,26 +123,31 @@ def other_format(data: bytes, n_rows: int) -> str | None:
     fields = lines[0].split()
     if all(len(field) > 1 and field[0] == field[-1] == '"' for field in fields):
         return "quoted fields"
+    for separator, name in _SEPARATORS.items():
+        sample = lines[:-1] or lines
+        if all(_is_separated(line, separator, strict=n_rows > 0) for line in sample):
+            return name
     if n_rows:
         return None
     if re.match(r"<(?:!doctype|html|head|body|\?xml|[a-z]+[ >])", head, re.IGNORECASE):
         return "HTML or XML"
     if re.match(r'[{\[]\s*(?:["\[{}\]]|-?\d|$)', head):
         return "JSON"
-    for separator, name in ((",", "comma-separated"), (";", "semicolon-separated")):
-        if all(_is_separated(line, separator) for line in lines[:-1] or lines):
-            return name
     return None
 
 
-def _is_separated(line: str, separator: str) -> bool:
-    return line.count(separator) >= 2 and len(line.split()) < 3
+def _is_separated(line: str, separator: str, *, strict: bool) -> bool:
+    """Whether a line is fields between separators; if ``strict``, of one word each."""
+    parts = line.split(separator)
+    if len(parts) >= QRELS_FIELDS and all(len(part.split()) == 1 for part in parts):
+        return True
+    return not strict and len(parts) > 2 and len(line.split()) < 3
 
 
 def wide_encoding(columns: Columns) -> str | None:
-    """``utf-16`` or ``utf-32`` when the bytes look like that: each ASCII character with NULs."""
+    """``utf-16be`` and the like when the bytes look so: each ASCII character with NULs."""
     guess = columns.facts.encoding_guess
-    return guess if guess in ("utf-16", "utf-32") else None
+    return guess if guess is not None and guess.startswith("utf-") else None
 
 
 def has_only_bare_cr(columns: Columns) -> bool:
@@ -139,9 +171,12 @@ def _first_line(columns: Columns) -> int | None:
     return min(starts, default=None)
 
 
-def _all_misshapen(columns: Columns, n_fields: int) -> bool:
-    found = columns.misshapen
-    return columns.n_rows == 0 and found.height > 0 and bool((found["n_fields"] == n_fields).all())
+def _all_misshapen(columns: Columns, n_fields: int | None = None) -> bool:
+    """Whether there is no row, but lines with ``n_fields`` fields (or any number) each."""
+    found = columns.misshapen["n_fields"]
+    if columns.n_rows or found.is_empty():
+        return False
+    return n_fields is None or bool((found == n_fields).all())
 
 
 def _all_match(columns: Columns, field: int, pattern: str, skip: int = 0) -> bool:

@@ -19,7 +19,8 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.validation.order import Rows
-from trectools_plus.validation.views import QrelsView, RunView
+from trectools_plus.validation.qrels_view import QrelsView
+from trectools_plus.validation.run_view import RunView
 
 Numbers = npt.NDArray[np.float64]
 

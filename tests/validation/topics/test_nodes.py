@@ -163,8 +163,9 @@ def test_both_of_pyyamls_parsers_give_the_same(
     root = parse_yaml("a: C # language\nb: é # x\n").root
     assert isinstance(root, Mapping)
     assert [value.cut for _, value in root.pairs.values() if isinstance(value, Scalar)] == [
-        True
-    ] * 2
+        1,
+        2,
+    ]
     with pytest.raises(TreeError) as caught:
         parse_yaml('a: 1\nb: "open\nc: 2\n')
     assert caught.value.line == 2

@@ -12,6 +12,10 @@ TSV = "1\tfirst query\n2\tsecond query\n3\tthird query\n"
 JSONL = '{"qid":"1","query":"a"}\n{"qid":"2","query":"b"}\n'
 SET = 'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02: 0}\n'
 CASE = SET.partition("\n")[2]
+XML = (
+    '<all>\n<topic number="1">\n<query>a</query>\n</topic>\n'
+    '<topic number="2">\n<query>b</query>\n</topic>\n</all>\n'
+)
 SGML = "<top>\n<num> Number: 1\n<title> a\n</top>\n<top>\n<num> Number: 2\n<title> b\n</top>\n"
 
 
@@ -37,6 +41,9 @@ def _summary(report: FileReport) -> list[tuple[str, str, int | None]]:
         (TSV.replace("second query", "first query?"), ("T122", "warning", 2)),
         (TSV.replace("2\t", "q\u00a02\t"), ("T113", "error", 2)),
         (TSV.replace("2\t", "#2\t"), ("T113", "error", 2)),
+        (TSV.replace("2\t", " 2\t"), ("T113", "error", 2)),
+        (TSV.replace("3\t", "3 \t"), ("T113", "error", 3)),
+        ("  \tno id\n" + TSV, ("T105", "error", 1)),
         (TSV.replace("2\t", "2\x07\t"), ("T113", "error", 2)),
         (TSV.replace("\n", "\r\n"), ("F104", "info", None)),
         (TSV.replace("\n", "\r\n", 1), ("F104", "warning", None)),
@@ -97,6 +104,17 @@ def test_json_lines(content: str, expected: tuple[str, str, int], tmp_path: Path
             ("T105", "error", 3),
         ),
         ("a.xml", '<topics>\n<topic number="1">a & b</topic></topics>\n', ("T104", "error", 2)),
+        ("a.txt", SGML.replace("<title> b", "<title> "), ("T121", "error", 7)),
+        ("a.txt", SGML.replace("<title> b", "<title>\nTopic:\n"), ("T121", "error", 7)),
+        ("a.txt", SGML.replace("<title> b\n", ""), ("T105", "error", 5)),
+        ("a.xml", XML.replace(">b<", "><"), ("T121", "error", 6)),
+        ("a.xml", XML.replace("<query>b</query>", "<query/>"), ("T121", "error", 6)),
+        ("a.xml", "<!DOCTYPE a [<!ENTITY b 'b'>]>\n" + XML, ("T104", "error", 1)),
+        (
+            "a.xml",
+            "<!DOCTYPE a SYSTEM 'a.dtd'>\n" + XML.replace("b<", "&b;<"),
+            ("T104", "error", 7),
+        ),
         ("a.html", "<html>\n</html>\n", ("T104", "error", 1)),
     ],
 )
@@ -109,6 +127,10 @@ def test_markup(name: str, content: str, expected: tuple[str, str, int], tmp_pat
     [
         (SET.replace('"1"', "12:30"), ("T114", "error", 2)),
         (SET.replace('"1"', "1.10"), ("T114", "error", 2)),
+        (SET.replace('"1"', "1e3"), ("T114", "warning", 2)),
+        (SET.replace('"1"', "0o10"), ("T114", "warning", 2)),
+        (SET.replace("d01: 2", "1E5: 2"), ("T114", "warning", 4)),
+        (SET.replace("first query", "first\n      query # one"), ("T117", "warning", 4)),
         (SET.replace('"1"', "0x1F"), ("T114", "error", 2)),
         (SET.replace('"1"', "1_000"), ("T114", "error", 2)),
         (SET.replace('"1"', "2024-01-01"), ("T114", "error", 2)),
@@ -283,3 +305,38 @@ def test_a_cut_gzip_is_a_finding(tmp_path: Path) -> None:
         ("F111", "error", None)
     ]
     assert _summary(_report(tmp_path, "b.tsv.gz", gzip.compress(TSV.encode()))) == []
+
+
+RUN = "1 Q0 d01 1 9.5 base\n1 Q0 d02 2 8.0 base\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (RUN, "looks like a run"),
+        ("# note\n" + RUN.replace(" ", "\t").replace("Q0", "0"), "looks like a run"),
+        ("1 0 d01 2 \n1 0 d02 -1\n", "looks like qrels"),
+        ("1\t0\td01\t2\r\n", "looks like qrels"),
+    ],
+)
+def test_runs_and_qrels_are_no_topics(content: str, words: str, tmp_path: Path) -> None:
+    report = _report(tmp_path, "topics.txt", content)
+    [finding] = report.errors
+    assert (finding.code, finding.fix, words in finding.message) == ("T101", "no", True)
+
+
+def test_a_query_of_words_and_numbers_is_no_judgment(tmp_path: Path) -> None:
+    assert _report(tmp_path, "topics.txt", "1\t2 plus 2\n").findings == ()
+
+
+def test_what_cannot_be_mended_is_told_apart(tmp_path: Path) -> None:
+    report = _report(tmp_path, "a.yaml", SET.replace("first query", "on").replace("2,", "off,"))
+    [finding] = report.findings
+    assert finding.code == "T115"
+    assert finding.message.endswith("(on 2 places); --fix mends 1 of them")
+
+
+def test_a_text_cut_on_another_line_is_not_offered_to_be_mended(tmp_path: Path) -> None:
+    report = _report(tmp_path, "a.yaml", SET.replace("first query", "first\n      query # one"))
+    [finding] = report.findings
+    assert (finding.code, finding.fix) == ("T117", "no")

@@ -9,10 +9,15 @@ from trectools_plus.formats.source import Source
 from trectools_plus.validation.fixes.job import Job
 
 
-def note_compression(source: Source, output: str | Path, job: Job) -> None:
-    """Note that the output's name says how it is compressed, if F112 was asked for."""
-    named = SUFFIXES.get(Path(source.path).suffix.lower())
-    if "F112" not in job.asked or source.path == "-" or named == source.compression:
-        return
+def note_compression(source: Source, output: str | Path, job: Job) -> str | None:
+    """Note that the output's name says how it is compressed, if F112 was asked for.
+
+    Returns:
+        In which way the output is compressed otherwise than the input; ``None`` if it is not.
+    """
     written = SUFFIXES.get(Path(output).suffix.lower())
-    job.done("F112", 1, f"{source.compression or 'plain'} data written as {written or 'plain'}")
+    what = f"{source.compression or 'plain'} data written as {written or 'plain'}"
+    named = SUFFIXES.get(Path(source.path).suffix.lower())
+    if "F112" in job.asked and source.path != "-" and named != source.compression:
+        job.done("F112", 1, what)
+    return None if written == source.compression else what

@@ -19,9 +19,10 @@ from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.formats.source import Source
 from trectools_plus.validation.fixes.changes import LineNumbers
+from trectools_plus.validation.mendable import drops_header, ends_in_stray, strays
 from trectools_plus.validation.order import Rows
-from trectools_plus.validation.rules.hashed import rows_behind_hash
-from trectools_plus.validation.views import QrelsView, RunView
+from trectools_plus.validation.qrels_view import QrelsView
+from trectools_plus.validation.run_view import RunView
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,38 +65,18 @@ class Draft:
 
     @cached_property
     def strays(self) -> pl.DataFrame:
-        """``line, text`` of lines that are no rows and that no fix may drop.
-
-        These are rows of the wrong width, and rows that were commented out. They are copied as
-        they are; as long as there are any, the rows keep their order and their ranks.
-        """
-        columns, shape = self.view.columns, self.view.shape
-        assert columns is not None
-        strays = [columns.misshapen.select("line", "text")]
-        if shape.verdict == "rows" and shape.header is not None:
-            line, text = shape.header
-            if self.drops_header:
-                strays = [strays[0].filter(pl.col("line") != line)]
-            elif shape.header_in_rows:
-                strays.append(pl.DataFrame({"line": [line], "text": [text]}, strays[0].schema))
-        strays.append(rows_behind_hash(self.view).select("line", "text"))
-        return pl.concat(strays).sort("line")
+        """``line, text`` of lines that are no rows and that no fix may drop."""
+        return strays(self.view)
 
     @property
     def drops_header(self) -> bool:
         """Whether there is a header with a row below it: then it is a header, and goes."""
-        columns, shape = self.view.columns, self.view.shape
-        if columns is None or shape.verdict != "rows" or shape.header is None:
-            return False
-        row = int(columns.lines[int(shape.header_in_rows)])
-        return not columns.misshapen["line"].is_between(shape.header[0], row, "none").any()
+        return drops_header(self.view)
 
     @property
     def ends_in_stray(self) -> bool:
         """Whether the last line is a stray without line end: the file was cut off there."""
-        if self.data.endswith(b"\n") or self.strays.is_empty():
-            return False
-        return int(self.strays["line"][-1]) == self.data.count(b"\n") + 1
+        return ends_in_stray(self.view, self.strays)
 
     @cached_property
     def separator(self) -> str:

@@ -30,8 +30,9 @@ from trectools_plus.validation.fixes.draft import Draft
 from trectools_plus.validation.fixes.job import Job
 from trectools_plus.validation.fixes.summary import FixSummary
 from trectools_plus.validation.fixes.text import mend_bytes
+from trectools_plus.validation.qrels_view import QrelsView
+from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.shape import wide_encoding
-from trectools_plus.validation.views import QrelsView, RunView
 
 Step = Callable[[Draft, Job], Draft]
 
@@ -152,7 +153,7 @@ def _fix(path: str | Path, output: str | Path, job: Job, steps: Sequence[Step]) 
         why = _why_refused(draft)
     if why is not None:
         return replace(summary, refused=why, notes=tuple(job.notes))
-    note_compression(source, output, job)
+    repacked = note_compression(source, output, job)
     with open_output(output) as stream:
         stream.write(draft.data)
     return replace(
@@ -160,9 +161,10 @@ def _fix(path: str | Path, output: str | Path, job: Job, steps: Sequence[Step]) 
         output=str(output),
         applied=tuple(job.applied),
         notes=tuple(job.notes),
+        repacked=repacked,
         lines_before=_count_lines(text),
         lines_after=_count_lines(draft.data),
-        _changes=partial(iter_changes, text, draft.data, draft.origin),
+        _changes=partial(iter_changes, source.data, text, draft.data, draft.origin),
     )
 
 

@@ -9,7 +9,8 @@ from trectools_plus.errors import UsageError
 from trectools_plus.validation.fixes.arguments import FixOptions
 from trectools_plus.validation.fixes.offers import OFFERS
 from trectools_plus.validation.fixes.summary import Applied
-from trectools_plus.validation.views import QrelsView, RunView
+from trectools_plus.validation.qrels_view import QrelsView
+from trectools_plus.validation.run_view import RunView
 
 
 @dataclass(slots=True)

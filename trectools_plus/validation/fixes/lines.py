@@ -26,7 +26,7 @@ _TAG_OF_WORDS = (
 
 
 def tidy(draft: Draft, job: Job) -> Draft:
-    """Write the lines anew if they are not tidy (F104, F107, F108, F109, R105, R106, Q103)."""
+    """Write the lines anew if they are not tidy (F104, F107–F109, R105, R106, Q103, Q106)."""
     columns, shape = draft.view.columns, draft.view.shape
     assert columns is not None
     header_code, facts, n_applied = _HEADER_CODES[draft.kind], columns.facts, len(job.applied)
@@ -40,6 +40,7 @@ def tidy(draft: Draft, job: Job) -> Draft:
         ("F109", int(not facts.final_newline and not draft.ends_in_stray)),
         (header_code, int(draft.drops_header)),
         ("R106", _n_oddly_spaced(draft) if draft.kind == "run" else 0),
+        ("Q106", _n_form_feeds(draft) if draft.kind == "qrels" else 0),
     ):
         if count:
             job.done(code, count)
@@ -53,11 +54,16 @@ def _n_oddly_spaced(draft: Draft) -> int:
     assert draft.view.columns is not None
     facts = draft.view.columns.facts
     mixed = min(facts.spaced_rows, facts.tabbed_rows)
-    line_numbers = draft.view.line_numbers
+    return max(len(facts.loose_rows.lines), mixed, _n_form_feeds(draft))
+
+
+def _n_form_feeds(draft: Draft) -> int:
+    """Number of rows with a form feed or vertical tab between columns."""
+    columns, line_numbers = draft.view.columns, draft.view.line_numbers
+    assert columns is not None
     assert line_numbers is not None
-    # Rows of the wrong width have form feeds too, and stay as they are.
-    form_feeds = int(np.isin(facts.form_feed_lines.lines, line_numbers).sum())
-    return max(len(facts.loose_rows.lines), mixed, form_feeds)
+    # Rows of the wrong width have them too, and stay as they are.
+    return int(np.isin(columns.facts.form_feed_lines.lines, line_numbers).sum())
 
 
 def mend_narrow_run(draft: Draft, job: Job) -> Draft:

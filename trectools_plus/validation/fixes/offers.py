@@ -69,6 +69,7 @@ OFFERS: dict[str, Offer] = {
     "R161": Offer("depth", False, _RUN, "left out the results beyond the depth, by score"),
     "Q101": Offer("too-few-columns", False, _QRELS, "inserted the iteration 0"),
     "Q103": Offer("header-line", True, _QRELS, "left out the header line"),
+    "Q106": Offer("odd-spacing", True, _QRELS, "put one blank between columns"),
     "Q111": Offer("fractional-grade", True, _QRELS, "wrote whole grades without a point"),
     "Q132": Offer("only-negative", False, _QRELS, "left out queries with negative grades only"),
     "Q135": Offer("grade-in-column-2", False, _QRELS, "swapped columns 2 and 4"),

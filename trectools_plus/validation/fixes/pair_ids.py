@@ -9,7 +9,8 @@ from trectools_plus.validation.fixes.draft import Draft
 from trectools_plus.validation.fixes.job import Job
 from trectools_plus.validation.matching import common_affix
 from trectools_plus.validation.pairs import PairView
-from trectools_plus.validation.views import QrelsView, RunView
+from trectools_plus.validation.qrels_view import QrelsView
+from trectools_plus.validation.run_view import RunView
 
 
 def map_query_ids(draft: Draft, job: Job) -> Draft:
@@ -20,17 +21,23 @@ def map_query_ids(draft: Draft, job: Job) -> Draft:
         job.skip("P104", "it needs the other file, --qrels FILE")
         return draft
     pair = _pair(draft.view, job.other)
-    to_theirs = {ours: theirs for ours, (theirs, _) in pair.near_queries.items()}
+    pairs = [(ours, theirs) for ours, (theirs, _) in pair.near_queries.items()]
     if pair.at == "qrels":
-        to_theirs = {theirs: ours for ours, theirs in to_theirs.items()}
-    if len(set(to_theirs.values())) < len(to_theirs):
-        job.skip("P104", "several ids would become one")
+        # A judged query that the run has too is well spelled; the run is to be mended.
+        pairs = [(theirs, ours) for ours, theirs in pairs if theirs not in pair.shared_ids]
+    if not pairs:
         return draft
-    if not to_theirs:
+    to_theirs = dict(pairs)
+    if len(to_theirs) < len(pairs):
+        job.skip("P104", "an id of this file would become several")
+        return draft
+    keys = draft.view.frame.select("query_id", "doc_id")
+    ids = keys["query_id"].replace(list(to_theirs), list(to_theirs.values()))
+    if keys.with_columns(ids).n_unique() < keys.n_unique():
+        job.skip("P104", "several queries would become one, and a document would be in it twice")
         return draft
     job.done("P104", len(to_theirs))
-    ids = draft.view.frame["query_id"]
-    return draft.with_fields(c1=ids.replace(list(to_theirs), list(to_theirs.values())))
+    return draft.with_fields(c1=ids)
 
 
 def map_document_ids(draft: Draft, job: Job) -> Draft:

@@ -10,8 +10,8 @@ from trectools_plus.validation.fixes.draft import Draft
 from trectools_plus.validation.fixes.job import Job
 from trectools_plus.validation.fixes.tags import in_form, tag_for
 from trectools_plus.validation.rules.run_scores import mend_scores
+from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.shape import NOT_FINITE
-from trectools_plus.validation.views import RunView
 
 
 def may_hold_documents(run: RunView) -> bool:

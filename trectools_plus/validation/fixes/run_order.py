@@ -14,31 +14,30 @@ import polars as pl
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.fixes.draft import Draft
 from trectools_plus.validation.fixes.job import Job
+from trectools_plus.validation.mendable import RANK_RULES, why_not_ordered
 from trectools_plus.validation.order import Ordered, Rows
-from trectools_plus.validation.views import RunView
-
-_RANK_RULES = ("R120", "R122", "R123", "R124", "R125")
+from trectools_plus.validation.run_view import RunView
 
 
 def order_rows(draft: Draft, job: Job) -> Draft:
     """Number the ranks (R120, R122–R125), sort and group the rows (R126–R128)."""
     run = draft.run
-    broken = {code: CATALOGUE[code].check(run) for code in (*_RANK_RULES, "R126", "R127")}
+    broken = {code: CATALOGUE[code].check(run) for code in (*RANK_RULES, "R126", "R127")}
     counts = {code: hit.count for code, hit in broken.items() if hit is not None}
     unsorted = "R128" in job.asked and CATALOGUE["R128"].check(run) is not None
     if not unsorted and not counts:
         return draft
-    why = _why_not(draft)
+    why = why_not_ordered(run, draft.strays)
     if why is not None:
         for code in (*counts, *(["R128"] if unsorted else [])):
             job.skip(code, why)
         return draft
-    ranks_too = bool(set(_RANK_RULES) & set(counts))
+    ranks_too = bool(set(RANK_RULES) & set(counts))
     if ranks_too and CATALOGUE["R121"].check(run) is not None:
         why = "scores rise with rank (R121), so it is not known which of them is right"
         job.notes.append(f"ranks not numbered: {why}")
         ranks_too = False
-        counts = {code: count for code, count in counts.items() if code not in _RANK_RULES}
+        counts = {code: count for code, count in counts.items() if code not in RANK_RULES}
     if ranks_too:
         order = by_score(run)
     else:
@@ -55,18 +54,6 @@ def order_rows(draft: Draft, job: Job) -> Draft:
     elif np.array_equal(order, np.arange(len(order))):
         return draft
     return draft.rewritten(fields, order)
-
-
-def _why_not(draft: Draft) -> str | None:
-    """Why the rows of a run cannot be put in order; ``None`` if they can."""
-    run = draft.run
-    if draft.strays.height:
-        return "some rows cannot be read, and their places would be lost"
-    if run.swapped_columns:
-        return "columns 4 and 5 look swapped (R121)"
-    if np.isnan(run.score).any():
-        return "some scores are no numbers, so their places are not known"
-    return None
 
 
 def by_score(run: RunView) -> Rows:

@@ -11,7 +11,7 @@ from trectools_plus.validation.fixes.draft import Draft
 from trectools_plus.validation.fixes.job import Job
 from trectools_plus.validation.fixes.run_order import by_score
 from trectools_plus.validation.order import Flags, Rows
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.run_view import RunView
 
 
 def separate_scores(draft: Draft, job: Job) -> Draft:

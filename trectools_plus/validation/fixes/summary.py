@@ -34,8 +34,9 @@ class Change:
 
     Attributes:
         line: The input's own line number, from 1.
-        before: Its text, without line end.
-        after: Its text in the output; ``None`` if it was left out.
+        before: Its text, without LF.
+        after: Its text in the output; ``None`` if it was left out. It ends in LF only where the
+            input's last line did not.
         moved_to: Its line in the output, where its order among the others changed.
     """
 
@@ -56,6 +57,7 @@ class FixSummary:
         applied: The fixes applied, in order; none if the file had nothing to fix.
         notes: Fixes that were held back, and why.
         refused: Why nothing was written.
+        repacked: How the output is compressed otherwise than the input.
         lines_before, lines_after: Number of lines of input and output.
     """
 
@@ -65,6 +67,7 @@ class FixSummary:
     applied: tuple[Applied, ...] = ()
     notes: tuple[str, ...] = ()
     refused: str | None = None
+    repacked: str | None = None
     lines_before: int = 0
     lines_after: int = 0
     _changes: Callable[[], Iterator[Change]] = field(default=lambda: iter(()), repr=False)
@@ -72,8 +75,8 @@ class FixSummary:
     def iter_changes(self) -> Iterator[Change]:
         """Yield each changed line, in the input's order; worked out as it is asked for.
 
-        Changes of the whole file (encoding, byte order mark, line ends) are in :attr:`applied`
-        and make no line a changed one.
+        A line whose encoding, byte order mark or line end was mended is a changed one. Only where
+        the whole file was in an encoding such as UTF-16, that is in :attr:`applied` alone.
         """
         return self._changes()
 
@@ -97,7 +100,8 @@ class FixSummary:
             before, after = plural(self.lines_before, "line"), f"{self.lines_after:,}"
             lines = [f"{self.path}: fixed, written to {self.output} ({before}, now {after})"]
         else:
-            lines = [f"{self.path}: nothing was fixed, copied to {self.output}"]
+            done = self.repacked or "copied"
+            lines = [f"{self.path}: nothing was fixed, {done} to {self.output}"]
         for one in self.applied if self.output is not None else ():
             label = f"{one.code} {one.name}" if one.code else one.name
             lines.append(f"  {label}: {one.what} ({one.count:,})")

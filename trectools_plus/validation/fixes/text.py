@@ -9,8 +9,6 @@ from trectools_plus.formats.facts import guess_encoding
 from trectools_plus.formats.lexer import BOM
 from trectools_plus.validation.fixes.job import Job
 
-_WIDE = ("utf-16", "utf-32")
-
 
 def mend_bytes(data: bytes, job: Job) -> bytes:
     """Make text of UTF-8 with LF of a file, as far as that is asked for (F102, F103, F105).
@@ -36,7 +34,7 @@ def _as_utf8(data: bytes, job: Job) -> bytes:
     if guess is None or "F103" not in job.asked:
         return data
     encoding = job.options.encoding or guess
-    if encoding not in _WIDE and job.options.encoding is None:
+    if not encoding.startswith("utf-") and job.options.encoding is None:
         return _decode_bad_lines(data, job)
     try:
         text = codecs.decode(data, encoding)
@@ -47,8 +45,17 @@ def _as_utf8(data: bytes, job: Job) -> bytes:
     except (UnicodeError, ValueError) as error:
         job.skip("F103", f"the text is not {encoding} ({error})")
         return data
-    job.done("F103", text.count("\n") or 1, f"converted from {encoding} to UTF-8")
-    return text.encode()
+    mended = text.encode()
+    job.done("F103", _n_changed(data, mended), f"converted from {encoding} to UTF-8")
+    return mended
+
+
+def _n_changed(before: bytes, after: bytes) -> int:
+    """In how many lines two texts differ; all of them where line ends are no single byte."""
+    old, new = before.split(b"\n"), after.split(b"\n")
+    if b"\0" in before or len(old) != len(new):
+        return len(new) - (not new[-1])
+    return sum(one != other for one, other in zip(old, new, strict=True))
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -74,7 +74,7 @@ def fix_topics(
     # The last line of a tree needs no line end; one of its own is an empty line in ``kept``.
     is_by_lines = form in ("tsv", "jsonl")
     written = "\n".join(line for _, line in kept).encode() + b"\n" * is_by_lines
-    note_compression(source, output, job)
+    repacked = note_compression(source, output, job)
     with open_output(output) as stream:
         stream.write(written)
     origin = np.array([line for line, text in kept], dtype=np.uint32)
@@ -83,9 +83,10 @@ def fix_topics(
         output=str(output),
         applied=tuple(job.applied),
         notes=tuple(job.notes),
+        repacked=repacked,
         lines_before=_count_lines(data),
         lines_after=_count_lines(written),
-        _changes=partial(iter_changes, data, written, origin[: _count_lines(written)]),
+        _changes=partial(iter_changes, source.data, data, written, origin[: _count_lines(written)]),
     )
 
 
@@ -162,11 +163,11 @@ def _mend_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
         if tab:
             counts["T102"] += "\t" in text
             query_id, text = _form_id(query_id, job, counts), text.replace("\t", " ")
-            key, known = query_id.strip(" "), text.strip(" ")
-            if texts.get(key) == known:
+            known = text.strip(" ")
+            if texts.get(query_id) == known:
                 counts["T111"] += 1
                 continue
-            texts.setdefault(key, known)
+            texts.setdefault(query_id, known)
             line = f"{query_id}\t{text}"
         yield number, line
     for code in OFFERS:
@@ -177,9 +178,9 @@ def _mend_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
 
 
 def _form_id(query_id: str, job: Job, counts: Counter[str]) -> str:
-    """An id with ``_`` for its inner blanks, if that was asked for (T113)."""
+    """An id with ``_`` for inner blanks and without outer ones, if that was asked for (T113)."""
     formed = re.sub(r"\s+", "_", query_id.strip(" "))
-    if "T113" not in job.asked or formed == query_id.strip(" "):
+    if "T113" not in job.asked or formed in ("", query_id):
         return query_id
     counts["T113"] += 1
     return formed

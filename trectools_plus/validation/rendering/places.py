@@ -34,9 +34,13 @@ def line_ranges(lines: Sequence[int], count: int) -> str:
         return ""
     spans: list[list[int]] = []
     for line in lines:
+        if spans and line == spans[-1][-1]:
+            continue  # another place on the same line
         if spans and line == spans[-1][-1] + 1:
             spans[-1][1:] = [line]
         else:
             spans.append([line])
+    if len(set(lines)) == 1:
+        return ""
     shown = ", ".join("–".join(map(str, span)) for span in spans)
     return f"lines {shown}{', …' if count > len(lines) else ''}"

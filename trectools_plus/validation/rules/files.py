@@ -8,6 +8,9 @@ from trectools_plus.validation.shape import has_only_bare_cr, wide_encoding
 from trectools_plus.validation.views import TableView
 from trectools_plus.validation.wording import on, plural, quoted
 
+_SURROGATE = 0xED
+"""What U+D800 to U+DFFF would begin with, and a byte from 0xA0 on would follow."""
+
 _NOTHING = {"topics": "no topics", "testset": "no test cases"}
 
 
@@ -101,6 +104,15 @@ def not_utf8(table: TableView) -> Hit | None:
     bad = columns.facts.bad_utf8
     if bad is None:
         return None
+    after = columns.source.data[bad.offset + 1 : bad.offset + 2]
+    if bad.value == _SURROGATE and after >= b"\xa0":
+        return Hit(
+            f"byte 0x{bad.value:02X} begins half a surrogate pair, which UTF-8 does not have",
+            [bad.line],
+            column=bad.column,
+            remedy="Write the text anew: its program took UTF-16 for characters",
+            fix="no",
+        )
     return Hit(f"byte 0x{bad.value:02X} is not UTF-8 (Latin-1?)", [bad.line], column=bad.column)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from trectools_plus.formats.numerals import DECIMAL, INTEGER
+from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.shape import field_of
-from trectools_plus.validation.views import QrelsView, RunView, TableView
+from trectools_plus.validation.views import TableView
 from trectools_plus.validation.wording import quoted
 
 _LAST_NUMBER = {"run": (6, 5, DECIMAL), "qrels": (4, 4, INTEGER)}
@@ -22,6 +24,7 @@ def rows_behind_hash(table: TableView) -> pl.DataFrame:
     if table.kind not in _LAST_NUMBER:
         return table.columns.comments.filter(pl.col("text").str.contains("\t", literal=True))
     n_fields, field, pattern = _LAST_NUMBER[table.kind]
+    n_fields, field = table.place_of(n_fields), table.place_of(field)
     comments = table.columns.comments
     text = comments["text"].str.strip_chars_start("#")
     is_row = field_of(text, n_fields).is_not_null() & field_of(text, n_fields + 1).is_null()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 import polars as pl
 
 from trectools_plus.formats.columns import Columns
 from trectools_plus.formats.lexer import BOM
+from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views import QrelsView, RunView, TableView
+from trectools_plus.validation.run_view import RunView
+from trectools_plus.validation.views import TableView
 from trectools_plus.validation.wording import plural, quoted, visible
 
 INVISIBLE_BLANKS = (
@@ -19,8 +22,11 @@ INVISIBLE_BLANKS = (
 )
 """Characters at which some tools split a row and others do not, and control characters."""
 
-INVISIBLE_IN_IDS = r"[\u{ad}\u{200b}-\u{200f}\u{2060}-\u{2064}\u{feff}]"
-"""Characters without width: two ids look the same and are not."""
+INVISIBLE_IN_IDS = (
+    r"[\u{ad}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{2064}\u{2066}-\u{2069}\u{feff}]"
+)
+"""Characters without width, some of which turn the writing direction: two ids look the same and
+are not."""
 
 # What all of the above begin with in UTF-8; a file without these bytes has none of them.
 _LEADS = (b"\xc2", b"\xe1\x9a", b"\xe2\x80", b"\xe2\x81", b"\xe3\x80\x80", b"\xef\xbb\xbf")
@@ -74,12 +80,12 @@ def invisible_character_in_qrels(qrels: QrelsView) -> Hit | None:
 
 def _find_invisible(table: TableView) -> Hit | None:
     columns = table.columns
-    if columns is None or table.shape.verdict != "rows" or not _suspicious(columns):
+    if columns is None or not table.shape.has_rows or not _suspicious(columns):
         return None
-    hits = _lines_with(columns, INVISIBLE_BLANKS, every_field=True)
+    hits = _lines_with(columns, INVISIBLE_BLANKS, range(1, columns.n_fields + 1))
     if not hits.is_empty():
         return _hit(table, hits, INVISIBLE_BLANKS, "error")
-    hits = _lines_with(columns, INVISIBLE_IN_IDS, every_field=False)
+    hits = _lines_with(columns, INVISIBLE_IN_IDS, (1, table.place_of(3)))
     return None if hits.is_empty() else _hit(table, hits, INVISIBLE_IN_IDS, "warning")
 
 
@@ -92,9 +98,8 @@ def _suspicious(columns: Columns) -> bool:
     return columns.facts.has_controls or b"\x7f" in data
 
 
-def _lines_with(columns: Columns, pattern: str, *, every_field: bool) -> pl.DataFrame:
+def _lines_with(columns: Columns, pattern: str, fields: Iterable[int]) -> pl.DataFrame:
     """``line, field, text`` of rows and misshapen lines that ``pattern`` matches, in file order."""
-    fields = range(1, columns.n_fields + 1) if every_field else (1, 3)
     rows = [
         columns.rows.select("line", field=pl.lit(field, pl.Int32), text=f"c{field}").filter(
             pl.col("text").str.contains(pattern)

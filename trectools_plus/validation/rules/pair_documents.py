@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import polars as pl
 
 from trectools_plus.validation.matching import INVISIBLE, normal_form
 from trectools_plus.validation.pairs import JUDGED_CUTOFF, PairView
@@ -31,10 +32,12 @@ FEW_JUDGED = 0.2
 )
 def nothing_judged(pair: PairView) -> Hit | None:
     """The qrels do not know the documents of the run."""
-    if pair.qrels is None or pair.at != "run" or not pair.shared_ids:
+    if pair.qrels is None or not pair.shared_ids:
         return None
     n_rows = int(pair.in_shared_query.sum())
     n_judged = int(pair.judged.sum())
+    if n_judged and pair.at == "qrels":
+        return None  # how much of a run is judged is no fault of the qrels
     if n_judged:
         share = pair.judged_at_cutoff()
         if share >= FEW_JUDGED:
@@ -47,6 +50,7 @@ def nothing_judged(pair: PairView) -> Hit | None:
         )
     run_ids = pair.run.frame["doc_id"].gather(np.flatnonzero(pair.in_shared_query)[:3]).to_list()
     qrels_ids = pair.qrels.frame["doc_id"].head(3).to_list()
+    of_run = f" of {pair.run.name}" if pair.at == "qrels" else ""
     cause = None
     if not pair.near_documents.is_empty():
         cause = "They differ by case, Unicode normal form or invisible characters: see P106"
@@ -54,7 +58,7 @@ def nothing_judged(pair: PairView) -> Hit | None:
         side, affix, _ = pair.document_affix
         cause = f"Ids of the {side} have the {affix}: see P106"
     return Hit(
-        f"0 of {plural(n_rows, 'document')} are judged (run: {listed(run_ids)}; "
+        f"0 of {plural(n_rows, 'document')}{of_run} are judged (run: {listed(run_ids)}; "
         f"qrels: {listed(qrels_ids)})",
         count=n_rows,
         remedy=cause,
@@ -77,11 +81,15 @@ def nothing_judged(pair: PairView) -> Hit | None:
 )
 def document_id_near_match(pair: PairView) -> Hit | None:
     """A document id of the run is spelled differently in the qrels."""
-    if pair.qrels is None or pair.at != "run" or not pair.shared_ids:
+    if pair.qrels is None or not pair.shared_ids:
         return None
     near = pair.near_documents
     if near.is_empty():
         return _affix(pair)
+    if pair.at == "qrels":
+        # A few ids that differ are reported on the run, where they can be mended.
+        most = near.height > int(pair.judged.sum())
+        return _near_judgments(pair) if most else None
     first = near.row(0, named=True)
     ours, theirs = first["doc_id"], first["other"]
     n_rows = int(pair.in_shared_query.sum())
@@ -178,11 +186,41 @@ def _affix(pair: PairView) -> Hit | None:
         return None
     side, affix, rows = pair.document_affix
     run_id = pair.run.doc_id(int(rows[0])) if len(rows) else ""
+    at_run = pair.at == "run"
     return Hit(
         f"ids of the {side} have the {affix}, those of the other file do not "
         f"(run: {visible(run_id)})",
-        pair.run.lines(rows),
+        pair.run.lines(rows) if at_run else (),
         len(rows),
         doc_id=run_id,
         severity="error",
+        fix=None if at_run else "no",
+    )
+
+
+def _near_judgments(pair: PairView) -> Hit | None:
+    """Judgments whose document the run spells in another way, at the lines of the qrels."""
+    assert pair.qrels is not None
+    near = pair.near_documents
+    queries = pair.run.frame["query_id"].gather(near["row"])
+    spelled = near.select(query_id=queries, ours="doc_id", doc_id="other")
+    judged = pair.qrels.frame.select("query_id", "doc_id").with_row_index("row")
+    judged = judged.with_columns(pl.col("query_id", "doc_id").cast(pl.String))
+    found = judged.join(
+        spelled.cast(pl.String).unique(["query_id", "doc_id"], keep="first"),
+        on=["query_id", "doc_id"],
+        maintain_order="left",
+    )
+    first = found.row(0, named=True)
+    match = "matches" if found.height == 1 else "match"
+    return Hit(
+        f"{found.height:,} of {plural(pair.qrels.n_rows, 'judged id')} {match} "
+        f"{pair.run.name} only after {_difference(first['ours'], first['doc_id'])} "
+        f"({visible(first['doc_id'], marks=True)}, {visible(first['ours'], marks=True)})",
+        pair.qrels.lines(found["row"].to_list()),
+        found.height,
+        query_id=first["query_id"],
+        doc_id=first["doc_id"],
+        severity="error",
+        fix="no",  # ids of runs are mended, not those of the judgments
     )

@@ -144,9 +144,10 @@ def query_id_near_match(pair: PairView) -> Hit | None:
         matches = {theirs: (ours, cause) for ours, (theirs, cause) in matches.items()}
     ours = [query_id for query_id in _ids(pair.here) if query_id in matches]
     other, cause = matches[ours[0]]
+    is_too = "is also" if ours[0] in pair.shared_ids else "is"
     more = f"; {len(ours):,} such ids" if len(ours) > 1 else ""
     return Hit(
-        f"query {visible(ours[0], marks=True)} is {visible(other, marks=True)} in "
+        f"query {visible(ours[0], marks=True)} {is_too} {visible(other, marks=True)} in "
         f"{pair.there.name} ({cause}{more})",
         _first_lines(pair.here, ours),
         len(ours),

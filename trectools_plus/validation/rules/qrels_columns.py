@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from trectools_plus.formats.qrels import BEIR_LAYOUT
 from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
+from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.shape import fields_of, other_format
-from trectools_plus.validation.views import QrelsView
+from trectools_plus.validation.shape import BEIR_FIELDS, fields_of, other_format
 from trectools_plus.validation.wording import on, plural, quoted, visible
 
 LAYOUT = "qid iter docid grade"
@@ -28,19 +29,26 @@ _NO_ROWS = pl.DataFrame(schema={"line": pl.UInt32, "n_fields": pl.UInt32, "text"
 )
 def too_few_columns(qrels: QrelsView) -> Hit | None:
     """Rows with fewer fields than qrels have."""
-    short = _misshapen(qrels).filter(pl.col("n_fields") < QRELS_FIELDS)
+    short = _misshapen(qrels).filter(pl.col("n_fields") < qrels.place_of(QRELS_FIELDS))
     if short.is_empty() or qrels.columns is None:
         return None
     first = short.row(0, named=True)
     other = other_format(qrels.columns.source.head, qrels.n_rows)
     guess = f"; the file is {other}?" if other else _missing_column(fields_of(first["text"]))
     return Hit(
-        f"{plural(first['n_fields'], 'column')}, need 4 ({LAYOUT}){guess}"
+        f"{plural(first['n_fields'], 'column')}, need {_needed(qrels)}{guess}"
         f"{on(short.height, 'line')}",
         short["line"].to_list(),
         short.height,
+        remedy=f"Write all {qrels.place_of(QRELS_FIELDS)} columns on every line",
         fix=None if qrels.n_rows == 0 and "iteration" in guess else "no",
     )
+
+
+def _needed(qrels: QrelsView) -> str:
+    """How many columns a row needs, and which: those of the layout that the file has."""
+    is_beir = qrels.shape.verdict == "beir"
+    return f"{BEIR_FIELDS} ({BEIR_LAYOUT})" if is_beir else f"{QRELS_FIELDS} ({LAYOUT})"
 
 
 def _missing_column(fields: list[str]) -> str:
@@ -65,7 +73,7 @@ def _missing_column(fields: list[str]) -> str:
 )
 def too_many_columns(qrels: QrelsView) -> Hit | None:
     """Rows with more fields than qrels have."""
-    long = _misshapen(qrels).filter(pl.col("n_fields") > QRELS_FIELDS)
+    long = _misshapen(qrels).filter(pl.col("n_fields") > qrels.place_of(QRELS_FIELDS))
     if long.is_empty():
         return None
     first = long.row(0, named=True)
@@ -73,10 +81,13 @@ def too_many_columns(qrels: QrelsView) -> Hit | None:
     guess = "space in the document id?"
     if everywhere and _is_prels(fields_of(first["text"])):
         guess = "prels with sampling columns? trec_eval reads plain qrels only"
+    elif qrels.shape.verdict == "beir":
+        guess = f"the header names {BEIR_FIELDS}; {guess}"
     return Hit(
         f"{plural(first['n_fields'], 'column')}; {guess}{on(long.height, 'line')}",
         long["line"].to_list(),
         long.height,
+        remedy=f"Write {qrels.place_of(QRELS_FIELDS)} columns on every line",
     )
 
 
@@ -109,7 +120,8 @@ def header_line(qrels: QrelsView) -> Hit | None:
     line, text = qrels.shape.header
     shown = quoted(" ".join(text.split()))
     if qrels.shape.verdict == "beir":
-        remedy = f"Scoring reads it; write four columns '{LAYOUT}' without header for other tools"
+        plain = f"four columns '{LAYOUT}' without header"
+        remedy = f"Scoring reads this layout; write {plain} for other tools"
         return Hit(f"BEIR header {shown}, three columns", [line], remedy=remedy)
     return Hit(f"header line {shown}", [line])
 
@@ -120,7 +132,7 @@ def header_line(qrels: QrelsView) -> Hit | None:
     on="qrels",
     severity="error",
     fix="no",
-    checks="6 fields, second Q0: a run",
+    checks="6 fields, second Q0 or 0: a run",
     rationale="Runs and qrels are easily given in the wrong order, for tools differ in which one "
     "they want first.",
     example="qrels.txt:1: error Q104: this is a run (6 columns with Q0). Were the two arguments "
@@ -131,7 +143,54 @@ def wrong_kind(qrels: QrelsView) -> Hit | None:
     """The file is a run."""
     if qrels.shape.verdict != "wrong-kind":
         return None
-    return Hit("this is a run (6 columns with Q0)", [qrels.shape.first_line or 1])
+    assert qrels.columns is not None
+    column_2 = fields_of(qrels.columns.misshapen["text"][0])[1]
+    message = f"this is a run (6 columns with {column_2})"
+    return Hit(message, [qrels.shape.first_line or 1])
+
+
+@rule(
+    "Q106",
+    "odd-spacing",
+    on="qrels",
+    severity="warning",
+    fix="safe",
+    checks="form feed or vertical tab between columns",
+    rationale="trec_eval takes any ASCII blank for the end of a column. Readers that split at "
+    "blanks and tabs only see one column less.",
+    example="qrels.txt:2: warning Q106: form feed or vertical tab between columns; not every "
+    "reader splits there. Put one blank between columns.",
+    remedy="Put one blank between columns",
+)
+def odd_spacing(qrels: QrelsView) -> Hit | None:
+    """Columns are separated by something that is not printed."""
+    if qrels.columns is None or not qrels.shape.has_rows:
+        return None
+    lines = qrels.columns.facts.form_feed_lines.lines.tolist()
+    message = "form feed or vertical tab between columns; not every reader splits there"
+    return Hit(message, lines, len(lines)) if lines else None
+
+
+@rule(
+    "Q108",
+    "columns-swapped",
+    on="qrels",
+    severity="error",
+    fix="no",
+    checks="column 3 is one and the same value, column 2 holds the ids",
+    rationale="Column 2 is ignored by every evaluator; with the document ids there, one document "
+    "is judged again and again, and none of a run's is judged at all.",
+    example="qrels.txt:1: error Q108: columns 2 and 3 look swapped; column 3 is always '0'. Write "
+    "'qid iter docid grade'.",
+    remedy=f"Write '{LAYOUT}'",
+)
+def columns_swapped(qrels: QrelsView) -> Hit | None:
+    """The document ids are in column 2."""
+    if not qrels.documents_in_column_2:
+        return None
+    constant = quoted(str(qrels.frame["doc_id"][0]))
+    message = f"columns 2 and 3 look swapped; column 3 is always {constant}"
+    return Hit(message, qrels.lines([0]), qrels.n_rows)
 
 
 @rule(
@@ -191,7 +250,7 @@ def interleaved(qrels: QrelsView) -> Hit | None:
 
 def _misshapen(qrels: QrelsView) -> pl.DataFrame:
     """Misshapen rows that no verdict on the whole file explains."""
-    if qrels.columns is None or qrels.shape.verdict != "rows":
+    if qrels.columns is None or not qrels.shape.has_rows:
         return _NO_ROWS
     found = qrels.columns.misshapen
     header = qrels.shape.header

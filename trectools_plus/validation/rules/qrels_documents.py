@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views import QrelsView
 from trectools_plus.validation.wording import number, visible
 
 

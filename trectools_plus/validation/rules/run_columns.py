@@ -11,12 +11,17 @@ from trectools_plus.formats.numerals import DECIMAL, INTEGER
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.validation.registry import FixName, Hit, rule
 from trectools_plus.validation.rules.invisible import INVISIBLE_BLANKS
+from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.shape import fields_of
-from trectools_plus.validation.views import RunView
 from trectools_plus.validation.wording import on, plural, quoted
 
 LAYOUT = "qid Q0 docid rank score tag"
-DELIMITERS = {"comma-separated": ",", "semicolon-separated": ";", "quoted fields": " "}
+DELIMITERS = {
+    "comma-separated": ",",
+    "semicolon-separated": ";",
+    "pipe-separated": "|",
+    "quoted fields": " ",
+}
 """What other formats have between columns, where a blank can take its place."""
 
 
@@ -243,7 +248,7 @@ def several_tags(run: RunView) -> Hit | None:
         return None
     distinct = tags.n_unique()
     first, other = quoted(tags[0]), quoted(tags[int(rows[0])])
-    several = f" ({distinct:,} tags in all)" if distinct > 2 else ""
+    several = f" ({distinct:,} tags in all)" if distinct > 2 else on(len(rows))
     message = f"tag {other} after {first}{several}; two runs joined?"
     return Hit(message, run.lines(rows), len(rows), run.column(rows[0], 6))
 

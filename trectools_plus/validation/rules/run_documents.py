@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.validation.order import Rows
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.wording import number, plural, visible
 
 
@@ -41,6 +42,19 @@ def duplicate_document(run: RunView) -> Hit | None:
         run.column(row, 3),
         run.query_id(row),
         run.doc_id(row),
+        fix="safe" if _are_copies(run) else None,
+    )
+
+
+def _are_copies(run: RunView) -> bool:
+    """Whether each repeated row is the first one over again, in every field."""
+    if run.columns is None:
+        return False
+    rows, firsts = run.repeats["row"].to_numpy(), run.repeats["first"].to_numpy()
+    # A row without a score may be the header of a file that was joined to this one.
+    return not bool(np.isnan(run.score[rows]).any()) and all(
+        bool((run.texts(field, rows) == run.texts(field, firsts)).all())
+        for field in range(1, RUN_FIELDS + 1)
     )
 
 

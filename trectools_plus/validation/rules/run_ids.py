@@ -9,8 +9,8 @@ import polars as pl
 
 from trectools_plus.validation.order import Flags, Rows
 from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.sweep import over, pieces
-from trectools_plus.validation.views import RunView
 from trectools_plus.validation.wording import number, on, quoted, visible
 
 _WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"

@@ -9,8 +9,8 @@ import polars as pl
 
 from trectools_plus.validation.order import Rows
 from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.shape import NOT_FINITE
-from trectools_plus.validation.views import RunView
 from trectools_plus.validation.wording import number, on, quoted
 
 SCORE_FIELD = 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.wording import quoted
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.wording import on, quoted
 
 _NOT_IN_TAGS = r"[^A-Za-z0-9_.\-]"

@@ -12,7 +12,7 @@ import numpy as np
 
 from trectools_plus.validation.order import Flags, Rows
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views import RunView
+from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.wording import number, plural, visible
 
 COMPARED_EXACTLY = 10_000

@@ -12,9 +12,12 @@ def recorded(view: TopicsView, code: str, noun: str = "line") -> Hit | None:
     found = view.troubles.worst(code)
     if found is None:
         return None
-    first, lines = found
+    first, lines, n_unmendable = found
+    by_hand = ""
+    if 0 < n_unmendable < len(lines):
+        by_hand = f"; --fix mends {len(lines) - n_unmendable:,} of them"
     return Hit(
-        first.message + on(len(lines), noun),
+        first.message + on(len(lines), noun) + by_hand,
         lines,
         len(lines),
         first.column,

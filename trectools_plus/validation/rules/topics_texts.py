@@ -119,9 +119,15 @@ def space_in_id(topics: TopicsView) -> Hit | None:
         found.height,
         query_id=text if what == "id" else None,
         doc_id=text if what != "id" else None,
-        remedy=None if " " in text else "Write an id without it",
+        remedy=_remedy(text),
         fix=None if topics.form == "tsv" and not text.startswith(UNWRITABLE_STARTS) else "no",
     )
+
+
+def _remedy(text: str) -> str | None:
+    if text != text.strip(" "):
+        return "Take the blanks around it out"
+    return None if " " in text else "Write an id without it"
 
 
 def _what_is_wrong(text: str) -> str:

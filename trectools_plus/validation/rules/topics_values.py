@@ -13,9 +13,10 @@ from trectools_plus.validation.topics.view import TopicsView
     on="topics",
     severity="error",
     fix="safe",
-    checks="YAML or JSON id that is no string; a warning for an integer written as itself",
-    rationale="YAML 1.1 reads 010 as 8, 12:30 as 750, 1.10 as 1.1 and no as false: the id in the "
-    "run is then another one than in the file.",
+    checks="YAML or JSON id that is no string; a warning for an integer written as itself, and "
+    "for what only YAML 1.2 reads as a number",
+    rationale="YAML 1.1 reads 010 as 8, 12:30 as 750, 1.10 as 1.1 and no as false, YAML 1.2 "
+    "reads 1e3 as 1000: the id in the run is then another one than in the file.",
     example='set.yaml:2: error T114: id 010 is read as 8 by YAML 1.1. Quote it: "010".',
     remedy="Quote it",
 )

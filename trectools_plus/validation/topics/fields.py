@@ -49,6 +49,10 @@ def read_id(node: Node, what: str, entry: Entry, troubles: Troubles) -> str | No
         return None
     if node.meaning != "text" and node.text not in JSON_CONSTANTS:
         troubles.add("T114", _not_text(node, what, entry))
+    elif node.core is not None:
+        shown = visible(node.text)
+        said, remedy = f"{what} {shown} is read as {node.core} by YAML 1.2", f'Quote it: "{shown}"'
+        troubles.add("T114", _trouble(node, said, entry, severity="warning", remedy=remedy))
     return node.text
 
 
@@ -95,8 +99,11 @@ def read_text(node: Node, entry: Entry, troubles: Troubles) -> str | None:
                 remedy=f'Quote it: "{shown}"',
             ),
         )
-    if node.cut:
-        troubles.add("T117", _trouble(node, f"text cut at '#': {quoted(node.text)}", entry))
+    if node.cut is not None:
+        trouble = _trouble(node, f"text cut at '#': {quoted(node.text)}", entry)
+        if node.cut != node.line:  # it ends on another line than it begins
+            trouble = replace(trouble, line=node.cut, column=None, fix="no")
+        troubles.add("T117", trouble)
     if not node.text.strip():
         troubles.add("T121", _trouble(node, no_text(entry.query_id), entry))
     return node.text

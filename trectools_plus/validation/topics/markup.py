@@ -9,6 +9,7 @@ import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.trec_topics import Topic, iter_sgml, parse_xml
+from trectools_plus.validation.topics.fields import no_text
 from trectools_plus.validation.topics.view import ENTRIES_SCHEMA, Content, Trouble, Troubles
 
 _TOP = re.compile("<top>", re.IGNORECASE)
@@ -26,8 +27,13 @@ class _Collector:
             code = "T105" if "missing" in error.what else "T104"
             self.troubles.add(code, Trouble(line, error.what, remedy=_capital(error.remedy)))
             self._entries.append((line, None, None, line))
-        else:
-            self._entries.append((line, topic.query_id, topic.text, line))
+            return
+        text_line = line if topic.text_line is None else line - topic.line + topic.text_line
+        if not topic.text:
+            self.troubles.add(
+                "T121", Trouble(text_line, no_text(topic.query_id), query_id=topic.query_id)
+            )
+        self._entries.append((line, topic.query_id, topic.text, text_line))
 
     def content(self) -> Content:
         entries = pl.DataFrame(self._entries, schema=ENTRIES_SCHEMA, orient="row")

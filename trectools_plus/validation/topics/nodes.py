@@ -49,7 +49,8 @@ class Scalar:
         text: What is written, without quotes and with escapes resolved.
         meaning: What a loader makes of it.
         value: The value in words, where it is not the text: "8", "the boolean false".
-        cut: Whether a plain YAML text ends where a comment begins on the same line.
+        cut: The line, if a plain YAML text ends where a comment begins on the same line.
+        core: For a text: what loaders of YAML 1.2 read in its place, in words.
     """
 
     line: int
@@ -57,7 +58,8 @@ class Scalar:
     text: str
     meaning: Meaning = "text"
     value: str | None = None
-    cut: bool = False
+    cut: int | None = None
+    core: str | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -6,6 +6,7 @@ import re
 
 import polars as pl
 
+from trectools_plus.formats.numerals import DECIMAL
 from trectools_plus.formats.topics import is_header
 from trectools_plus.validation.registry import FixName
 from trectools_plus.validation.topics.fields import no_text
@@ -13,6 +14,18 @@ from trectools_plus.validation.topics.view import ENTRIES_SCHEMA, Content, Troub
 from trectools_plus.validation.wording import quoted, visible
 
 _ID_AND_TEXT = re.compile(r"""[ ]*([^\s,;:"'{}\[\]<>|]+)[ ]+([^ ].*)""")
+
+
+# Separated by blanks alone or by tabs alone: a query may well be three words and a number.
+_OTHER_KINDS = {
+    kind: re.compile("|".join(pattern.replace(" ", blank) for blank in (" +", "\t+")))
+    for kind, pattern in (
+        ("a run", rf"\S+ (?:[Qq]?0) \S+ -?[0-9]+ {DECIMAL[1:-1]} \S+"),
+        ("qrels", r"\S+ [0-9]+ \S+ -?[0-9]+"),
+    )
+}
+_LOOKED_AT = 100
+"""Lines that a file of another kind is told by."""
 
 
 def read_tsv(text: str) -> Content:
@@ -23,6 +36,12 @@ def read_tsv(text: str) -> Content:
     """
     troubles = Troubles()
     rows = _rows(text)
+    kind = _other_kind(text)
+    if kind is not None:
+        what = f"no id TAB text, this looks like {kind}"
+        remedy = f"Use '{kind.split()[-1].removesuffix('s')}s validate' for it"
+        troubles.add("T101", Trouble(rows["line"][0], what, remedy=remedy, fix="no"))
+        return Content.empty(troubles)
     rows = rows.filter(~_header(rows, troubles))
     without_tab = rows.filter(pl.col("rest").is_null())
     for line, start in without_tab.select("line", "query_id").iter_rows():
@@ -34,21 +53,32 @@ def read_tsv(text: str) -> Content:
     for line, query_id, rest in extra.select("line", "query_id", "rest").iter_rows():
         what = "tab inside the text, kept as a blank"
         column = len(query_id) + 2 + rest.index("\t")
-        troubles.add("T102", Trouble(line, what, column, query_id.strip(" ")))
+        troubles.add("T102", Trouble(line, what, column, query_id))
     entries = rows.select(
         "line",
-        pl.col("query_id").str.strip_chars(" "),
+        "query_id",
         text=pl.col("rest").str.replace_all("\t", " ", literal=True).str.strip_chars(" "),
         text_line="line",
     )
-    without_id = entries.filter(pl.col("query_id") == "")
+    is_missing = pl.col("query_id").str.strip_chars(" ") == ""
+    without_id = entries.filter(is_missing)
     for line, topic in without_id.select("line", "text").iter_rows():
         troubles.add("T105", Trouble(line, f"no id in front of {quoted(topic)}", 1))
     without_text = entries.filter(pl.col("text").str.strip_chars() == "")
     for line, query_id in without_text.select("line", "query_id").iter_rows():
         troubles.add("T121", Trouble(line, no_text(query_id), query_id=query_id))
-    missing = pl.when(pl.col("query_id") != "").then("query_id").alias("query_id")
-    return Content(entries.with_columns(missing).cast(ENTRIES_SCHEMA), troubles)  # type: ignore[arg-type]
+    ids = pl.when(~is_missing).then("query_id").alias("query_id")
+    return Content(entries.with_columns(ids).cast(ENTRIES_SCHEMA), troubles)  # type: ignore[arg-type]
+
+
+def _other_kind(text: str) -> str | None:
+    """``a run`` or ``qrels`` where every line is a row of such a file."""
+    lines = [line.rstrip(" \t\r") for line in text.split("\n", _LOOKED_AT)[:_LOOKED_AT]]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    for kind, row in _OTHER_KINDS.items():
+        if lines and all(row.fullmatch(line) for line in lines):
+            return kind
+    return None
 
 
 def with_tab(line: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -11,9 +12,10 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.formats.columns import Columns
+from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import FixName, SeverityName
 from trectools_plus.validation.shape import Shape
-from trectools_plus.validation.views import QrelsView, TableView
+from trectools_plus.validation.views import TableView
 
 Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json"]
 Kind = Literal["topics", "testset"]
@@ -67,6 +69,7 @@ class Troubles:
     def __init__(self) -> None:
         self._first: dict[tuple[str, SeverityName | None], Trouble] = {}
         self._lines: dict[tuple[str, SeverityName | None], array[int]] = {}
+        self._unmendable: Counter[tuple[str, SeverityName | None]] = Counter()
 
     def add(self, code: str, trouble: Trouble) -> None:
         """Note one."""
@@ -78,16 +81,22 @@ class Troubles:
         elif first.fix != trouble.fix and first.fix == "no":
             self._first[key] = replace(first, fix=trouble.fix)
         self._lines[key].append(trouble.line)
+        self._unmendable[key] += trouble.fix == "no"
 
     def __bool__(self) -> bool:
         return bool(self._first)
 
-    def worst(self, code: str) -> tuple[Trouble, Sequence[int]] | None:
-        """The first trouble of a code's worst severity, and the lines of all of that severity."""
+    def worst(self, code: str) -> tuple[Trouble, Sequence[int], int] | None:
+        """What there is of a code's worst severity.
+
+        Returns:
+            The first trouble; the lines of all of them; how many of them no program mends.
+        """
         for severity in ("error", None, "warning", "info"):
             found = self._first.get((code, severity))
             if found is not None:
-                return found, self._lines[code, severity]
+                lines = self._lines[code, severity]
+                return found, lines, self._unmendable[code, severity]
         return None
 
 

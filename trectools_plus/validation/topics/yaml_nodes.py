@@ -34,6 +34,9 @@ _COMMENT_FOLLOWS = re.compile(r"[ \t]+#")
 _OTHER_LINE_ENDS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _USUAL = re.compile("0|[1-9][0-9]*")
+# Of the core schema of YAML 1.2, section 10.3.2: what the rules of 1.1 do not take for a number.
+_CORE_OCTAL = re.compile("0o[0-7]+")
+_CORE_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+")
 _DIGITS_READ = 4000
 """Longer numbers are not computed: it takes Python a time that grows with their square."""
 
@@ -120,7 +123,9 @@ class _YamlParser:
             tag = self._resolver.resolve(yaml.ScalarNode, event.value, event.implicit)
         meaning = _MEANINGS.get(tag.removeprefix(_TAG), "other")
         cut = plain and _COMMENT_FOLLOWS.match(self._text, event.end_mark.index) is not None
-        return Scalar(*place, text, meaning, _value(event.value, tag, meaning), cut)
+        line = self._place(event.end_mark)[0] if cut else None
+        core = _core_value(text) if plain and meaning == "text" else None
+        return Scalar(*place, text, meaning, _value(event.value, tag, meaning), line, core)
 
     def _place(self, mark: Any) -> tuple[int, int]:
         """Line and column, from 1."""
@@ -153,6 +158,13 @@ class _YamlParser:
         if "cannot start any token" in problem and indent and "\t" in indent[0]:
             return TreeError("tab used to indent", line, column)
         return TreeError(f"no YAML: {' '.join(problem.split())}", line, column)
+
+
+def _core_value(text: str) -> str | None:
+    """What YAML 1.2 reads in a plain text that YAML 1.1 leaves as it is; ``None`` for a text."""
+    if _CORE_OCTAL.fullmatch(text):
+        return str(int(text[2:], 8)) if len(text) <= _DIGITS_READ else "a number"
+    return repr(float(text)) if _CORE_FLOAT.fullmatch(text) else None
 
 
 def _value(text: str, tag: str, meaning: Meaning) -> str | None:
