@@ -69,8 +69,8 @@ def benchmark_gate(
     \b
     Examples:
       benchmark gate --current results/new --baseline results/main
-      benchmark gate --current new/BenchmarkReport.json --baseline main/BenchmarkReport.json \\
-        --measure R@10,nDCG@10 --max-drop 2% --require-significant --post-comment
+      benchmark gate --current results/new --baseline results/main --measure R@10,nDCG@10
+      benchmark gate --current results/new --baseline results/main --max-drop 2% --post-comment
     """
     from trectools_plus.benchmark.gate import DEFAULT_MEASURES, GateRules, parse_drop, run_gate
     from trectools_plus.measures.names import split_names

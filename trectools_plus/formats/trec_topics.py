@@ -84,8 +84,8 @@ def iter_sgml(text: str, path: str) -> Iterator[Topic]:
         yield Topic(line, query_id, title, further, text_line)
 
 
-# Nothing is given back once matched: a million comments are gone through once.
-_DOCTYPE = re.compile(rb"\s*+(?:(?:<!--.*?-->|<\?.*?\?>)\s*+)*+<!DOCTYPE\b", re.DOTALL)
+_BLANKS = re.compile(rb"\s*")
+_PASSED_OVER = {b"<!--": b"-->", b"<?": b"?>"}
 # An entity that only the DTD knows is an error then, and not left out without a word.
 _STANDALONE = b'<?xml version="1.0" standalone="yes"?>'
 _UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
@@ -193,7 +193,7 @@ def parse_xml(data: bytes, path: str) -> list[Element]:
     # A root of our own: some files are a bare sequence of topics. It cannot hold a document type,
     # and a file that has one has a root too.
     before, behind = b"<root>", b"</root>"
-    if _DOCTYPE.match(data):
+    if _has_document_type(data):
         before, behind = _STANDALONE, b""
     try:
         parser.Parse(before, False)
@@ -210,6 +210,19 @@ def parse_xml(data: bytes, path: str) -> list[Element]:
             else "close every tag, and write &amp; for & and &lt; for <",
         ) from error
     return topics
+
+
+def _has_document_type(data: bytes) -> bool:
+    """Whether a document type comes before any element, behind comments and instructions."""
+    at = 0
+    while True:
+        blanks = _BLANKS.match(data, at)
+        at = blanks.end() if blanks else at
+        end = next((end for start, end in _PASSED_OVER.items() if data.startswith(start, at)), None)
+        closed = -1 if end is None else data.find(end, at)
+        if end is None or closed < 0:
+            return data.startswith(b"<!DOCTYPE", at)
+        at = closed + len(end)
 
 
 def _refuse_declarations(parser: expat.XMLParserType, path: str) -> None:

@@ -19,10 +19,8 @@ MAX_DOCUMENT_BYTES = 64 << 20
 """Size beyond which YAML and JSON documents are not read: a tree takes several times as much."""
 
 _SNIFFED = 4096
-# Nothing is given back once matched: a million blank lines are gone through once.
-_YAML_START = re.compile(
-    r"(?:[^\S\n]*+(?:#[^\n]*+)?\n)*+(?:---|(?:queries|test_cases|metadata)\s*:|- +\w+\s*:)"
-)
+_FIRST_LINE = re.compile(r"^(?![^\S\n]*(?:#|$))", re.MULTILINE)  # that says anything
+_YAML_START = re.compile(r"---|(?:queries|test_cases|metadata)\s*:|- +\w+\s*:")
 _SUFFIX = re.compile(r"\.(ya?ml|jsonl|ndjson|json|tsv|txt)(?:\.\w+)?$", re.IGNORECASE)
 _ANYTHING = re.compile(r"[^\s]")
 _CONTENT: dict[Form, re.Pattern[str]] = {
@@ -72,9 +70,14 @@ def form_of(path: str, text: str) -> Form:
         return "json"
     if start.startswith("<"):
         return "sgml" if re.search("<top>", text, re.IGNORECASE) else "xml"
-    if named != "tsv" and "\t" not in start.split("\n", 1)[0] and _YAML_START.match(text):
+    if named != "tsv" and "\t" not in start.split("\n", 1)[0] and _starts_as_yaml(text):
         return "yaml"
     return "tsv"
+
+
+def _starts_as_yaml(text: str) -> bool:
+    first = _FIRST_LINE.search(text)
+    return first is not None and _YAML_START.match(text, first.start()) is not None
 
 
 def _form_of_json(named: str, text: str) -> Form:
