@@ -10,7 +10,7 @@ from pathlib import Path
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.source import is_plain_file, iter_content
 
-CHUNK_BYTES = 3 << 20
+CHUNK_BYTES = 6 << 20
 """About how large a piece is: large enough for vector operations, small enough for caches."""
 
 Chunk = Callable[[], bytes]
