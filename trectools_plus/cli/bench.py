@@ -152,10 +152,10 @@ def benchmark_run(
     from trectools_plus.benchmark.config_file import load_config
     from trectools_plus.benchmark.runner import run_benchmark
     from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.formats.lists import split_list
     from trectools_plus.measures.names import split_names
     from trectools_plus.provenance import format_command
     from trectools_plus.reporting.files import write_reports
-    from trectools_plus.retrieval.values import split_list
 
     options: dict[str, Any] = {
         "dataset": dataset,

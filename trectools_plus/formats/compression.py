@@ -34,10 +34,10 @@ PIECE_BYTES = 1 << 20
 # A stream says how far back it refers, and costs so much memory before its first byte.
 _MAX_WINDOW_BYTES = 1 << 27
 
-# These two formats allow zero bytes after the last stream, as tape blocks and alignment leave them.
 _ZLIB_NUMBER = re.compile(r"^Error -?[0-9]+ while [a-z ]+: ")
 """What zlib says to programmers, in front of what is wrong."""
 
+# These two formats allow zero bytes after the last stream, as tape blocks and alignment leave them.
 _ZERO_PADDED: frozenset[Compression] = frozenset({"gzip", "xz"})
 
 

@@ -135,25 +135,23 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
         FormatError: If a compressed stream ends early, is damaged or expands beyond all measure,
             or a line has more than ``limits.MAX_LINE_BYTES``.
     """
-    with _opened(path) as stream:
-        first = _read_first(stream)
-        parts: list[bytes] = []
-        n_open = n_lines = 0
-        for chunk in _content(_chunks_of(stream, first), detect(first), str(path)):
-            head, *tail = chunk.split(b"\n")
-            parts.append(head)
-            n_open += len(head)
-            if n_open > limits.MAX_LINE_BYTES:
-                raise Overlong(n_lines + 1).as_error(str(path))
-            if tail:
-                yield b"".join(parts)
-                # None of these is too long: no chunk has as many bytes as a line may have.
-                yield from tail[:-1]
-                parts = [tail[-1]]
-                n_open, n_lines = len(tail[-1]), n_lines + len(tail)
-        last = b"".join(parts)
-        if last:
-            yield last
+    parts: list[bytes] = []
+    n_open = n_lines = 0
+    for chunk in iter_content(path):
+        head, *tail = chunk.split(b"\n")
+        parts.append(head)
+        n_open += len(head)
+        if n_open > limits.MAX_LINE_BYTES:
+            raise Overlong(n_lines + 1).as_error(str(path))
+        if tail:
+            yield b"".join(parts)
+            # None of these is too long: no chunk has as many bytes as a line may have.
+            yield from tail[:-1]
+            parts = [tail[-1]]
+            n_open, n_lines = len(tail[-1]), n_lines + len(tail)
+    last = b"".join(parts)
+    if last:
+        yield last
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import polars as pl
 
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.judged import MEMBERSHIP_LEVEL, IntArray
-from trectools_plus.validation.keys import Keys, keys_of
+from trectools_plus.validation.keys import KeyTable, keys_of
 from trectools_plus.validation.matching import folded, folds_to_itself
 from trectools_plus.validation.order import find_blocks
 
@@ -77,15 +77,15 @@ class Judgments:
         return self._seed is not None
 
     @cached_property
-    def _table(self) -> _Table:
-        return _Table.of(keys_of(self.query, self.doc_ids, self._seed or 0))
+    def _table(self) -> KeyTable:
+        return KeyTable.of(keys_of(self.query, self.doc_ids, self._seed or 0))
 
     @cached_property
-    def _folds(self) -> _Table | None:
+    def _folds(self) -> KeyTable | None:
         """The ids as they are compared for spelling; ``None`` if they are all plain."""
         if folds_to_itself(self.doc_ids):
             return None
-        return _Table.of(keys_of(self.query, folded(self.doc_ids), self._seed or 0))
+        return KeyTable.of(keys_of(self.query, folded(self.doc_ids), self._seed or 0))
 
     def numbers(self, query_ids: Sequence[str]) -> IntArray:
         """Positions of queries in ``query_ids``; -1 for those that are not judged."""
@@ -127,33 +127,4 @@ class Judgments:
         return int(np.isin(rows, judged, invert=True).sum())
 
 
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """Keys to look up: sorted, the place each had before, and marks for a first quick look."""
-
-    keys: Keys
-    order: IntArray
-    marks: npt.NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, keys: Keys) -> _Table:
-        order = np.argsort(keys, kind="stable")
-        marks = np.zeros(1 << min(24, (len(keys) * _MARKS_PER_KEY).bit_length()), np.bool_)
-        marks[_place(keys, marks)] = True
-        return cls(keys[order], order, marks)
-
-    def find(self, asked: Keys) -> tuple[IntArray, IntArray]:
-        """Places of those asked for that are in the table, and where they were before sorting."""
-        # Nearly all are ruled out by a mark; a search decides about the others.
-        places = np.flatnonzero(self.marks.take(_place(asked, self.marks)))
-        at = np.searchsorted(self.keys, asked[places])
-        found = self.keys.take(at, mode="clip") == asked[places]
-        return places[found], self.order[at[found]]
-
-
-_MARKS_PER_KEY = 16
 _SEEDS = 8
-
-
-def _place(keys: Keys, marks: npt.NDArray[np.bool_]) -> IntArray:
-    return (keys & np.uint64(len(marks) - 1)).view(np.int64)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.lists import split_list
 
 
 class Spelled(NamedTuple):
@@ -23,16 +24,16 @@ _BARE_TEXT = re.compile(r"""(?<=[(,])(\s*\w+\s*=\s*)([^\s,()'"={}\[\]]+)(?=\s*[,
 
 
 def split_names(text: str) -> list[str]:
-    """Split at commas that are outside parentheses and quotes: ``AP(rel=2)@100,RBP(p=0.8,rel=1)``.
+    """Split a list of measure names.
 
-    Blanks around names and empty names are dropped. A number on its own is no name, but one more
-    parameter of trec_eval's spelling before it: ``P.5,10,map`` is ``P.5,10`` and ``map``.
+    A number on its own is no name, but one more parameter of trec_eval's spelling before it:
+    ``P.5,10,map`` is ``P.5,10`` and ``map``.
     """
     names: list[str] = []
-    for part in _parts(text):
+    for part in split_list(text):
         if names and _NUMBER.fullmatch(part):
             names[-1] += f",{part}"
-        elif part:
+        else:
             names.append(part)
     return names
 
@@ -53,21 +54,6 @@ def spelled(text: str, prefix: str = "") -> Spelled:
             f"cannot read the measure name {prefix}{text!r}"[:200], remedy=_remedy(text, prefix)
         )
     return found
-
-
-def _parts(text: str) -> list[str]:
-    parts, depth, start, quote = [], 0, 0, ""
-    for place, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif character in "()":
-            depth += 1 if character == "(" else -1
-        elif character == "," and depth <= 0:
-            parts.append(text[start:place])
-            start = place + 1
-    return [part.strip() for part in [*parts, text[start:]]]
 
 
 def _read(text: str) -> Spelled | None:

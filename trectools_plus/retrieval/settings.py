@@ -7,7 +7,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.values import Number, WholeNumber, explain_problem, split_list
+from trectools_plus.formats.lists import split_list
+from trectools_plus.retrieval.values import Number, WholeNumber, explain_problem
 
 Normalisation = Literal["min-max", "z-score"]
 

@@ -13,31 +13,14 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 from pydantic_core import ErrorDetails
 
+from trectools_plus.formats.lists import split_list
+
 SEPARATOR = " — "
 """Between what is wrong and how to mend it, in the message of a validator."""
 
 _WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _FLAGS = {"true": True, "false": False}
-
-
-def split_list(text: str) -> list[str]:
-    """Split at commas that are outside parentheses and quotes: ``AP(rel=2)@100,RBP(p=0.8,rel=1)``.
-
-    Blanks around names and empty names are dropped.
-    """
-    parts, depth, start, quote = [], 0, 0, ""
-    for place, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif character in "()":
-            depth += 1 if character == "(" else -1
-        elif character == "," and depth <= 0:
-            parts.append(text[start:place])
-            start = place + 1
-    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
 
 
 def _whole(value: Any) -> Any:

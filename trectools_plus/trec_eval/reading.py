@@ -8,7 +8,7 @@ lets through what trec_eval reads in its own way: numbers as far as they go, fil
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -141,16 +141,13 @@ def _judge_clean(
     if found is None:
         return None
     judged, run_id = found
-    order = np.array(sorted(range(len(judgments.query_ids)), key=_id_bytes(judgments)))
+    # Polars sorts texts by their bytes, as trec_eval does.
+    order = pl.Series(judgments.query_ids).arg_sort().to_numpy()
     place = np.argsort(order)
     return (
         JudgedRun.of(judged.retrieved[order], place[judged.query], judged.rank, judged.grade),
         run_id,
     )
-
-
-def _id_bytes(judgments: Judgments) -> Callable[[int], bytes]:
-    return lambda number: judgments.query_ids[number].encode()
 
 
 def _as_notes(findings: Iterable[Finding]) -> list[str]:

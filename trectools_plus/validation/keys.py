@@ -16,16 +16,14 @@ import polars as pl
 Keys = npt.NDArray[np.uint64]
 Rows = npt.NDArray[np.int64]
 
-MAX_QUERIES = 1 << 24
-"""With more queries, their numbers no longer fit into keys in order."""
-
 _HASH_BITS = np.uint64(40)
 _UNUSED_BITS = np.uint64(24)
-_SLOTS_PER_KEY = 16
+_MARKS_PER_KEY = 16
+_MAX_MARK_BITS = 24
 
 
 def keys_of(query: npt.NDArray[np.uint32], doc_ids: pl.Series, seed: int = 0) -> Keys:
-    """A key for each pair; sorted, they are in the order of the queries' numbers.
+    """A key for each pair.
 
     Pairs that have one key by chance have two with another ``seed``.
     """
@@ -35,42 +33,42 @@ def keys_of(query: npt.NDArray[np.uint32], doc_ids: pl.Series, seed: int = 0) ->
     return key
 
 
-def among(keys: Keys, wanted: Keys) -> Rows:
-    """Places of ``keys`` that are one of ``wanted``, of which there should be fewer."""
-    if not len(wanted):
-        return np.empty(0, np.int64)
-    n_slots = 1 << min(24, (len(wanted) * _SLOTS_PER_KEY).bit_length())
-    slots = np.zeros(n_slots, np.bool_)
-    mask = np.uint64(n_slots - 1)
-    slots[(wanted & mask).view(np.int64)] = True
-    # A look into a small table rules out nearly all; a search decides about the others.
-    places = np.flatnonzero(slots.take((keys & mask).view(np.int64)))
-    return places[np.isin(keys[places], wanted)]
-
-
 @dataclass(frozen=True, eq=False)
 class KeyTable:
-    """The keys of some pairs, in order, to be looked up piece by piece.
+    """Keys to be looked up among many others, piece by piece.
 
     Attributes:
         keys: Sorted.
-        ordered: Whether that is the order of the queries too.
+        order: The place that each had before.
+        marks: Which keys there may be, by their last bits: a first, quick look.
     """
 
     keys: Keys
-    ordered: bool
+    order: Rows
+    marks: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, query: npt.NDArray[np.uint32], doc_ids: pl.Series) -> KeyTable:
-        """The keys of pairs, given as for :func:`keys_of`."""
-        ordered = len(query) == 0 or int(query.max()) < MAX_QUERIES
-        return cls(np.sort(keys_of(query, doc_ids)), ordered)
+    def of(cls, keys: Keys) -> KeyTable:
+        """A table of these keys, in any order."""
+        order = np.argsort(keys, kind="stable")
+        n_bits = min(_MAX_MARK_BITS, (len(keys) * _MARKS_PER_KEY).bit_length())
+        marks = np.zeros(1 << n_bits, np.bool_)
+        marks[_mark(keys, marks)] = True
+        return cls(keys[order], order, marks)
 
-    def find(self, query: npt.NDArray[np.uint32], doc_ids: pl.Series) -> Rows:
-        """Which of a piece's pairs may be in the table: all that are, and hardly any other."""
-        wanted = self.keys
-        if self.ordered and len(query):
-            bounds = np.array([query.min(), query.max()], np.uint64) + np.array([0, 1], np.uint64)
-            begin, end = np.searchsorted(wanted, bounds << _HASH_BITS)
-            wanted = wanted[begin:] if bounds[1] >= MAX_QUERIES else wanted[begin:end]
-        return among(keys_of(query, doc_ids), wanted) if len(wanted) else np.empty(0, np.int64)
+    def find(self, asked: Keys) -> tuple[Rows, Rows]:
+        """Find keys that are in the table.
+
+        Returns:
+            Places among those asked for, ascending, and the place that each (the first of equal
+            ones) had when the table was made.
+        """
+        # Nearly all are ruled out by a mark; a search decides about the others.
+        places = np.flatnonzero(self.marks.take(_mark(asked, self.marks)))
+        at = np.searchsorted(self.keys, asked[places])
+        found = self.keys.take(at, mode="clip") == asked[places]
+        return places[found], self.order[at[found]]
+
+
+def _mark(keys: Keys, marks: npt.NDArray[np.bool_]) -> Rows:
+    return (keys & np.uint64(len(marks) - 1)).view(np.int64)

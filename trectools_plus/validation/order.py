@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.validation import sweep
-from trectools_plus.validation.keys import among, keys_of
+from trectools_plus.validation.keys import KeyTable, keys_of
 
 Ranks = npt.NDArray[np.int64 | np.float64]
 Rows = npt.NDArray[np.int64]
@@ -194,7 +194,7 @@ def find_repeats(
         key = keys_of(query[begin:end], doc_ids.slice(begin, end - begin))
         ordered = np.sort(key)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
-        return among(key, twice) + begin
+        return KeyTable.of(twice).find(key)[0] + begin
 
     n_rows = len(query)
     whole = [(0, n_rows)] if n_rows else []

@@ -10,7 +10,7 @@ import polars as pl
 
 from trectools_plus.validation import sweep
 from trectools_plus.validation.collection_ids import DocumentIds
-from trectools_plus.validation.keys import KeyTable
+from trectools_plus.validation.keys import KeyTable, keys_of
 from trectools_plus.validation.matching import (
     common_affix,
     folded,
@@ -106,11 +106,12 @@ class PairView:
         if self.qrels is None:
             return np.empty(0, np.int64)
         judgments = self.judgments
-        table = KeyTable.of(judgments["query"].to_numpy(), judgments["doc_id"])
+        table = KeyTable.of(keys_of(judgments["query"].to_numpy(), judgments["doc_id"]))
         query, doc_ids = self.run.blocks.query, self.run.frame["doc_id"]
 
         def find(begin: int, end: int) -> Rows:
-            return table.find(query[begin:end], doc_ids.slice(begin, end - begin)) + begin
+            keys = keys_of(query[begin:end], doc_ids.slice(begin, end - begin))
+            return table.find(keys)[0] + begin
 
         rows = _joined(sweep.over(find, sweep.pieces(self.run.n_rows)))
         likely = pl.DataFrame({"query": query[rows], "doc_id": doc_ids.gather(rows), "row": rows})
@@ -146,7 +147,7 @@ class PairView:
         """
         judgments = self.judgments
         theirs = judgments.select("query", other="doc_id", fold=folded(judgments["doc_id"]))
-        table = KeyTable.of(theirs["query"].to_numpy(), theirs["fold"])
+        table = KeyTable.of(keys_of(theirs["query"].to_numpy(), theirs["fold"]))
         all_plain = not bool((theirs["fold"] != theirs["other"]).any())
         query, doc_ids = self.run.blocks.query, self.run.frame["doc_id"]
 
@@ -166,7 +167,7 @@ class PairView:
     def _unjudged(self, table: KeyTable, begin: int, folds: pl.Series) -> Rows:
         """Rows of a piece, not judged, whose folded document may be in ``table``."""
         query = self.run.blocks.query[begin : begin + folds.len()]
-        rows = table.find(query, folds) + begin
+        rows = table.find(keys_of(query, folds))[0] + begin
         return rows[~self.judged[rows]]
 
     @cached_property
