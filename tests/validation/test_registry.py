@@ -23,9 +23,8 @@ def test_two_rules_of_one_code_or_name_are_refused() -> None:
 def test_every_rule_explains_itself(rule: Rule) -> None:
     assert re.fullmatch(r"[FRQTP]\d{3}", rule.code)
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
-    assert (
-        rule.on == {"F": "file", "R": "run", "Q": "qrels", "T": "topics", "P": "pair"}[rule.code[0]]
-    )
+    subjects = {"F": "file", "R": "run", "Q": "qrels", "T1": "topics", "T2": "testset", "P": "pair"}
+    assert rule.on == next(on for start, on in subjects.items() if rule.code.startswith(start))
     assert len(rule.rationale) > 40
     assert rule.rationale.endswith(".")
     assert rule.checks
@@ -40,7 +39,9 @@ def test_every_rule_explains_itself(rule: Rule) -> None:
 
 def test_scoring_goes_on_only_for_depth_and_coverage() -> None:
     harmless = {rule.code for rule in CATALOGUE if not rule.blocks}
-    assert harmless == {"R161", "P103", "P108"}
+    about_sets = {rule.code for rule in CATALOGUE if rule.on == "testset"}
+    assert harmless - about_sets == {"R161", "P103", "P108"}
+    assert about_sets - harmless == {"T201", "T202", "T203", "T213"}
 
 
 def test_select_and_ignore_take_codes_and_prefixes() -> None:

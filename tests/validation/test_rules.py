@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from trectools_plus.formats.tables import Topics
+from trectools_plus.testsets.validating import validate_test_sets
 from trectools_plus.validation import (
     CATALOGUE,
     FileReport,
@@ -31,6 +32,9 @@ SET = (
     'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02: 0}\n'
     '  - id: "2"\n    text: second query\n    relevant: {d03: 1, d04: 0}\n'
 )
+TERMS = SET.replace("d01", "TOY:0005").replace("d02", "TOY:0004").replace("d03", "TOY:0006")
+TERMS = TERMS.replace("d04", "TOY:0007")
+TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
 TOPICS = Topics.from_dict({"1": "one", "2": "two", "3": "three"})
 
 
@@ -46,6 +50,7 @@ class Case:
     topics: Topics | None = None
     name: str = "input.txt"
     collection: DocumentIds | None = None
+    part: str | None = None  # another part of the same split
 
 
 KNOWN = DocumentIds(pl.Series([f"d{n:02}" for n in range(20)]), "d[0-9]+")
@@ -181,6 +186,55 @@ CASES: dict[str, Case] = {
     "T131": Case(
         SET.replace("{d03: 1, d04: 0}", "{}"), SET.replace("d03: 1", "d03: 0"), 7, name="a.yaml"
     ),
+    "T118": Case(
+        SET.replace("text: f", "difficulty: simple\n    text: f"),
+        SET.replace("text: f", "difficulty: easy\n    hpo_domain: ~\n    text: f"),
+        3,
+        name="a.yaml",
+    ),
+    "T201": Case(TERMS.replace("TOY:0006", "TOY:9999"), TERMS, 7, name="a.yaml"),
+    "T202": Case(TERMS.replace("TOY:0006", "TOY:0011"), TERMS, 7, name="a.yaml"),
+    "T203": Case(TERMS.replace("TOY:0004", "TOY:0104"), TERMS, 4, name="a.yaml"),
+    "T211": Case(
+        SET.replace("d01: 2", "d01: 4"), SET.replace("d01: 2", "d01: 3"), 4, name="a.yaml"
+    ),
+    "T212": Case(
+        SET.replace("d03: 1", "d03: 0"), SET.replace("d04: 0", "d04: -1"), 5, name="a.yaml"
+    ),
+    "T213": Case(TSV, SET, None),
+    "T221": Case(
+        f"metadata: {{language: de}}\n{SET}    language: en\n",
+        f"metadata: {{language: en}}\n{SET}    language: en-GB\n",
+        9,
+        name="a.yaml",
+    ),
+    "T222": Case(
+        f"metadata: {{language: en}}\n{SET.replace('first query', 'der Kopf und die Hand')}",
+        f"metadata: {{language: en}}\n{SET.replace('first query', 'Caput der Femur')}",
+        4,
+        name="a.yaml",
+    ),
+    "T223": Case(SET, f"metadata: {{language: en}}\n{SET}", None, name="a.yaml"),
+    "T231": Case(
+        SET.replace("second query", "queries, first"),
+        SET.replace("second query", "first query 2"),
+        6,
+        name="a.yaml",
+    ),
+    "T241": Case(
+        SET.replace('"1"', '"3"').replace('"2"', '"4"'),
+        SET.replace("first", "third").replace("second", "fourth"),
+        3,
+        name="a.yaml",
+        part=SET,
+    ),
+    "T242": Case(
+        SET.replace("first", "third").replace("second", "fourth").replace('"1"', '"3"'),
+        SET.replace('"1"', '"3"').replace('"2"', '"4"'),
+        5,
+        name="a.yaml",
+        part=SET,
+    ),
 }
 
 
@@ -191,6 +245,10 @@ def _write(path: Path, content: str | bytes) -> Path:
 
 def _report(code: str, content: str | bytes, case: Case, folder: Path) -> FileReport:
     path = _write(folder / case.name, content)
+    if code.startswith("T2"):
+        parts = [_write(folder / "part.yaml", case.part)] if case.part else []
+        ontology = TOY if code.startswith("T20") else None
+        return [*validate_test_sets([*parts, path], ontology=ontology)][-1]
     if code.startswith("T"):
         return validate_topics(path)
     if code.startswith("Q") or code == "P112":
@@ -211,7 +269,7 @@ def _finding(code: str, report: FileReport) -> Finding | None:
 
 def test_every_rule_has_a_case() -> None:
     assert set(CASES) == {rule.code for rule in CATALOGUE}
-    assert len(CASES) == 92
+    assert len(CASES) == 105
 
 
 @pytest.mark.parametrize("code", sorted(CASES))

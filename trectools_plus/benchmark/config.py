@@ -46,7 +46,7 @@ class BenchmarkConfig(BaseModel):
 
     Attributes:
         dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
-        test_file: Test cases of one's own for ``hpo``.
+        test_file: Test cases of one's own for ``hpo``, or the name of a shipped test set.
         corpus: Documents (JSONL).
         topics: Queries (TSV, JSONL or TREC).
         qrels: Judgments (TREC, or BEIR's TSV).

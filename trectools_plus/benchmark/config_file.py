@@ -12,9 +12,10 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from trectools_plus.benchmark.config import BenchmarkConfig
-from trectools_plus.benchmark.yaml_text import YamlDocument, read_texts
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.yaml_text import YamlDocument, read_texts
 from trectools_plus.retrieval.values import explain_problem
+from trectools_plus.testsets.shipped import shipped_names
 
 _SUPERSEDES = {
     "dataset": ("corpus", "topics", "qrels", "runs", "test_file"),
@@ -88,7 +89,7 @@ def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make the file's paths relative to the current folder instead of the file's."""
     anchored = dict(values)
     for name in _PATHS:
-        if isinstance(anchored.get(name), str):
+        if isinstance(anchored.get(name), str) and anchored[name] not in shipped_names():
             anchored[name] = _anchor(anchored[name], folder)
     dataset = anchored.get("dataset")
     if isinstance(dataset, str) and dataset != "hpo" and not dataset.startswith("irds:"):

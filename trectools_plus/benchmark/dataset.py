@@ -139,6 +139,13 @@ def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
     }
 
 
+def _own_file(test_file: str | None) -> str | None:
+    """The file of test cases; ``None`` for a set that comes with the package."""
+    from trectools_plus.testsets.shipped import shipped_names
+
+    return None if test_file in shipped_names() else test_file
+
+
 def _read_corpus(path: str | None) -> Corpus | None:
     if path is None:
         return None
@@ -160,7 +167,7 @@ def open_collection(name: str, test_file: str | None = None) -> Collection:
 
     Args:
         name: What ``--dataset`` says.
-        test_file: Own test cases, for ``hpo`` only.
+        test_file: Own test cases or the name of a shipped set, for ``hpo`` only.
 
     Raises:
         InputError: If it is missing or cannot be read.
@@ -187,6 +194,6 @@ def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
         topics=collection.topics,
         qrels=collection.qrels,
         version=collection.version,
-        files=_files({"test_file": config.test_file}),
+        files=_files({"test_file": _own_file(config.test_file)}),
         findings=record_findings(findings),
     )

@@ -6,25 +6,17 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.benchmark.testset import TestSet
-from trectools_plus.benchmark.testset_reader import read_test_set
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.tables import CORPUS_SCHEMA, QRELS_SCHEMA, Corpus, Qrels, Topics
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.terms import Term
+from trectools_plus.testsets.model import TestSet
+from trectools_plus.testsets.shipped import DEFAULT_TEST_SET, load_test_set
+from trectools_plus.testsets.tables import topics_of
 
-SHIPPED_TEST_SET = Path(__file__).parent / "data" / "hpo_english.json"
 _SHOWN = 3
-_TOPIC_FIELDS = (
-    "category",
-    "difficulty",
-    "query_type",
-    "hpo_domain",
-    "language",
-    "description",
-)
 
 
 def load_hpo_collection(test_file: str | Path | None = None) -> Collection:
@@ -34,21 +26,21 @@ def load_hpo_collection(test_file: str | Path | None = None) -> Collection:
 
     Args:
         test_file: Test cases of one's own (JSON or YAML; see
-            :mod:`trectools_plus.benchmark.testset_reader`); ``None`` takes the shipped English
-            ones.
+            :mod:`trectools_plus.testsets.forms`), or the name of a shipped test set; ``None``
+            takes the standard English one.
 
     Raises:
         MissingExtraError: If the extra ``hpo`` is not installed.
         InputError: If the test file cannot be read.
         FormatError: If the test file is wrong, or expects something that is no live term.
     """
-    path = SHIPPED_TEST_SET if test_file is None else test_file
-    test_set = read_test_set(path)
+    path = DEFAULT_TEST_SET if test_file is None else test_file
+    test_set = load_test_set(path)
     ontology = load_ontology()
     return Collection(
         name="hpo",
         corpus=corpus_of(ontology),
-        topics=_topics_of(test_set, str(path)),
+        topics=topics_of(test_set, str(path)),
         qrels=_qrels_of(test_set, ontology, str(path)),
         version=_version_of(ontology, test_set),
     )
@@ -61,8 +53,8 @@ def load_hpo_topics(test_file: str | Path | None = None) -> Topics:
         InputError: If the test file cannot be read.
         FormatError: If it is wrong.
     """
-    path = SHIPPED_TEST_SET if test_file is None else test_file
-    return _topics_of(read_test_set(path), str(path))
+    path = DEFAULT_TEST_SET if test_file is None else test_file
+    return topics_of(load_test_set(path), str(path))
 
 
 def corpus_of(ontology: Ontology) -> Corpus:
@@ -81,21 +73,6 @@ def _text_of(term: Term) -> str:
     return " ".join(
         part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part
     )
-
-
-def _topics_of(test_set: TestSet, path: str) -> Topics:
-    queries = test_set.queries
-    further = {
-        name: [getattr(query, name) or "" for query in queries]
-        for name in _TOPIC_FIELDS
-        if any(getattr(query, name) for query in queries)
-    }
-    columns = {
-        "query_id": [query.query_id for query in queries],
-        "text": [query.text for query in queries],
-        **further,
-    }
-    return Topics(pl.DataFrame(columns), path=path)
 
 
 def _qrels_of(test_set: TestSet, ontology: Ontology, path: str) -> Qrels:

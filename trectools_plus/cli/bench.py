@@ -26,7 +26,11 @@ def benchmark_run(
     ] = None,
     test_file: Annotated[
         str | None,
-        typer.Option(help="Test cases of your own for --dataset hpo."),
+        typer.Option(
+            metavar="SET",
+            help="Test cases for --dataset hpo: a file, or a shipped set "
+            "[default: hpo-en-standard].",
+        ),
     ] = None,
     corpus: Annotated[
         str | None,

@@ -62,7 +62,8 @@ def runs_fetch(
         ),
     ] = None,
     test_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Own test cases for the dataset hpo.")
+        str | None,
+        typer.Option(metavar="SET", help="For --dataset hpo: own test cases, or a shipped set."),
     ] = None,
     backend: Annotated[
         str, typer.Option(metavar="NAME", help="What searches: embedded.")

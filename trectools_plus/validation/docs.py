@@ -13,6 +13,7 @@ _HEADINGS: dict[Subject, str] = {
     "run": "Runs",
     "qrels": "Qrels",
     "topics": "Topics and test sets",
+    "testset": "Test sets, their ontology and their parts",
     "pair": "Run against qrels and topics",
 }
 FIXES = {
@@ -31,9 +32,10 @@ def render_rules_markdown() -> str:
 def _page() -> Iterator[str]:
     yield "# Rules of the validators"
     yield ""
-    yield "`runs validate`, `qrels validate` and `topics validate` report at most one finding per"
-    yield "rule and file, with its first line and a count. An error stops scoring unless the rule"
-    yield "says otherwise."
+    yield "`runs validate`, `qrels validate`, `topics validate` and `testset validate` report at"
+    yield "most one finding per rule and file, with its first line and a count. An error stops"
+    yield "scoring unless the rule says otherwise. `testset validate` has the rules for topics and"
+    yield "test sets, and those of T2 on top."
     for subject, heading in _HEADINGS.items():
         rules = [rule for rule in CATALOGUE if rule.on == subject]
         yield ""

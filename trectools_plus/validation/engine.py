@@ -19,6 +19,7 @@ from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import Hit, Subject
 from trectools_plus.validation.run_view import MAX_TAG_LENGTH, RunView
 from trectools_plus.validation.shape import lex_qrels
+from trectools_plus.validation.testset_view import TestSetView
 from trectools_plus.validation.views import TableView
 
 DEFAULT_MAX_DEPTH = 100
@@ -165,13 +166,13 @@ def check_pair_view(pair: PairView, *, forbidding_only: bool = False) -> list[Fi
 
 
 def run_rules(
-    subject: TableView | PairView,
+    subject: TableView | PairView | TestSetView,
     kinds: Iterable[Subject],
     here: TableView,
     *,
     forbidding_only: bool = False,
 ) -> list[Finding]:
-    """Run the rules of some kinds over a view, or over a pair whose findings are put ``here``."""
+    """Run the rules of some kinds over a view; findings of several files are put ``here``."""
     findings = []
     for rule in CATALOGUE:
         if rule.on not in kinds or (here.columns is None and not rule.tables):

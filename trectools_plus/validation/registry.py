@@ -24,7 +24,7 @@ from typing import Any, Literal
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import Finding, Fix, Severity
 
-Subject = Literal["file", "run", "qrels", "topics", "pair"]
+Subject = Literal["file", "run", "qrels", "topics", "testset", "pair"]
 SeverityName = Literal["error", "warning", "info"]
 FixName = Literal["safe", "ask", "no"]
 
@@ -66,7 +66,8 @@ class Rule:
     """One rule of the catalogue.
 
     Attributes:
-        code: A letter for the subject (F file, R run, Q qrels, T topics, P pair) and three digits.
+        code: A letter for the subject (F file, R run, Q qrels, T topics, T2 test sets, P pair) and
+            three digits.
         name: Kebab-case, unique within the subject.
         on: What the rule looks at.
         severity: Its usual severity.

@@ -170,7 +170,7 @@ def empty_text(topics: TopicsView) -> Hit | None:
 def same_text(topics: TopicsView) -> Hit | None:
     """Two topics ask the same."""
     frame = topics.frame.filter(pl.col("query_id").is_not_null() & pl.col("text").is_not_null())
-    norms = _normalised(frame["text"])
+    norms = normalised(frame["text"])
     frame = frame.with_columns(norm=norms).filter(norms != "")
     twice = frame.filter(pl.col("norm").is_duplicated()).with_columns(
         first_id=pl.col("query_id").first().over("norm")
@@ -186,7 +186,7 @@ def same_text(topics: TopicsView) -> Hit | None:
     )
 
 
-def _normalised(texts: pl.Series) -> pl.Series:
+def normalised(texts: pl.Series) -> pl.Series:
     """Texts without case, normal form, extra white space and a last full stop or question mark."""
     if texts.str.len_bytes().sum() != texts.str.len_chars().sum():
         texts = texts.map_elements(

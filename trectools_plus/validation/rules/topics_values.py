@@ -78,6 +78,25 @@ def text_cut(topics: TopicsView) -> Hit | None:
 
 
 @rule(
+    "T118",
+    "field-value",
+    on="topics",
+    severity="error",
+    fix="no",
+    checks="category, difficulty or query_type other than the known words, metadata or a remark "
+    "that is no text",
+    rationale="Figures are given for each category and difficulty: a word of its own is a group "
+    "of its own. Version 1.10 without quotes is the number 1.1.",
+    example="set.yaml:5: error T118: difficulty is 'simple', not one of easy, medium, hard. Write "
+    "one of the known words.",
+    remedy="Write one of the known words, or a text",
+)
+def field_value(topics: TopicsView) -> Hit | None:
+    """A field of a test set holds something that readers refuse."""
+    return lines.recorded(topics, "T118", "place")
+
+
+@rule(
     "T131",
     "no-judgments",
     on="topics",

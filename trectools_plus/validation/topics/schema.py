@@ -15,6 +15,14 @@ GRADED_KEYS = ("relevant",)
 LISTED_KEYS = ("expected_hpo_ids", "hpo_ids")
 JUDGED_KEYS = (*GRADED_KEYS, *LISTED_KEYS)
 NOTE_KEYS = ("category", "difficulty", "query_type", "hpo_domain", "language", "description")
+NOTE_WORDS = {
+    "category": ("exact_match", "synonym", "abbreviation", "layperson", "complex"),
+    "difficulty": ("easy", "medium", "hard"),
+    "query_type": ("exact_term", "paraphrase", "complex_clinical"),
+}
+"""Fields that hold one of a few words."""
+METADATA_KEYS = ("dataset_id", "version", "language", "description")
+"""What metadata say in texts; they may hold more."""
 CASE_KEYS = (*ID_KEYS, *TEXT_KEYS, *JUDGED_KEYS, *NOTE_KEYS)
 TERM_KEYS = ("doc_id", "grade")
 TOP_KEYS = ("metadata", "queries", "test_cases")

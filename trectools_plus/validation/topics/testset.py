@@ -18,6 +18,7 @@ import polars as pl
 from trectools_plus.validation.topics.fields import Entry, note_repeats, read_id, read_text
 from trectools_plus.validation.topics.judgments import JudgmentsReader, is_empty
 from trectools_plus.validation.topics.nodes import Items, Mapping, Node, Scalar, Tree, describe
+from trectools_plus.validation.topics.notes import NotesReader
 from trectools_plus.validation.topics.schema import (
     CASE_KEYS,
     GRADED_KEYS,
@@ -32,6 +33,7 @@ from trectools_plus.validation.topics.unfold import MAX_STEPS, TooMuchError, Unf
 from trectools_plus.validation.topics.view import (
     ENTRIES_SCHEMA,
     JUDGMENTS_SCHEMA,
+    LANGUAGES_SCHEMA,
     Content,
     Kind,
     Trouble,
@@ -63,13 +65,15 @@ class _Reader:
         self._unfolder = Unfolder()
         self._schema = Schema(self.troubles)
         self._judgments = JudgmentsReader(self.troubles, self._schema, self._unfolder)
+        self._notes = NotesReader(self.troubles)
         self._kind: Kind = "testset"
         self._entries: list[tuple[int, str | None, str | None, int]] = []
 
     def content(self) -> Content:
         entries = pl.DataFrame(self._entries, schema=ENTRIES_SCHEMA, orient="row")
         judgments = pl.DataFrame(self._judgments.rows, schema=JUDGMENTS_SCHEMA, orient="row")
-        return Content(entries, self.troubles, judgments, self._kind)
+        languages = pl.DataFrame(self._notes.languages, schema=LANGUAGES_SCHEMA, orient="row")
+        return Content(entries, self.troubles, judgments, self._kind, languages)
 
     def read(self, root: Node) -> None:
         try:
@@ -87,6 +91,9 @@ class _Reader:
         pairs = self._unfolder.fields(root)
         fields = {key.text: value for key, value in pairs}
         keys = [key for key, _ in pairs]
+        is_set = "queries" in fields or "test_cases" in fields
+        if is_set and "metadata" in fields:
+            self._read_metadata(fields["metadata"], own="queries" in fields)
         if "queries" in fields:
             self._schema.check(keys, TOP_KEYS)
             self._read_cases(fields["queries"], own=True)
@@ -98,6 +105,12 @@ class _Reader:
             self._wrong_form(root, listed(list(fields)))
         else:
             self._read_judgments_only(pairs)
+
+    def _read_metadata(self, node: Node, *, own: bool) -> None:
+        if isinstance(node, Mapping):
+            self._notes.read_metadata(self._unfolder.fields(node), own=own)
+        elif not is_empty(node):
+            self._notes.note_wrong(node, f"metadata is {describe(node)}, not a mapping", None)
 
     def _wrong_form(self, node: Node, seen: str) -> None:
         what = f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}"
@@ -155,6 +168,7 @@ class _Reader:
         for what in sorted(missing - meant - {"judgments"}):
             seen = f"{what} is missing (fields: {listed(list(fields))})"
             self.troubles.add("T105", Trouble(case.line, seen, case.column, entry.query_id))
+        self._notes.read_case(fields, entry, own=own)
         self._entries.append(entry.as_row())
         for _, value in judged:
             self._judgments.read(value, entry, len(self._entries))

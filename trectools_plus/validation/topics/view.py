@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -25,6 +25,11 @@ ENTRIES_SCHEMA: dict[str, type[pl.DataType]] = {
     "query_id": pl.String,
     "text": pl.String,
     "text_line": pl.UInt32,
+}
+LANGUAGES_SCHEMA: dict[str, type[pl.DataType]] = {
+    "line": pl.UInt32,
+    "query_id": pl.String,
+    "language": pl.String,
 }
 JUDGMENTS_SCHEMA: dict[str, type[pl.DataType]] = {
     "line": pl.UInt32,
@@ -111,12 +116,15 @@ class Content:
         judgments: ``line, query_id, doc_id, grade`` of a test set; the grade is null where it is
             no whole number.
         kind: Whether the file has judgments beside its queries.
+        languages: ``line, query_id, language`` of each declaration of a test set's language, the
+            one of its metadata without a query id.
     """
 
     entries: pl.DataFrame
     troubles: Troubles
     judgments: pl.DataFrame | None = None
     kind: Kind = "topics"
+    languages: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LANGUAGES_SCHEMA))
 
     @classmethod
     def empty(cls, troubles: Troubles | None = None, kind: Kind = "topics") -> Content:
@@ -137,6 +145,7 @@ class TopicsView(TableView):
         frame: ``line, query_id, text, text_line`` of each topic.
         troubles: What the reader came upon.
         judgments: The judgments of a test set, as rules for qrels see them.
+        languages: Where a test set says what language it is in.
     """
 
     def __init__(self, columns: Columns, form: Form, content: Content, shape: Shape) -> None:
@@ -147,6 +156,7 @@ class TopicsView(TableView):
         self.has_comments = form == "tsv"
         self.frame = content.entries
         self.troubles = content.troubles
+        self.languages = content.languages
         self.judgments = None
         if content.judgments is not None:
             self.judgments = JudgmentsView(columns.source.path, content.judgments)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from trectools_plus.benchmark.yaml_text import read_texts, read_values
+from trectools_plus.formats.yaml_text import read_texts, read_values
 
 
 def test_scalars_are_the_text_that_stands_there() -> None:

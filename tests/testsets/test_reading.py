@@ -8,9 +8,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.benchmark.testset import TestSet
-from trectools_plus.benchmark.testset_reader import read_test_set
 from trectools_plus.errors import FormatError, InputError
+from trectools_plus.testsets.model import TestSet
+from trectools_plus.testsets.reading import read_test_set
 from trectools_plus.validation import validate_topics
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "testsets"
@@ -97,11 +97,14 @@ def changed(**fields):
             changed(relevant=[{"doc_id": "HP:1", "grade": grade} for grade in (1, 2)]),
             r"HP:1 is 2 here, 1 on line 1.* \(Q142\) —",
         ),
-        (changed(category="funny"), r"queries\[0\].category: .*got 'funny'"),
+        (changed(category="funny"), r"category is 'funny', not one of .*\(T118\)"),
+        (changed(difficulty=3), r"difficulty is 3, which is no text, not one of .*\(T118\)"),
+        (changed(description=["a"]), r"description is a list \(T118\)"),
+        ({**OWN, "metadata": {"version": 1.0}}, r"version of the metadata is 1.0, .*\(T118\)"),
         (changed(colour="blue"), r"unknown key 'colour' \(T106\)"),
         ({**OWN, "queries": []}, r"no test cases \(F101\)"),
         ({**OWN, "queries": None}, r"no test cases \(F101\)"),
-        ({**OWN, "metadata": [1]}, "metadata: expected a mapping but got a list"),
+        ({**OWN, "metadata": [1]}, r"metadata is a list, not a mapping \(T118\)"),
         ({"cases": []}, r"expected a list of test cases, .* but got cases"),
         ([], r"\(F101\)"),
         ("null", r"\(F101\)"),

@@ -1,0 +1,148 @@
+"""The forms that test sets have, turned into this package's own.
+
+::
+
+    {metadata: {dataset_id, …}, queries: [{query_id, text, relevant: [{doc_id, grade}], …}]}
+    {queries: [{id, text, relevant: {doc_id: grade}, …}]}
+    {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…], …}]}
+    [{text, hpo_ids: [HP:…], description: …}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, get_args
+
+from trectools_plus.errors import FormatError
+from trectools_plus.testsets.model import Category, Difficulty, QueryType
+from trectools_plus.validation.topics.schema import (
+    ID_KEYS,
+    JUDGED_KEYS,
+    LISTED_KEYS,
+    TEXT_KEYS,
+)
+
+_FORM = "a list of test cases, or a mapping with 'queries' or 'test_cases'"
+_SPELLINGS = {"query_id": ID_KEYS, "text": TEXT_KEYS, "relevant": JUDGED_KEYS}
+_KEPT_KEYS = ("text", "description", "language", "hpo_domain")
+WORDS: dict[str, tuple[str, ...]] = {
+    "category": get_args(Category),
+    "difficulty": get_args(Difficulty),
+    "query_type": get_args(QueryType),
+}
+"""Fields that other sets fill with words of their own, which are left out."""
+
+
+def own_form(content: Any, path: str) -> Any:
+    """The content in this package's form: lists and Phentrieve's cases converted."""
+    if isinstance(content, list):
+        is_own = content and isinstance(content[0], dict) and "relevant" in content[0]
+        content = {"queries" if is_own else "test_cases": content}
+    if not isinstance(content, dict) or not content.keys() & {"queries", "test_cases"}:
+        is_mapping = isinstance(content, dict) and content
+        seen = ", ".join(map(str, content))[:60] if is_mapping else _kind(content)
+        raise FormatError(f"expected {_FORM} but got {seen}", path=path)
+    metadata = content.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise FormatError(f"metadata: expected a mapping but got {_kind(metadata)}", path=path)
+    metadata = {"dataset_id": Path(path).name.partition(".")[0], **metadata}
+    if "queries" in content:
+        queries = content["queries"]
+        queries = _listed(queries)
+        if isinstance(queries, list):
+            queries = _first_cases([_spelled_out(query) for query in queries])
+        return {**content, "queries": queries, "metadata": metadata}
+    cases = _listed(content["test_cases"])
+    if not isinstance(cases, list):
+        raise FormatError(f"test_cases: expected a list but got {_kind(cases)}", path=path)
+    return {
+        "metadata": {key: str(value) for key, value in metadata.items() if value is not None},
+        "queries": _first_cases(
+            [_own_case(number, case, path) for number, case in enumerate(cases, 1)]
+        ),
+    }
+
+
+def _spelled_out(query: Any) -> Any:
+    """A query with its short forms written out: ``id``, and ``relevant`` as ids with grades."""
+    if not isinstance(query, dict):
+        return query
+    query = dict(query)
+    for name, spellings in _SPELLINGS.items():
+        given = [query.pop(key) for key in spellings if key in query]
+        if given:
+            query[name] = given[0]
+    for name in ("query_id", "text"):
+        query[name] = _as_text(query.get(name))
+    if query.get("relevant") is None:
+        query["relevant"] = []
+    if isinstance(query["relevant"], dict):
+        query["relevant"] = [
+            {"doc_id": doc_id, "grade": grade} for doc_id, grade in query["relevant"].items()
+        ]
+    if isinstance(query["relevant"], list):
+        query["relevant"] = _distinct(map(_judgment, query["relevant"]))
+    return query
+
+
+def _judgment(term: Any) -> Any:
+    """A judgment of ``relevant``: an id alone is one of grade 1."""
+    if isinstance(term, dict):
+        return {**term, "doc_id": _as_text(term.get("doc_id"))}
+    return {"doc_id": _as_text(term), "grade": 1}
+
+
+def _as_text(value: Any) -> Any:
+    """An id or text; a whole number as it is written."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    """Values without those that are repeated as they are."""
+    return list({repr(value): value for value in values}.values())
+
+
+def _listed(cases: Any) -> Any:
+    """Test cases as a list, where they are a mapping of ids to cases."""
+    if not isinstance(cases, dict) or not all(isinstance(case, dict) for case in cases.values()):
+        return cases
+    named = cases.items()
+    return [
+        case if case.keys() & set(ID_KEYS) else {"query_id": key, **case} for key, case in named
+    ]
+
+
+def _first_cases(queries: list[Any]) -> list[Any]:
+    """Queries without those whose id and text another has before them."""
+    found: dict[Any, Any] = {}
+    for number, query in enumerate(queries):
+        is_case = isinstance(query, dict) and isinstance(query.get("query_id"), str)
+        found.setdefault((query["query_id"], repr(query.get("text"))) if is_case else number, query)
+    return list(found.values())
+
+
+def _kind(value: Any) -> str:
+    """What a wrong value is, for people."""
+    names = {dict: "a mapping", list: "a list", str: "text", type(None): "nothing"}
+    return names.get(type(value), repr(value)[:40])
+
+
+def _own_case(number: int, case: Any, path: str) -> dict[str, Any]:
+    """A test case of Phentrieve's: every expected term is relevant, none more than another."""
+    where = f"test_cases[{number - 1}]"
+    if not isinstance(case, dict):
+        raise FormatError(f"{where}: expected a mapping with text and expected_hpo_ids", path=path)
+    expected = next((case[key] for key in LISTED_KEYS if key in case), None) or []
+    if not isinstance(expected, list):
+        raise FormatError(
+            f"{where}: expected a list of term ids as {' or '.join(LISTED_KEYS)}", path=path
+        )
+    given = next((case[key] for key in ("query_id", "id", "case_id") if case.get(key)), None)
+    distinct = list(dict.fromkeys(map(str, expected)))
+    return {
+        **{key: _as_text(case[key]) for key in _KEPT_KEYS if case.get(key) is not None},
+        **{key: case[key] for key, known in WORDS.items() if case.get(key) in known},
+        "query_id": f"case-{number:03d}" if given is None else str(given),
+        "relevant": [{"doc_id": term_id, "grade": 1} for term_id in distinct],
+    }

@@ -1,0 +1,119 @@
+"""Test sets as topics and qrels, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
+from trectools_plus.testsets.complaints import translated
+from trectools_plus.testsets.forms import WORDS
+from trectools_plus.testsets.model import TestSet
+
+QUERY_FIELDS = (
+    "category",
+    "difficulty",
+    "query_type",
+    "hpo_domain",
+    "language",
+    "description",
+)
+"""What queries have beside id, text and judgments: columns of topics."""
+
+
+def topics_of(test_set: TestSet, path: str | None = None) -> Topics:
+    """The queries, with each of :data:`QUERY_FIELDS` that any of them has.
+
+    Where a query lacks one that others have it is empty.
+
+    Args:
+        test_set: The set.
+        path: What to call it in errors.
+    """
+    queries = test_set.queries
+    further = {
+        name: [getattr(query, name) or "" for query in queries]
+        for name in QUERY_FIELDS
+        if any(getattr(query, name) for query in queries)
+    }
+    columns = {
+        "query_id": [query.query_id for query in queries],
+        "text": [query.text for query in queries],
+        **further,
+    }
+    return Topics(pl.DataFrame(columns), path=path)
+
+
+def qrels_of(test_set: TestSet, path: str | None = None) -> Qrels:
+    """The judgments, in the order of the set.
+
+    Args:
+        test_set: The set.
+        path: What to call it in errors.
+    """
+    rows = [
+        (query.query_id, "0", term.doc_id, term.grade)
+        for query in test_set.queries
+        for term in query.relevant
+    ]
+    return Qrels(pl.DataFrame(rows, schema=QRELS_SCHEMA, orient="row"), path=path)
+
+
+def from_tables(
+    topics: Topics, qrels: Qrels, metadata: Mapping[str, Any], where: str = "test set"
+) -> TestSet:
+    """Put topics and judgments together.
+
+    Of the topics' further columns those of :data:`QUERY_FIELDS` are kept; categories and the like
+    only if they are words of the model.
+
+    Args:
+        topics: The queries, in the order of the set.
+        qrels: The judgments, each query's in their order.
+        metadata: What the set says of itself; ``dataset_id`` at least.
+        where: What to call the set in errors.
+
+    Raises:
+        InputError: If a judged query is not among the topics.
+        FormatError: If it makes no test set: a document is judged twice, nothing is relevant.
+    """
+    unknown = set(qrels.query_ids) - set(topics.query_ids)
+    if unknown:
+        raise InputError(
+            f"{len(unknown)} judged queries are no topics: {', '.join(sorted(unknown)[:3])}",
+            where=qrels.path or where,
+            remedy="give the topics that these judgments are of",
+        )
+    relevant: dict[str, list[dict[str, Any]]] = {}
+    for query_id, doc_id, grade in qrels.frame.select(
+        "query_id", "doc_id", "relevance"
+    ).iter_rows():
+        relevant.setdefault(query_id, []).append({"doc_id": doc_id, "grade": grade})
+    queries = [
+        {
+            **_fields(row),
+            "query_id": row["query_id"],
+            "text": row["text"],
+            "relevant": relevant.get(row["query_id"], []),
+        }
+        for row in topics.frame.iter_rows(named=True)
+    ]
+    content = {"metadata": dict(metadata), "queries": queries}
+    try:
+        return TestSet.model_validate(content)
+    except ValidationError as error:
+        from trectools_plus.formats.yaml_text import YamlDocument
+
+        raise translated(error, YamlDocument(content), where) from None
+
+
+def _fields(row: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name: row[name]
+        for name in QUERY_FIELDS
+        if row.get(name) and (name not in WORDS or row[name] in WORDS[name])
+    }
