@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from trectools_plus.statistics.size import advise_on_size as advise_on_size
     from trectools_plus.statistics.systems import compare_systems as compare_systems
     from trectools_plus.statistics.tukey import randomised_tukey as randomised_tukey
+    from trectools_plus.testsets.shipped import load_test_set as load_test_set
     from trectools_plus.validation.engine import validate_qrels as validate_qrels
     from trectools_plus.validation.engine import validate_run as validate  # noqa: F401
     from trectools_plus.validation.loading import load_qrels as load_qrels
@@ -116,6 +117,7 @@ _HOMES = {
     "load_hpo_collection": "benchmark.hpo",
     "load_qrels": "validation.loading",
     "load_run": "validation.loading",
+    "load_test_set": "testsets.shipped",
     "merge_run": "benchmark.merge",
     "queries_needed": "statistics.power",
     "randomised_tukey": "statistics.tukey",

@@ -11,10 +11,13 @@ from trectools_plus.cli import (
     compare,
     explain,
     gate,
+    multilingual,
     reports,
     retrieve,
     run_files,
     score,
+    testset,
+    testset_checks,
     trec_eval,
     validate,
     validate_topics,
@@ -47,11 +50,21 @@ topics_app.command("validate")(validate_topics.topics_validate)
 benchmark_app = _group("Compare retrieval modes or run files on the same queries.")
 benchmark_app.command("run")(bench.benchmark_run)
 benchmark_app.command("compare")(compare.benchmark_compare)
+benchmark_app.command("multilingual")(multilingual.benchmark_multilingual)
 benchmark_app.command("gate")(gate.benchmark_gate)
 benchmark_app.command("verify")(reports.benchmark_verify)
 benchmark_app.command("merge")(reports.benchmark_merge)
 benchmark_app.command("list")(reports.benchmark_list)
 benchmark_app.command("show")(reports.benchmark_show)
+
+testset_app = _group("Check, convert, split and renew test sets: queries with graded terms.")
+testset_app.command("validate")(testset_checks.testset_validate)
+testset_app.command("list")(testset.testset_list)
+testset_app.command("convert")(testset.testset_convert)
+testset_app.command("split")(testset.testset_split)
+testset_app.command("overfitting")(testset_checks.testset_overfitting)
+testset_app.command("refresh")(testset.testset_refresh)
+testset_app.command("agreement")(testset_checks.testset_agreement)
 
 app = _group(
     """Validate, fetch, score and compare TREC runs.
@@ -71,6 +84,7 @@ app = _group(
 app.add_typer(runs_app, name="runs")
 app.add_typer(qrels_app, name="qrels")
 app.add_typer(topics_app, name="topics")
+app.add_typer(testset_app, name="testset")
 app.add_typer(benchmark_app, name="benchmark")
 app.command("eval")(score.evaluate_runs)
 app.command("explain")(explain.explain_name)

@@ -35,6 +35,7 @@ from trectools_plus.statistics.reproducibility import (
 from trectools_plus.statistics.size import SizeAdvice, advise_on_size
 from trectools_plus.statistics.systems import SystemComparisons, compare_systems, pairs_of
 from trectools_plus.statistics.tukey import randomised_tukey
+from trectools_plus.statistics.unpaired import UnpairedComparison, compare_unpaired
 
 __all__ = [
     "PAIRED_TESTS",
@@ -44,6 +45,7 @@ __all__ = [
     "PairedTest",
     "SizeAdvice",
     "SystemComparisons",
+    "UnpairedComparison",
     "adjust_p_values",
     "advise_on_size",
     "bootstrap_differences",
@@ -53,6 +55,7 @@ __all__ = [
     "compare_columns",
     "compare_paired",
     "compare_systems",
+    "compare_unpaired",
     "delta_relative_improvement",
     "effect_ratio",
     "group_letters",

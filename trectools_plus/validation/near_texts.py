@@ -72,10 +72,9 @@ def near_across(
     """
     size = len(earlier)
     first: dict[int, int] = {}
-    for group in near_groups([*earlier, *later], language):
-        before = next((at for at in group if at < size), None)
-        if before is not None:
-            first.update((at - size, before) for at in group if at >= size)
+    for one, other in near_pairs([*earlier, *later], language):
+        if one < size <= other:
+            first.setdefault(other - size, one)
     return sorted(((one, other) for other, one in first.items()), key=lambda pair: pair[1])
 
 

@@ -52,12 +52,21 @@ class TestSetView:
     ) -> None:
         self.topics = topics
         self.terms = terms
-        self.parts = tuple(parts)
+        self._parts = tuple(parts)
 
     @property
     def here(self) -> TableView:
         """Where findings are put."""
         return self.topics
+
+    @property
+    def parts(self) -> list[TestSetView]:
+        """The other parts; sets that declare another language are none."""
+        return [
+            part
+            for part in self._parts
+            if not (self.language and part.language and self.language != part.language)
+        ]
 
     @property
     def is_test_set(self) -> bool:
@@ -88,6 +97,15 @@ class TestSetView:
         lines = pl.Series("line", judgments.line_numbers, dtype=pl.UInt32)
         grade = pl.col("relevance").cast(pl.Float64).fill_nan(None)
         return judgments.frame.select(lines, "query_id", "doc_id", grade=grade)
+
+    def relevant(self, query_id: str) -> frozenset[str]:
+        """The terms with a grade above 0 of a query."""
+        return self._relevant.get(query_id, frozenset())
+
+    @cached_property
+    def _relevant(self) -> dict[str, frozenset[str]]:
+        rows = self.judged.filter(pl.col("grade") > 0).group_by("query_id").agg("doc_id")
+        return {query_id: frozenset(doc_ids) for query_id, doc_ids in rows.iter_rows()}
 
     @cached_property
     def languages(self) -> pl.DataFrame:

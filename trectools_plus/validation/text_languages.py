@@ -54,6 +54,7 @@ def _stop_words() -> dict[str, list[str]]:
 
     found: dict[str, list[str]] = {}
     for language, name in KNOWN_LANGUAGES.items():
-        for word in set(getattr(stopwords, f"STOPWORDS_{name}")):
-            found.setdefault(word, []).append(language)
+        for word in sorted(set(getattr(stopwords, f"STOPWORDS_{name}"))):
+            if len(word) > 1:  # single letters are names of substances as often
+                found.setdefault(word, []).append(language)
     return found

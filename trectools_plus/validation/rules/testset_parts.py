@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import polars as pl
 
 from trectools_plus.validation.near_texts import near_across
@@ -18,7 +21,8 @@ from trectools_plus.validation.wording import in_all, quoted, visible
     severity="error",
     fix="no",
     blocks=False,
-    checks="text that stands in another part of the split too, or nearly so",
+    checks="text that stands in another part of the split too, or nearly so; only a warning where "
+    "two that are nearly the same have no relevant term in common",
     rationale="A system that was tuned on it has seen the answer: the held-out part then says "
     "nothing about new queries.",
     example="set.yaml:7: error T241: query 2 'Seizures' is query 9 of used.yaml (line 31). Take "
@@ -27,33 +31,52 @@ from trectools_plus.validation.wording import in_all, quoted, visible
 )
 def leaked_text(test_set: TestSetView) -> Hit | None:
     """A text stands in two parts."""
-    lines: list[int] = []
-    message, first_id = "", None
-    for part in test_set.parts:
-        if part.language and test_set.language and part.language != test_set.language:
-            continue  # no parts of one set
-        pairs = near_across(
-            part.texts["text"].to_list(), test_set.texts["text"].to_list(), test_set.language
-        )
-        for earlier, later in pairs:
-            here, there = test_set.texts.row(later, named=True), part.texts.row(earlier, named=True)
-            lines.append(here["text_line"])
-            if not message:
-                first_id = here["query_id"]
-                message = _told(here, there, part.topics.name)
-    if not lines:
+    leaks = [leak for part in test_set.parts for leak in _leaks(part, test_set)]
+    if not leaks:
         return None
-    return Hit(message + in_all(len(lines), "such text"), lines, len(lines), query_id=first_id)
+    certain = [leak for leak in leaks if leak.is_certain]
+    first, *_ = shown = certain or leaks
+    return Hit(
+        first.message + in_all(len(shown), "such text"),
+        [leak.line for leak in shown],
+        len(shown),
+        query_id=first.query_id,
+        severity=None if certain else "warning",
+    )
 
 
-def _told(here: dict[str, str], there: dict[str, str], name: str) -> str:
-    norms = normalised(pl.Series([here["text"], there["text"]]))
+@dataclass(frozen=True, slots=True)
+class _Leak:
+    line: int
+    query_id: str
+    message: str
+    is_certain: bool
+
+
+def _leaks(part: TestSetView, test_set: TestSetView) -> Iterator[_Leak]:
+    """Texts of a set that stand in an earlier part."""
+    texts = part.texts["text"].to_list(), test_set.texts["text"].to_list()
+    for earlier, later in near_across(*texts, test_set.language):
+        here, there = test_set.texts.row(later, named=True), part.texts.row(earlier, named=True)
+        norms = normalised(pl.Series([here["text"], there["text"]]))
+        one, other = test_set.relevant(here["query_id"]), part.relevant(there["query_id"])
+        yield _Leak(
+            here["text_line"],
+            here["query_id"],
+            _told(here, there, part.topics.name, same=norms[0] == norms[1]),
+            norms[0] == norms[1] or not one or not other or not one.isdisjoint(other),
+        )
+
+
+def _told(here: dict[str, str], there: dict[str, str], name: str, *, same: bool) -> str:
     query = f"query {visible(here['query_id'])} {quoted(here['text'])}"
-    where = f"{visible(name)} (line {there['text_line']})"
-    if norms[0] == norms[1]:
-        return f"{query} is query {visible(there['query_id'])} of {where}"
-    text = quoted(there["text"])
-    return f"{query} is nearly query {visible(there['query_id'])} {text} of {where}"
+    other = f"query {visible(there['query_id'])}"
+    where = f"of {visible(name)} (line {there['text_line']})"
+    return (
+        f"{query} is {other} {where}"
+        if same
+        else (f"{query} is nearly {other} {quoted(there['text'])} {where}")
+    )
 
 
 @rule(

@@ -1,0 +1,183 @@
+"""Is a system better on the queries it was tuned on than on those held out?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from trectools_plus.benchmark.compare import is_lower_better
+from trectools_plus.benchmark.report_folder import ReportFolder
+from trectools_plus.errors import IncomparableError, InputError, UsageError
+from trectools_plus.statistics.correction import adjust_p_values
+from trectools_plus.statistics.unpaired import UnpairedComparison, compare_unpaired
+from trectools_plus.testsets.model import TestSet
+
+LEAST_QUERIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PartContrast:
+    """One mode on the used and on the held-out queries.
+
+    Attributes:
+        mode: The mode.
+        measure: The measure.
+        comparison: Used minus held out.
+        p_adjusted: The permutation test's p-value, adjusted (Holm) for all modes and measures.
+        flagged: Whether it is at most 1 minus the confidence level.
+        better_used: Whether the mode is better on the used queries, as one that learned them by
+            heart would be; otherwise the held-out ones are easier.
+    """
+
+    mode: str
+    measure: str
+    comparison: UnpairedComparison
+    p_adjusted: float
+    flagged: bool
+    better_used: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OverfittingCheck:
+    """What the check found.
+
+    Attributes:
+        contrasts: By mode and measure.
+        notes: What else to know, a sentence each.
+    """
+
+    contrasts: tuple[PartContrast, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def flagged(self) -> bool:
+        """Whether any mode differs between the parts by more than chance."""
+        return any(one.flagged for one in self.contrasts)
+
+
+def check_overfitting(
+    reports: Sequence[str | Path],
+    used: TestSet,
+    held_out: TestSet,
+    *,
+    measures: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 42,
+) -> OverfittingCheck:
+    """Compare each mode's values on the used queries with those on the held-out ones.
+
+    Different queries, so nothing is paired: a two-sample permutation test, and Welch's interval of
+    the difference. Small parts show large differences only; the interval says how large.
+
+    Args:
+        reports: A report on all queries, or reports on the parts; ``per_query.parquet`` beside.
+        used: The part that was developed with.
+        held_out: The other one.
+        measures: Names; by default the first one of the reports.
+        confidence: Level of the intervals; a p-value of at most 1 minus it is flagged.
+        resamples: Permutations.
+        seed: Of the permutations.
+
+    Raises:
+        InputError: If a report or its values per query cannot be read.
+        UsageError: If a measure is not in the reports, or a part has too few queries with values.
+        IncomparableError: If the parts share a query id, or the reports no mode; or two reports
+            hold other values for one query.
+    """
+    parts = {
+        name: [query.query_id for query in part.queries]
+        for name, part in (("used", used), ("held-out", held_out))
+    }
+    shared = sorted(set(parts["used"]) & set(parts["held-out"]))
+    if shared:
+        raise IncomparableError(
+            f"the parts share {len(shared)} query ids: {', '.join(shared[:3])}",
+            remedy="give the two parts of one split",
+        )
+    table = _values(reports)
+    names = _measures(table, measures)
+    found = []
+    for mode in table["run"].unique(maintain_order=True).to_list():
+        for measure in names:
+            values = table.filter(run=mode, measure=measure)
+            samples = [_sample(values, part, ids) for part, ids in parts.items()]
+            found.append((mode, measure, compare_unpaired(
+                *samples, confidence=confidence, resamples=resamples, seed=seed
+            )))  # fmt: skip
+    adjusted = adjust_p_values([one.p_permutation for *_, one in found])
+    contrasts = tuple(
+        PartContrast(
+            mode,
+            measure,
+            one,
+            float(p),
+            bool(p <= 1.0 - confidence),
+            (one.difference < 0) if is_lower_better(measure) else (one.difference > 0),
+        )
+        for (mode, measure, one), p in zip(found, adjusted, strict=True)
+    )
+    return OverfittingCheck(contrasts, tuple(_notes(table, parts)))
+
+
+def _values(reports: Sequence[str | Path]) -> pl.DataFrame:
+    """``run, query_id, measure, value`` of all reports; undefined values are left out."""
+    tables = []
+    for path in reports:
+        source = ReportFolder(path)
+        if source.per_query is None:
+            raise InputError(
+                "the values per query are missing",
+                where=str(source.folder),
+                remedy="keep per_query.parquet beside the report",
+            )
+        tables.append(source.per_query)
+    table = pl.concat(tables).drop_nulls("value").unique(maintain_order=True)
+    if table.select("run", "query_id", "measure").is_duplicated().any():
+        raise IncomparableError(
+            "the reports hold different values for one query and mode",
+            remedy="give one report on all queries, or one on each part",
+        )
+    return table
+
+
+def _measures(table: pl.DataFrame, wanted: Sequence[str] | None) -> list[str]:
+    known = table["measure"].unique(maintain_order=True).to_list()
+    if not known:
+        raise InputError("the reports hold no value", remedy="run the benchmark again")
+    if wanted is None:
+        return known[:1]
+    from trectools_plus.measures.names import parse_measures
+
+    names = [measure.name for measure in parse_measures(wanted)]
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise UsageError(
+            f"{missing[0]} is not in the reports", remedy=f"there are {', '.join(known)}"
+        )
+    return names
+
+
+def _sample(values: pl.DataFrame, part: str, query_ids: Sequence[str]) -> list[float]:
+    sample = values.filter(pl.col("query_id").is_in(query_ids))["value"].to_list()
+    if len(sample) < LEAST_QUERIES:
+        raise UsageError(
+            f"the reports have values for {len(sample)} of {len(query_ids)} queries of the "
+            f"{part} part",
+            remedy="give a report on all queries of both parts",
+        )
+    return [float(value) for value in sample]
+
+
+def _notes(table: pl.DataFrame, parts: dict[str, list[str]]) -> list[str]:
+    known = set(table["query_id"])
+    notes = []
+    for part, query_ids in parts.items():
+        missing = [query_id for query_id in query_ids if query_id not in known]
+        if missing:
+            named = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
+            notes.append(f"{len(missing)} queries of the {part} part have no value: {named}")
+    return notes

@@ -1,0 +1,98 @@
+"""``benchmark multilingual``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+
+def benchmark_multilingual(
+    sets: Annotated[
+        list[str],
+        typer.Argument(metavar="SET...", help="Test sets, one a language: shipped names or files."),
+    ],
+    modes: Annotated[
+        str | None,
+        typer.Option(help="Modes to fetch, with commas: lexical,vector,hybrid (the default)."),
+    ] = None,
+    output_dir: Annotated[
+        Path, typer.Option(help="Folder for all reports, one in it for each language.")
+    ] = Path("results/multilingual"),
+    depth: Annotated[
+        int | None, typer.Option(help="Results fetched per query [default: 100].")
+    ] = None,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measures", "-m", help="Measures with commas [default: those of --dataset hpo]."
+        ),
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="Level of the intervals [default: 0.95].")
+    ] = None,
+    resamples: Annotated[
+        int | None, typer.Option(help="Bootstrap resamples [default: 10000].")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the resamples [default: 42].")] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Compute everything, even what is there already.")
+    ] = False,
+    output_format: Annotated[
+        Literal["text", "markdown", "json"],
+        typer.Option("--format", help="text to read, markdown for a page, json for programs."),
+    ] = "text",
+) -> None:
+    """Evaluate test sets of several languages over the HPO, each language apart.
+
+    Each language gets a report of its own, in a folder named after it. Over their means: the
+    unweighted mean, the variance across languages and the gap between best and worst. No figure
+    pools queries of two languages; two sets of one language, or a set in several, are refused.
+    Written besides: MultilingualReport.json and MultilingualComparison.md.
+
+    \b
+    Examples:
+      benchmark multilingual hpo-en-tiny hpo-de-tiny hpo-fr-tiny
+      benchmark multilingual hpo-en-standard mine-de.json --modes lexical,vector -m RR@10
+    """
+    from trectools_plus.benchmark.multilingual import run_multilingual
+    from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.formats.lists import split_list
+    from trectools_plus.measures.names import split_names
+    from trectools_plus.provenance import format_command
+    from trectools_plus.reporting.multilingual import (
+        print_multilingual,
+        render_multilingual_json,
+        render_multilingual_markdown,
+        write_multilingual,
+    )
+
+    options: dict[str, Any] = {
+        "modes": split_list(modes) if modes is not None else None,
+        "depth": depth,
+        "measures": None if measures is None else split_names(",".join(measures)),
+        "confidence": confidence,
+        "resamples": resamples,
+        "seed": seed,
+    }
+    with progress_bar() as progress:
+        result = run_multilingual(
+            sets,
+            output_dir,
+            options,
+            progress,
+            command=format_command(sys.argv),
+            cached=not no_cache,
+        )
+    files = write_multilingual(result)
+    if output_format == "json":
+        typer.echo(render_multilingual_json(result.report), nl=False)
+    elif output_format == "markdown":
+        typer.echo(render_multilingual_markdown(result.report), nl=False)
+    else:
+        print_multilingual(result.report, sys.stdout)
+        typer.echo(f"\nreport   {files['markdown']}\n         {files['json']}")
+        for language in result.results:
+            typer.echo(f"{language:<8} {files[language]}")

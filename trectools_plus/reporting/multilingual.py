@@ -1,0 +1,123 @@
+"""A benchmark over several languages: each one's files, and what they say together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TextIO
+
+from trectools_plus.benchmark.multilingual import (
+    CrossLingual,
+    LanguageMeasure,
+    MultilingualReport,
+    MultilingualResult,
+)
+from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.reporting.comparison_table import show
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.markdown_text import escape, table
+
+JSON_FILE = "MultilingualReport.json"
+MARKDOWN_FILE = "MultilingualComparison.md"
+
+READING = (
+    "Each language is evaluated apart, over its own test set. Mean, variance (ddof 1) and gap "
+    "(best minus worst) are over the languages' means, each counting once: no figure pools queries "
+    "of two languages."
+)
+
+
+def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
+    """Write each language's report into its own folder, then what they say together.
+
+    Returns:
+        The files ``json`` and ``markdown``, and the HTML page of each language by its code.
+
+    Raises:
+        InputError: If a file cannot be written; the reports written until then stay.
+        UsageError: If this result was written already.
+    """
+    pages = {language: write_reports(one)["html"] for language, one in result.results.items()}
+    files = {"json": result.output_dir / JSON_FILE, "markdown": result.output_dir / MARKDOWN_FILE}
+    with atomic_write(files["json"]) as stream:
+        stream.write(render_multilingual_json(result.report))
+    with atomic_write(files["markdown"]) as stream:
+        stream.write(render_multilingual_markdown(result.report))
+    return {**files, **pages}
+
+
+def render_multilingual_json(report: MultilingualReport) -> str:
+    """The report as JSON, ending in a line end."""
+    return report.model_dump_json(indent=2) + "\n"
+
+
+def render_multilingual_markdown(report: MultilingualReport) -> str:
+    """The report as GitHub-flavoured Markdown."""
+    parts = ["# Languages compared", f"Searched: {escape(report.corpus)}.", READING]
+    sets = [
+        [code, escape(one.test_set), escape(one.version), str(one.queries), _link(one.folder, code)]
+        for code, one in report.languages.items()
+    ]
+    parts.append(table(["Language", "Test set", "Version", "Queries", "Report"], sets))
+    for mode, measures in report.across.items():
+        parts.append(f"## {escape(report.mode_names[mode])}")
+        rows = [
+            [
+                measure,
+                *(_with_interval(one) for one in _of_languages(report, mode, measure)),
+                *_across(across),
+            ]
+            for measure, across in measures.items()
+        ]
+        parts.append(table(["Metric", *report.languages, "Mean", "Variance", "Gap"], rows))
+    if report.command:
+        parts.append(f"Made by `{report.command}`.")
+    return "\n\n".join(parts) + "\n"
+
+
+def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
+    """The report for the terminal, at most 100 columns wide."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(file=stream, highlight=False, markup=False, emoji=False, width=100)
+    sets = ", ".join(
+        f"{code} {one.test_set} ({one.queries})" for code, one in report.languages.items()
+    )
+    console.print(f"{report.corpus} · {sets}", style="bold")
+    grid = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    grid.add_column("Mode", overflow="fold")
+    grid.add_column("Metric", overflow="fold")
+    for name in (*report.languages, "Mean", "Variance", "Gap"):
+        grid.add_column(name, justify="right")
+    for mode, measures in report.across.items():
+        for measure, across in measures.items():
+            means = [show(one.mean) for one in _of_languages(report, mode, measure)]
+            grid.add_row(report.mode_names[mode], measure, *means, *_across(across))
+        grid.add_section()
+    console.print(grid)
+    console.print(READING, style="dim")
+
+
+def _of_languages(report: MultilingualReport, mode: str, measure: str) -> list[LanguageMeasure]:
+    return [one.modes[mode][measure] for one in report.languages.values()]
+
+
+def _across(one: CrossLingual) -> list[str]:
+    variance = "–" if one.variance is None else f"{one.variance:.5f}"
+    gap = show(one.gap)
+    if one.gap:
+        gap += f" ({one.best_language} – {one.worst_language})"
+    return [show(one.mean), variance, gap]
+
+
+def _with_interval(one: LanguageMeasure) -> str:
+    if one.ci.low is None or one.ci.high is None:
+        return show(one.mean)
+    return f"{show(one.mean)} [{one.ci.low:.3f}, {one.ci.high:.3f}]"
+
+
+def _link(folder: str, code: str) -> str:
+    """A link to a language's page, relative to the folder that holds them all."""
+    name = Path(folder).name
+    return f"[{code}]({name}/BenchmarkReport.html)"

@@ -1,0 +1,145 @@
+"""Two samples of different queries: do their means differ by more than chance?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics.arrays import (
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    ROUNDING,
+    FloatArray,
+    as_table,
+    check_level,
+    check_resamples,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UnpairedComparison:
+    """The means of two independent samples, compared.
+
+    Attributes:
+        first: Mean of the first sample.
+        second: Mean of the second.
+        difference: ``first`` minus ``second``.
+        low: Lower end of Welch's interval of the difference; of no width if neither sample varies.
+        high: Upper end.
+        p_permutation: Two-sided p-value of the permutation test.
+        p_welch: Two-sided p-value of Welch's t-test; ``nan`` if neither sample varies.
+        n_first: Values in the first sample.
+        n_second: Values in the second.
+        level: The interval's confidence level, between 0 and 1.
+        resamples: Permutations drawn; all are gone through where there are no more.
+        seed: The seed they were drawn with.
+    """
+
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    p_permutation: float
+    p_welch: float
+    n_first: int
+    n_second: int
+    level: float
+    resamples: int
+    seed: int
+
+
+def compare_unpaired(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    *,
+    confidence: float = 0.95,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = DEFAULT_SEED,
+) -> UnpairedComparison:
+    """Compare the means of two independent samples.
+
+    The permutation test's null hypothesis is that the values came to their samples by chance
+    (``scipy.stats.permutation_test``; p is twice the smaller tail). The interval is Welch's, for
+    samples of unequal size and variance (``scipy.stats.ttest_ind``; Welch 1947).
+
+    Args:
+        first: At least 2 values, shape (n,), all defined. Their order changes nothing.
+        second: Other values, likewise, shape (m,).
+        confidence: The interval's level, between 0 and 1.
+        resamples: Permutations drawn where they are not all gone through; at least 1.
+        seed: Of the permutations.
+
+    Raises:
+        UsageError: If a sample has fewer than 2 values or one that is NaN or infinite, or an option
+            is out of range.
+    """
+    check_level(confidence, "two-sample test")
+    check_resamples(resamples, "two-sample test")
+    one, other = (np.sort(_as_sample(values)) for values in (first, second))
+    low, high, p_welch = _welch(one, other, confidence)
+    return UnpairedComparison(
+        first=float(one.mean()),
+        second=float(other.mean()),
+        difference=float(one.mean() - other.mean()),
+        low=low,
+        high=high,
+        p_permutation=_permute(one, other, resamples, seed),
+        p_welch=p_welch,
+        n_first=len(one),
+        n_second=len(other),
+        level=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def _as_sample(values: npt.ArrayLike) -> FloatArray:
+    table = as_table(values, "two-sample test")
+    if table.shape[1] != 1 or len(table) < 2:
+        raise UsageError(
+            f"expected a row of at least 2 values but got shape {np.shape(values)}",
+            where="two-sample test",
+            remedy="a single value has no spread to compare with",
+        )
+    return table[:, 0]
+
+
+def _permute(one: FloatArray, other: FloatArray, resamples: int, seed: int) -> float:
+    from scipy import stats
+
+    if _spread([*one, *other]) <= ROUNDING:
+        return 1.0  # every permutation is the same
+    result = stats.permutation_test(
+        (one, other),
+        _difference,
+        permutation_type="independent",
+        vectorized=True,
+        n_resamples=resamples,
+        batch=1000,
+        random_state=np.random.default_rng(seed),
+    )
+    return float(result.pvalue)
+
+
+def _difference(one: FloatArray, other: FloatArray, axis: int) -> FloatArray:
+    return np.asarray(one.mean(axis=axis) - other.mean(axis=axis))
+
+
+def _welch(one: FloatArray, other: FloatArray, confidence: float) -> tuple[float, float, float]:
+    """Ends of the interval, and the p-value."""
+    from scipy import stats
+
+    if max(_spread(one), _spread(other)) <= ROUNDING:
+        difference = float(one.mean() - other.mean())
+        return difference, difference, np.nan
+    result = stats.ttest_ind(one, other, equal_var=False)
+    interval = result.confidence_interval(confidence)
+    return float(interval.low), float(interval.high), float(result.pvalue)
+
+
+def _spread(values: npt.ArrayLike) -> float:
+    return float(np.ptp(np.asarray(values)))

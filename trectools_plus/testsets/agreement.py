@@ -1,0 +1,164 @@
+"""Do two annotators grade alike? Kappa over the pairs that both have graded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from trectools_plus.errors import IncomparableError
+from trectools_plus.formats.source import Source, read_source
+from trectools_plus.formats.tables import Qrels
+from trectools_plus.statistics.agreement import Agreement
+from trectools_plus.statistics.kappa import WEIGHTS, cohens_kappa
+from trectools_plus.testsets.model import HIGHEST_GRADE, LOWEST_GRADE
+from trectools_plus.testsets.shipped import find_test_set, load_test_set
+from trectools_plus.testsets.tables import qrels_of
+from trectools_plus.validation.topics.reading import form_of
+
+DEFAULT_THRESHOLD = 0.6
+"""Kappa has to be above it: "substantial agreement" (Landis and Koch 1977)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A pair that two annotators grade differently.
+
+    Attributes:
+        query_id: The query.
+        doc_id: The term or document.
+        first: One annotator's grade.
+        second: The other's.
+    """
+
+    query_id: str
+    doc_id: str
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, slots=True)
+class GradeAgreement:
+    """How far two annotators agree.
+
+    Attributes:
+        kappas: Cohen's kappa by weighting: ``none``, ``linear``, ``quadratic``.
+        weights: The weighting that decides.
+        threshold: What its kappa has to be above.
+        pairs: How many pairs both have graded.
+        only_first: How many only the first has graded: they are left out.
+        only_second: How many only the second has.
+        agreed: How many of the pairs have the same grade.
+        disagreements: The others, the farthest apart first, then by query and document.
+    """
+
+    kappas: dict[str, Agreement]
+    weights: str
+    threshold: float
+    pairs: int
+    only_first: int
+    only_second: int
+    agreed: int
+    disagreements: tuple[Disagreement, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the kappa that decides is above the threshold; not if it is undefined."""
+        return self.kappas[self.weights].value > self.threshold
+
+
+def compare_grades(
+    first: Qrels,
+    second: Qrels,
+    *,
+    weights: str = "none",
+    threshold: float = DEFAULT_THRESHOLD,
+    resamples: int = 10_000,
+    seed: int = 42,
+    confidence: float = 0.95,
+) -> GradeAgreement:
+    """Compare the grades of the pairs that two annotators have both graded.
+
+    Args:
+        first: One annotator's grades.
+        second: The other's.
+        weights: Which kappa decides: ``none``, ``linear`` or ``quadratic``.
+        threshold: What it has to be above.
+        resamples: Of the interval, over pairs.
+        seed: Of the resamples.
+        confidence: The interval's level, between 0 and 1.
+
+    Raises:
+        IncomparableError: If no pair was graded by both.
+        UsageError: If an option is out of range.
+    """
+    from trectools_plus.statistics.arrays import check_choice
+
+    check_choice(weights, WEIGHTS, "weighting")
+    one, other = (_grades(qrels) for qrels in (first, second))
+    both = one.join(other, on=["query_id", "doc_id"], suffix="_other").sort("query_id", "doc_id")
+    if both.is_empty():
+        raise IncomparableError(
+            "no query and term were graded by both annotators",
+            remedy="give two files that grade the same pairs, with the same ids",
+        )
+    grades, others = both["relevance"].to_list(), both["relevance_other"].to_list()
+    lowest = min(LOWEST_GRADE, *grades, *others)
+    categories = range(lowest, max(HIGHEST_GRADE, *grades, *others) + 1)
+    kappas = {
+        name: cohens_kappa(
+            grades,
+            others,
+            weights=name,
+            categories=categories,
+            resamples=resamples,
+            seed=seed,
+            confidence=confidence,
+        )
+        for name in WEIGHTS
+    }
+    differ = both.filter(pl.col("relevance") != pl.col("relevance_other")).sort(
+        (pl.col("relevance") - pl.col("relevance_other")).abs(),
+        "query_id",
+        "doc_id",
+        descending=[True, False, False],
+    )
+    return GradeAgreement(
+        kappas=kappas,
+        weights=weights,
+        threshold=threshold,
+        pairs=both.height,
+        only_first=one.height - both.height,
+        only_second=other.height - both.height,
+        agreed=both.height - differ.height,
+        disagreements=tuple(Disagreement(*row) for row in differ.iter_rows()),
+    )
+
+
+def read_grades(name_or_path: str | Path) -> Qrels:
+    """Read an annotator's grades: a test set, or qrels.
+
+    Args:
+        name_or_path: The file, or the name of a shipped test set.
+
+    Raises:
+        InputError: If it cannot be read.
+        FormatError: If it is malformed.
+        FindingsError: If qrels hold what scoring refuses, such as two grades for one pair.
+    """
+    from trectools_plus.validation.loading import load_qrels
+
+    path = find_test_set(name_or_path)
+    if _is_test_set(read_source(path)):
+        return qrels_of(load_test_set(name_or_path), str(name_or_path))
+    return load_qrels(str(path))
+
+
+def _is_test_set(source: Source) -> bool:
+    return form_of(source.path, source.head.decode("utf-8", "replace")) in ("json", "yaml")
+
+
+def _grades(qrels: Qrels) -> pl.DataFrame:
+    columns = ["query_id", "doc_id", "relevance"]
+    return qrels.frame.select(columns).unique(columns, keep="first", maintain_order=True)

@@ -1,0 +1,167 @@
+"""Test sets as topics and qrels in files: TREC and BEIR layout, there and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.qrels import read_qrels, write_qrels
+from trectools_plus.formats.rows import refuse_unwritable
+from trectools_plus.formats.tables import Qrels, Topics
+from trectools_plus.formats.topics import read_topics, write_topics
+from trectools_plus.testsets.model import TestSet
+from trectools_plus.testsets.tables import QUERY_FIELDS, from_tables, qrels_of, topics_of
+from trectools_plus.testsets.writing import write_utf8
+
+Layout = Literal["trec", "trec-jsonl", "beir"]
+
+LAYOUTS: Mapping[Layout, tuple[str, str]] = {
+    "trec": ("topics.tsv", "qrels.txt"),
+    "trec-jsonl": ("topics.jsonl", "qrels.txt"),
+    "beir": ("queries.jsonl", "qrels/test.tsv"),
+}
+"""The files of topics and judgments in each layout."""
+
+METADATA_FILE = "metadata.json"
+"""What the set says of itself, beside them."""
+
+_BEIR_HEADER = "query-id\tcorpus-id\tscore\n"
+
+
+def write_folder(test_set: TestSet, folder: str | Path, layout: Layout) -> list[Path]:
+    """Write a test set as topics and qrels, and what it says of itself beside them.
+
+    ``trec`` has topics that every TREC tool reads, ids and texts only. ``trec-jsonl`` and ``beir``
+    keep all fields of the queries.
+
+    Args:
+        test_set: The set.
+        folder: Where to; made if missing.
+        layout: How.
+
+    Returns:
+        The files written: topics, qrels, metadata.
+
+    Raises:
+        InputError: If a file cannot be written, or an id cannot stand in qrels.
+    """
+    root = Path(folder)
+    topics_path, qrels_path = (root / name for name in LAYOUTS[layout])
+    topics, qrels = topics_of(test_set), qrels_of(test_set)
+    # Before anything is written: the one is of no use without the other.
+    refuse_unwritable(topics.frame, ("query_id",), "topics")
+    refuse_unwritable(qrels.frame, ("query_id", "doc_id"), "qrels")
+    try:
+        qrels_path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder: {error.strerror}", where=str(root)) from error
+    if layout == "trec":
+        write_topics(topics, topics_path)
+    else:
+        write_utf8(_json_lines(test_set, "_id" if layout == "beir" else "query_id"), topics_path)
+    if layout == "beir":
+        _write_beir_qrels(qrels, qrels_path)
+    else:
+        write_qrels(qrels, qrels_path)
+    metadata = json.dumps(test_set.metadata.model_dump(mode="json"), indent=2, ensure_ascii=False)
+    write_utf8(f"{metadata}\n", root / METADATA_FILE)
+    return [topics_path, qrels_path, root / METADATA_FILE]
+
+
+def read_folder(folder: str | Path) -> TestSet:
+    """Read a folder that :func:`write_folder` wrote, or any in TREC or BEIR layout.
+
+    Without ``metadata.json`` the set is called like the folder.
+
+    Raises:
+        InputError: If topics or qrels are missing, there in two layouts, or cannot be read.
+        FormatError: If they are malformed, or make no test set.
+    """
+    root = Path(folder)
+    found = [
+        (root / topics, root / qrels)
+        for topics, qrels in LAYOUTS.values()
+        if (root / topics).is_file()
+    ]
+    if len(found) != 1:
+        names = " or ".join(topics for topics, _ in LAYOUTS.values())
+        seen = "several of them" if found else "none of them"
+        raise InputError(f"expected {names} but got {seen}", where=str(root), remedy="keep one")
+    topics, qrels = found[0]
+    if not qrels.is_file():
+        raise InputError("the judgments are missing", where=str(qrels))
+    return read_parts(topics, qrels, metadata=_read_metadata(root), where=str(root))
+
+
+def read_parts(
+    topics: str | Path,
+    qrels: str | Path,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    where: str | None = None,
+) -> TestSet:
+    """Read topics and qrels as a test set.
+
+    Args:
+        topics: TSV, JSON Lines or TREC; see :func:`trectools_plus.formats.topics.read_topics`.
+        qrels: Four columns, or three under BEIR's header.
+        metadata: What the set says of itself; by default it is called like the topics' file.
+        where: What to call it in errors.
+
+    Raises:
+        InputError: If a file cannot be read, or a judged query is no topic.
+        FormatError: If a file is malformed, or they make no test set.
+    """
+    name = Path(topics).name.partition(".")[0]
+    said = {"dataset_id": name, **(metadata or {})}
+    read = _without_empty_fields(read_topics(topics))
+    return from_tables(read, _without_repeats(read_qrels(qrels)), said, where or str(topics))
+
+
+def _json_lines(test_set: TestSet, id_key: str) -> str:
+    lines = []
+    for query in test_set.queries:
+        fields = {name: getattr(query, name) for name in QUERY_FIELDS}
+        given = {name: value for name, value in fields.items() if value is not None}
+        record = {id_key: query.query_id, "text": query.text, **given}
+        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def _write_beir_qrels(qrels: Qrels, path: Path) -> None:
+    with atomic_write(path, "wb") as stream:
+        stream.write(_BEIR_HEADER.encode())
+        rows = qrels.frame.select("query_id", "doc_id", "relevance")
+        rows.write_csv(stream, include_header=False, separator="\t", quote_style="never")
+
+
+def _read_metadata(folder: Path) -> dict[str, Any]:
+    path = folder / METADATA_FILE
+    if not path.is_file():
+        return {"dataset_id": folder.resolve().name}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"no JSON: {error}", where=str(path)) from error
+    if not isinstance(content, dict):
+        raise InputError("expected an object of metadata", where=str(path))
+    return {"dataset_id": folder.resolve().name, **content}
+
+
+def _without_empty_fields(topics: Topics) -> Topics:
+    """Fields that are empty count as not given: columns of a table have a cell for everybody."""
+    names = [name for name in topics.frame.columns if name not in ("query_id", "text")]
+    empty = [pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in names]
+    return Topics(topics.frame.with_columns(empty), topics.path)
+
+
+def _without_repeats(qrels: Qrels) -> Qrels:
+    """Judgments that are repeated as they are count once."""
+    columns = ["query_id", "doc_id", "relevance"]
+    return Qrels(qrels.frame.unique(columns, keep="first", maintain_order=True), qrels.path)

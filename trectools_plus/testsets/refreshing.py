@@ -1,0 +1,189 @@
+"""Replaces some queries of a test set, so that nobody can have learned it by heart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trectools_plus.errors import UsageError
+from trectools_plus.testsets.languages import declared_language, same_language
+from trectools_plus.testsets.model import TestQuery, TestSet
+from trectools_plus.testsets.shares import Stratum, apportion_strata
+from trectools_plus.testsets.splitting import DEFAULT_SEED, parent_of, stratum_of
+from trectools_plus.testsets.versions import next_version
+from trectools_plus.validation.near_texts import near_across, near_groups
+from trectools_plus.validation.text_languages import primary_language
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """The next version of a test set.
+
+    Attributes:
+        test_set: The set; ``changes`` of its metadata has an entry for each version.
+        removed: The queries that went.
+        added: The ones in their places, in the same order.
+    """
+
+    test_set: TestSet
+    removed: tuple[TestQuery, ...]
+    added: tuple[TestQuery, ...]
+
+
+def refresh_test_set(
+    test_set: TestSet,
+    pool: TestSet,
+    count: int,
+    *,
+    seed: int = DEFAULT_SEED,
+    version: str | None = None,
+) -> Refreshed:
+    """Replace queries by new ones of the same category and difficulty.
+
+    Queries of the pool with the same or nearly the same text as one of the set, or as another of
+    the pool, are not taken. How many are replaced of each category and difficulty follows their
+    shares in the set, as far as the pool has new ones. The same seed gives the same set.
+
+    Args:
+        test_set: The set.
+        pool: Where new queries come from, in the same language.
+        count: How many to replace.
+        seed: Decides which queries go and come.
+        version: Of the new set; by default the next minor one.
+
+    Raises:
+        UsageError: If the languages differ, the pool has too few new queries of the kinds in the
+            set, a new query has the id of an old one, or the version has no next one.
+        FormatError: If one of the two is in several languages.
+    """
+    import numpy as np
+
+    if not 1 <= count <= len(test_set.queries):
+        raise UsageError(
+            f"cannot replace {count} of {len(test_set.queries)} queries", where="count"
+        )
+    _check_languages(test_set, pool)
+    generator = np.random.default_rng(seed)
+    new = _new_queries(test_set, pool)
+    quota = _quota(count, test_set, new)
+    removed = _draw(test_set.queries, quota, generator)
+    added = _draw(new, quota, generator)
+    queries = list(test_set.queries)
+    pairs = list(zip(_by_stratum(removed, queries), _by_stratum(added, new), strict=True))
+    for old, query in pairs:
+        queries[queries.index(old)] = query
+    _check_ids(test_set, queries, [query for _, query in pairs])
+    pairs.sort(key=lambda pair: test_set.queries.index(pair[0]))
+    gone, come = tuple(old for old, _ in pairs), tuple(query for _, query in pairs)
+    name = next_version(test_set.metadata.version) if version is None else version
+    changed = _with_changes(test_set, queries, name, seed, gone, come)
+    return Refreshed(changed, gone, come)
+
+
+def _check_languages(test_set: TestSet, pool: TestSet) -> None:
+    names = test_set.metadata.dataset_id, pool.metadata.dataset_id
+    one, other = declared_language(test_set, names[0]), declared_language(pool, names[1])
+    if one and other and not same_language(one, other):
+        raise UsageError(
+            f"the set is in {one}, the pool in {other}",
+            where=names[1],
+            remedy="take new queries in the language of the set",
+        )
+
+
+def _new_queries(test_set: TestSet, pool: TestSet) -> list[TestQuery]:
+    """Queries of the pool with a relevant term that are not in the set, nor nearly."""
+    language = primary_language(declared_language(test_set, test_set.metadata.dataset_id))
+    there = [query.text for query in test_set.queries]
+    texts = [query.text for query in pool.queries]
+    known = {later for _, later in near_across(there, texts, language)}
+    firsts = {group[0] for group in near_groups(texts, language)}
+    return [
+        query
+        for at, query in enumerate(pool.queries)
+        if at in firsts and at not in known and query.has_relevant
+    ]
+
+
+def _quota(count: int, test_set: TestSet, new: Sequence[TestQuery]) -> dict[Stratum, int]:
+    """How many to replace of each stratum, no more than the pool has new ones of it."""
+    strata = [stratum_of(query) for query in test_set.queries]
+    sizes, available = Counter(strata), Counter(map(stratum_of, new))
+    possible = sum(min(size, available[stratum]) for stratum, size in sizes.items())
+    if possible < count:
+        raise UsageError(
+            f"expected {count} new queries of the categories and difficulties of the set, "
+            f"the pool has {possible}",
+            remedy="replace fewer, or give a larger pool",
+        )
+    quota = apportion_strata(count, strata)
+    over = 0
+    for stratum, wanted in quota.items():
+        quota[stratum] = min(wanted, available[stratum])
+        over += wanted - quota[stratum]
+    # What one kind lacks goes to kinds with most new queries to spare.
+    while over:
+        room = {one: min(sizes[one], available[one]) - quota[one] for one in quota}
+        quota[max(room, key=lambda one: room[one])] += 1
+        over -= 1
+    return quota
+
+
+def _draw(
+    queries: Sequence[TestQuery], quota: dict[Stratum, int], generator: np.random.Generator
+) -> list[TestQuery]:
+    drawn: list[TestQuery] = []
+    for stratum in sorted(quota):
+        of_kind = [query for query in queries if stratum_of(query) == stratum]
+        places = generator.permutation(len(of_kind))[: quota[stratum]]
+        drawn += [of_kind[at] for at in sorted(places.tolist())]
+    return drawn
+
+
+def _by_stratum(drawn: Iterable[TestQuery], order: Sequence[TestQuery]) -> list[TestQuery]:
+    """By stratum, then in the given order, so that the n-th replaces the n-th."""
+    places = {query.query_id: at for at, query in enumerate(order)}
+    return sorted(drawn, key=lambda query: (stratum_of(query), places[query.query_id]))
+
+
+def _check_ids(test_set: TestSet, queries: Sequence[TestQuery], added: Sequence[TestQuery]) -> None:
+    """A new query under the id of an old one, even one that goes, would be taken for it."""
+    old = {query.query_id for query in test_set.queries}
+    taken = [query.query_id for query in added if query.query_id in old]
+    if taken:
+        raise UsageError(
+            f"new queries have ids of the set: {', '.join(taken[:3])}",
+            remedy="give the queries of the pool ids of their own",
+        )
+    assert len({query.query_id for query in queries}) == len(queries)
+
+
+def _with_changes(
+    test_set: TestSet,
+    queries: Sequence[TestQuery],
+    version: str,
+    seed: int,
+    removed: Sequence[TestQuery],
+    added: Sequence[TestQuery],
+) -> TestSet:
+    said = test_set.metadata
+    earlier = (said.model_extra or {}).get("changes")
+    entry = {
+        "version": version,
+        "parent": parent_of(test_set),
+        "seed": seed,
+        "removed": [_named(query) for query in removed],
+        "added": [_named(query) for query in added],
+    }
+    changes = [*(earlier if isinstance(earlier, list) else []), entry]
+    metadata = said.model_copy(update={"version": version, "changes": changes})
+    return TestSet(metadata=metadata, queries=tuple(queries))
+
+
+def _named(query: TestQuery) -> dict[str, str]:
+    return {"query_id": query.query_id, "text": query.text}

@@ -1,0 +1,146 @@
+"""Splits a test set: a part to develop with, and one to hold out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.testsets.languages import declared_language
+from trectools_plus.testsets.model import TestQuery, TestSet
+from trectools_plus.testsets.shares import Stratum, apportion_strata
+from trectools_plus.testsets.writing import render_test_set
+from trectools_plus.validation.near_texts import near_groups
+from trectools_plus.validation.text_languages import primary_language
+
+DEFAULT_HELD_OUT = 0.2
+DEFAULT_SEED = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The two parts of a test set.
+
+    Attributes:
+        used: The part to develop with.
+        held_out: The part to look at once, at the end.
+    """
+
+    used: TestSet
+    held_out: TestSet
+
+
+def split_test_set(
+    test_set: TestSet, held_out: float = DEFAULT_HELD_OUT, seed: int = DEFAULT_SEED
+) -> Split:
+    """Hold out a share of the queries, stratified by category and difficulty.
+
+    Of each category its share is held out, and of that the share of each difficulty, to the
+    nearest whole query. Queries with the same or nearly the same text stay in one part, which can
+    move a number by one or two. The same seed gives the same parts.
+
+    Args:
+        test_set: The set.
+        held_out: The share to hold out, between 0 and 1.
+        seed: Decides which queries.
+
+    Returns:
+        The parts, each in the order of the set; their metadata name parent, seed and share.
+
+    Raises:
+        UsageError: If the share is not between 0 and 1, or a part would have no query with a
+            relevant term.
+        FormatError: If the set is in several languages.
+    """
+    if not 0.0 < held_out < 1.0:
+        raise UsageError(
+            f"expected a share between 0 and 1 but got {held_out:g}",
+            where="held-out",
+            remedy="0.2 holds out a fifth",
+        )
+    chosen = _choose(test_set, held_out, seed)
+    split = {
+        "seed": seed,
+        "held_out": held_out,
+        "strata": "category, difficulty",
+        "parent": parent_of(test_set),
+    }
+    queries = test_set.queries
+    return Split(
+        _part(test_set, [q for at, q in enumerate(queries) if at not in chosen], "used", split),
+        _part(test_set, [q for at, q in enumerate(queries) if at in chosen], "held-out", split),
+    )
+
+
+def parent_of(test_set: TestSet) -> dict[str, str]:
+    """What names a set beyond doubt: ``dataset_id``, ``version``, ``sha256`` of its JSON."""
+    said = test_set.metadata
+    digest = sha256_text(render_test_set(test_set))
+    return {"dataset_id": said.dataset_id, "version": said.version, "sha256": digest}
+
+
+def stratum_of(query: TestQuery) -> Stratum:
+    """Category and difficulty of a query; empty where it has none."""
+    return query.category or "", query.difficulty or ""
+
+
+def _choose(test_set: TestSet, share: float, seed: int) -> set[int]:
+    """Positions of the queries to hold out."""
+    import numpy as np
+
+    queries = test_set.queries
+    total = min(max(round(share * len(queries)), 1), len(queries) - 1)
+    language = primary_language(declared_language(test_set, test_set.metadata.dataset_id))
+    groups = near_groups([query.text for query in queries], language)
+    strata = [stratum_of(query) for query in queries]
+    order = np.random.default_rng(seed).permutation(len(groups))
+    shuffled = [groups[at] for at in order.tolist()]
+    quota = apportion_strata(total, strata)
+    by_category: dict[str, int] = {}
+    for (category, _), count in quota.items():
+        by_category[category] = by_category.get(category, 0) + count
+    chosen: set[int] = set()
+    # What groups of near-duplicates leave open is filled from the category, then from anywhere.
+    for places in (
+        (quota, lambda at: strata[at]),
+        (by_category, lambda at: strata[at][0]),
+        ({"": total}, lambda _: ""),
+    ):
+        _fill(chosen, shuffled, *places)
+    return chosen
+
+
+def _fill(chosen: set[int], groups: Sequence[list[int]], quota: dict[Any, int], kind: Any) -> None:
+    """Choose groups for as long as the kind of their first query has room for all of them."""
+    room = dict(quota)
+    for at in chosen:
+        room[kind(at)] -= 1
+    free = sum(quota.values()) - len(chosen)
+    for group in groups:
+        if group[0] in chosen or len(group) > min(room[kind(group[0])], free):
+            continue
+        chosen.update(group)
+        free -= len(group)
+        for at in group:
+            room[kind(at)] -= 1
+
+
+def _part(
+    test_set: TestSet, queries: Sequence[TestQuery], part: str, split: dict[str, Any]
+) -> TestSet:
+    said = test_set.metadata
+    metadata = said.model_copy(
+        update={"dataset_id": f"{said.dataset_id}-{part}", "split": {"part": part, **split}}
+    )
+    try:
+        return TestSet(metadata=metadata, queries=tuple(queries))
+    except ValidationError:
+        raise UsageError(
+            f"the {part} part would have no query with a relevant term",
+            where=said.dataset_id,
+            remedy="take another share, or a larger set",
+        ) from None
