@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -25,6 +25,7 @@ from trectools_plus.cli.validate_options import (
     settle,
 )
 from trectools_plus.cli.validate_output import finish
+from trectools_plus.errors import InputError, SeveralFilesError, TrectoolsPlusError, raise_all
 
 if TYPE_CHECKING:
     from trectools_plus.validation.findings import FileReport
@@ -75,16 +76,12 @@ def testset_validate(
       trectools-plus testset validate parts/mine-used.json parts/mine-held-out.json
       trectools-plus testset validate mine.yaml --ontology hp.obo --format json
     """
-    from trectools_plus.testsets.shipped import shipped_names
     from trectools_plus.testsets.validating import TestSetChecker
 
     output = Output(output_format, every, statistics)
     choices = settle(config, profile=profile, select=select, ignore=ignore, strict=strict)
-    shipped = {name for name in sets if name in shipped_names()}
-    files = [name for name in sets if name not in shipped]
-    kept, unread = readable(files, (ontology,)) if files or ontology else ([], [])
+    chosen, unread = _readable_sets(sets, ontology)
     checker = TestSetChecker(ontology, apart=apart, every_line=every)
-    chosen = [name for name in sets if name in shipped or name in kept]
 
     def reports() -> Iterator[FileReport]:
         for name in chosen:
@@ -97,6 +94,38 @@ def testset_validate(
             )
 
     finish(reports(), choices, output, n_files=len(sets), unread=unread)
+
+
+def _readable_sets(
+    sets: Sequence[str], ontology: Path | None
+) -> tuple[list[str], list[TrectoolsPlusError]]:
+    """Sets that are shipped or can be read, and what is wrong with the others.
+
+    Raises:
+        InputError: If none can be read, or the ontology cannot.
+    """
+    from trectools_plus.testsets.shipped import find_test_set, shipped_names
+
+    errors: list[TrectoolsPlusError] = []
+    files = []
+    for name in sets:
+        try:
+            find_test_set(name)
+        except InputError as error:
+            errors.append(error)
+        else:
+            files += [name] if name not in shipped_names() else []
+    try:
+        errors += readable(files, (ontology,))[1] if files else []
+    except SeveralFilesError as several:
+        raise_all([*errors, *several.errors])
+    except InputError as error:
+        raise_all([*errors, error])
+    unreadable = {error.where for error in errors}
+    chosen = [name for name in sets if name not in unreadable]
+    if not chosen:
+        raise_all(errors)
+    return chosen, errors
 
 
 def testset_agreement(

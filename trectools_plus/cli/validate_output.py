@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from trectools_plus.cli.validate_options import Output, OutputFormat
-from trectools_plus.errors import InputError, raise_all
+from trectools_plus.errors import TrectoolsPlusError, raise_all
 
 if TYPE_CHECKING:
     from trectools_plus.cli.validate_fix import Mender
@@ -28,7 +28,7 @@ def finish(
     *,
     n_files: int = 1,
     mender: Mender | None = None,
-    unread: Sequence[InputError] = (),
+    unread: Sequence[TrectoolsPlusError] = (),
 ) -> None:
     """Write the chosen findings, each report as it comes, and leave with 1 if the check fails.
 
