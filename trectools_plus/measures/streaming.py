@@ -23,7 +23,7 @@ from trectools_plus.measures.base import FloatArray, Measure
 from trectools_plus.measures.judged import IntArray, JudgedRun
 from trectools_plus.measures.judgments import Judgments
 from trectools_plus.measures.pieces import NotInPiecesError, Piece, checked, read_pieces
-from trectools_plus.measures.scoring import score_judged
+from trectools_plus.measures.scoring import depth_seen, score_judged
 from trectools_plus.ranking import ScorePrecision
 from trectools_plus.validation.clean_chunks import clean_view
 from trectools_plus.validation.run_view import RunView
@@ -68,7 +68,10 @@ def score_file(
         UsageError: If a measure cannot take this input.
     """
     return _collect(
-        path, judgments, lambda found: score_pieces(str(path), found, judgments, measures)
+        path,
+        judgments,
+        lambda found: score_pieces(str(path), found, judgments, measures),
+        depth=depth_seen(measures),
     )
 
 
@@ -77,13 +80,15 @@ def _collect(
     judgments: Future[Judgments],
     use: Callable[[Iterable[Piece]], _T],
     precision: ScorePrecision = 32,
+    depth: int | None = None,
 ) -> _T | None:
     """Do something with the pieces of a clean run; ``None`` if it is none."""
     if not Path(path).is_file():
         return None
     try:
         chunks = iter_query_chunks(path)
-        with closing(read_pieces(str(path), chunks, judgments, _clean_view, precision)) as pieces:
+        pieces = read_pieces(str(path), chunks, judgments, _clean_view, precision, depth)
+        with closing(pieces):
             return use(pieces)
     except (NotInPiecesError, InputError, FormatError):
         judgments.result()  # what is wrong with the qrels comes first
