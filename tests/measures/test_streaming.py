@@ -105,6 +105,18 @@ def test_pieces_give_the_figures_of_the_whole(tmp_path_factory, collection, pack
         assert not scores_fall(rows)
 
 
+@settings(max_examples=300, deadline=None)
+@given(files())
+def test_documents_behind_the_deepest_cutoff_change_nothing(tmp_path_factory, collection):
+    rows, qrels = collection
+    run = tmp_path_factory.mktemp("stream") / "run"
+    run.write_text("".join(rows), encoding="utf-8")
+    measures = parse_measures(AT_CUTOFFS)
+    pieces = in_pieces(run, qrels, measures)
+    if pieces is not None:
+        same(pieces, in_one(run, qrels, measures))
+
+
 def scores_fall(rows):
     fields = [row.split() for row in rows]
     return all(

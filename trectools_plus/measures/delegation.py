@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -92,6 +93,8 @@ def _call(
 ) -> dict[TrecEvalMeasure, FloatArray]:
     import pytrec_eval
 
+    if all(one.family.sees_relevant_only and not one.judged_only for one in group):
+        run, grades = _relevant_only(run, grades)
     depth = _depths(group, run)
     qrels, rankings = rename_documents(run, grades, depth)
     requests = {measure.trec_request for measure in group}
@@ -128,6 +131,13 @@ def _depths(group: Sequence[TrecEvalMeasure], run: JudgedRun) -> IntArray:
     if None not in cutoffs:
         deepest = np.minimum(deepest, max(cutoff or 0 for cutoff in cutoffs))
     return np.minimum(np.maximum(deepest, 1), run.retrieved)
+
+
+def _relevant_only(run: JudgedRun, grades: IntArray) -> tuple[JudgedRun, IntArray]:
+    """Leave out judged documents without gain; a query without any other is 0 everywhere."""
+    gains = grades > 0
+    run = replace(run, query=run.query[gains], rank=run.rank[gains], grade=run.grade[gains])
+    return run, grades[gains]
 
 
 def rename_documents(

@@ -26,6 +26,7 @@ class Family:
         gain: In words; ``{level}`` stands for the relevance level.
         defaults: Its parameters, with their defaults.
         sees_tail: Whether documents behind the last judged one can change it.
+        sees_relevant_only: Whether judged documents without gain are as unjudged ones to it.
         cutoff_parameter: What ``@`` binds.
     """
 
@@ -37,6 +38,7 @@ class Family:
     gain: str = BINARY_GAIN
     defaults: Mapping[str, Any] = field(default_factory=lambda: {"rel": 1, "judged_only": False})
     sees_tail: bool = False
+    sees_relevant_only: bool = False
     cutoff_parameter: str = "cutoff"
 
 
@@ -51,6 +53,7 @@ FAMILIES: tuple[Family, ...] = (
         "the DCG of the best possible ranking of all judged documents, {first}",
         "the grade (linear); a negative grade counts as 0",
         {"dcg": "log2", "gains": None, "judged_only": False},
+        sees_relevant_only=True,
     ),
     Family(
         "AP",
@@ -58,6 +61,7 @@ FAMILIES: tuple[Family, ...] = (
         "map_cut",
         "sum of precision at the rank of each relevant document {first}, divided by R",
         ALL_RELEVANT,
+        sees_relevant_only=True,
     ),
     Family(
         "RR",
@@ -65,6 +69,7 @@ FAMILIES: tuple[Family, ...] = (
         "recip_rank",
         "1 / rank of the first relevant document {first}; 0 when there is none",
         "the rank of the first relevant document",
+        sees_relevant_only=True,
     ),
     Family(
         "P",
@@ -72,16 +77,25 @@ FAMILIES: tuple[Family, ...] = (
         "P",
         "relevant documents {first}, divided by {k}",
         "{k}, even when fewer documents were returned",
+        sees_relevant_only=True,
     ),
-    Family("R", None, "recall", "relevant documents {first}, divided by R", ALL_RELEVANT),
-    Family("Success", None, "success", _SUCCESS, "none"),
-    Family("HitRate", None, "success", _SUCCESS, "none"),
+    Family(
+        "R",
+        None,
+        "recall",
+        "relevant documents {first}, divided by R",
+        ALL_RELEVANT,
+        sees_relevant_only=True,
+    ),
+    Family("Success", None, "success", _SUCCESS, "none", sees_relevant_only=True),
+    Family("HitRate", None, "success", _SUCCESS, "none", sees_relevant_only=True),
     Family(
         "Rprec",
         "Rprec",
         None,
         "relevant documents in the first R, divided by R",
         ALL_RELEVANT,
+        sees_relevant_only=True,
     ),
     Family(
         "Bpref",

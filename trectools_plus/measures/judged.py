@@ -30,33 +30,41 @@ class JudgedQueries:
     Attributes:
         query_ids: Queries with a document of grade 1 or more, in the order of the qrels.
         without_relevant: The other queries of the qrels; no measure averages over them.
-        frame: ``query`` (position in ``query_ids``), ``doc_id``, ``relevance`` of every judged
-            document of ``query_ids``, sorted by ``query``; no pair twice.
+        judged: ``query_id, doc_id, relevance``: all judgments, no pair twice.
     """
 
     query_ids: list[str]
     without_relevant: list[str]
-    frame: pl.DataFrame
+    judged: pl.LazyFrame
 
     @classmethod
     def from_qrels(cls, qrels: Qrels) -> JudgedQueries:
-        """Split the queries by whether they have a relevant document, and number the former.
+        """Split the queries by whether they have a relevant document.
 
         Equal judgments of one pair count once (conflicting ones are refused before this).
         """
-        graded = qrels.frame.select("query_id", "doc_id", "relevance").unique(
-            ["query_id", "doc_id"], keep="last", maintain_order=True
+        judged = qrels.frame.lazy().select("query_id", "doc_id", "relevance")
+        highest = (
+            judged.group_by("query_id", maintain_order=True)
+            .agg(pl.col("relevance").max())
+            .collect()
         )
-        highest = graded.group_by("query_id", maintain_order=True).agg(pl.col("relevance").max())
         counts = highest["relevance"] >= MEMBERSHIP_LEVEL
-        query_ids = highest["query_id"].filter(counts)
-        numbers = pl.DataFrame({"query_id": query_ids}).with_row_index("query")
-        frame = (
-            graded.join(numbers, on="query_id", maintain_order="left")
+        return cls(
+            highest["query_id"].filter(counts).to_list(),
+            highest["query_id"].filter(~counts).to_list(),
+            judged.unique(["query_id", "doc_id"], keep="last", maintain_order=True),
+        )
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """``query`` (its position), ``doc_id``, ``relevance`` of their judgments, by query."""
+        return (
+            self.judged.join(self.numbers.lazy(), on="query_id", maintain_order="left")
             .select("query", "doc_id", "relevance")
             .sort("query", maintain_order=True)
+            .collect()
         )
-        return cls(query_ids.to_list(), highest["query_id"].filter(~counts).to_list(), frame)
 
     @cached_property
     def numbers(self) -> pl.DataFrame:

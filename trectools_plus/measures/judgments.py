@@ -111,6 +111,10 @@ class Judgments:
         same &= query[rows] == self.query[judgments]
         return rows[same], judgments[same]
 
+    def can_only_be_equal(self, doc_ids: pl.Series) -> bool:
+        """Whether none of these can be a judged document in another spelling."""
+        return self._folds is None and folds_to_itself(doc_ids)
+
     def count_near(self, query: Numbers, doc_ids: pl.Series, judged: IntArray) -> int:
         """Count documents that are not judged, but are in another spelling.
 
@@ -119,7 +123,7 @@ class Judgments:
             doc_ids: Documents.
             judged: Positions of the judged pairs.
         """
-        if self._folds is None and folds_to_itself(doc_ids):
+        if self.can_only_be_equal(doc_ids):
             return 0
         rows, _ = (self._folds or self._table).find(
             keys_of(query, folded(doc_ids), self._seed or 0)

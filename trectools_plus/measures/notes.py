@@ -17,8 +17,10 @@ def level_notes(level: int, queries: JudgedQueries) -> list[str]:
     Returns:
         At most one note. Queries without a document of grade 1 are listed elsewhere.
     """
+    if level <= MEMBERSHIP_LEVEL:
+        return []
     highest = queries.frame.select(pl.col("relevance").max()).item()
-    if level <= MEMBERSHIP_LEVEL or highest is None:
+    if highest is None:
         return []
     if highest < level:
         return [f"no document of the qrels has grade {level} or more; the highest is {highest}"]

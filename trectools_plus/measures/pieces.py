@@ -72,6 +72,7 @@ def read_pieces(
     judgments: Future[Judgments],
     open_view: OpenView,
     precision: ScorePrecision = 32,
+    depth: int | None = None,
 ) -> Generator[Piece, None, None]:
     """Read pieces in threads, and yield them in their order.
 
@@ -81,6 +82,7 @@ def read_pieces(
         judgments: The qrels, which need not be there yet.
         open_view: Makes a view of a piece, or raises.
         precision: In how many bits scores are compared.
+        depth: Judged documents behind that rank need not be found; ``None`` to find all.
     """
     # One more than there are processors: while one holds Python's lock, the others compute.
     n_hands = (os.cpu_count() or 1) + 1
@@ -91,7 +93,7 @@ def read_pieces(
             view = open_view(path, chunk())
         qrels = judgments.result()
         with hands:
-            return _judge(view, qrels, precision)
+            return _judge(view, qrels, precision, depth)
 
     waiting: deque[Future[Piece]] = deque()
     with ThreadPoolExecutor(_AHEAD) as pool:
@@ -134,16 +136,15 @@ def checked(pieces: Iterable[Piece], judgments: Future[Judgments]) -> Iterator[P
         raise NotInPiecesError
 
 
-def _judge(view: RunView, qrels: Judgments, precision: ScorePrecision) -> Piece:
+def _judge(view: RunView, qrels: Judgments, precision: ScorePrecision, depth: int | None) -> Piece:
     """Look up the judged documents of a piece."""
     query_ids: list[str] = view.blocks.query_ids.to_list()
     number = qrels.numbers(query_ids)
-    query, doc_ids = number[view.blocks.query], view.frame["doc_id"]
-    rows = np.arange(view.n_rows)
-    if (number < 0).any():
-        rows = np.flatnonzero(query >= 0)
-        query, doc_ids = query[rows], doc_ids.gather(rows)
-    found, judgments = qrels.find(query.astype(np.uint32), doc_ids)
+    asked = _rows_to_look_up(view, qrels, number, depth)
+    whole = len(asked) == view.n_rows
+    query = number[view.blocks.query if whole else view.blocks.query[asked]].astype(np.uint32)
+    doc_ids = view.frame["doc_id"] if whole else view.frame["doc_id"].gather(asked)
+    found, judgments = qrels.find(query, doc_ids)
     return Piece(
         n_lines=0 if view.columns is None else view.columns.facts.n_lines,
         tags=tuple(view.frame["tag"][[0, -1]]) if view.n_rows else (),
@@ -151,9 +152,20 @@ def _judge(view: RunView, qrels: Judgments, precision: ScorePrecision) -> Piece:
         number=number,
         lengths=view.blocks.sizes,
         judgments=judgments,
-        ranks=_ranks(view, rows[found], precision),
-        n_near=qrels.count_near(query.astype(np.uint32), doc_ids, found),
+        ranks=_ranks(view, asked[found], precision),
+        n_near=qrels.count_near(query, doc_ids, found),
     )
+
+
+def _rows_to_look_up(view: RunView, qrels: Judgments, number: IntArray, depth: int | None) -> Rows:
+    """Rows of judged queries, not behind ``depth`` where that is sure to change nothing."""
+    if depth is not None and view.grouped.falls and qrels.can_only_be_equal(view.frame["doc_id"]):
+        rows = view.grouped.firsts(depth)
+    else:
+        rows = np.arange(view.n_rows)
+    if (number < 0).any():
+        rows = rows[number[view.blocks.query[rows]] >= 0]
+    return rows
 
 
 def _ranks(view: RunView, rows: Rows, precision: ScorePrecision) -> IntArray:

@@ -71,7 +71,7 @@ def score_judged(
     Returns:
         Array of shape (queries, measures), as by :func:`score_ranking`.
     """
-    run = run.cut(_depth(measures))
+    run = run.cut(depth_seen(measures))
     by_grades = [one for one in measures if isinstance(one, TrecEvalMeasure | ColumnMeasure)]
     scored = score_grades(by_grades, query_ids, run).T
     return _tabled(measures, dict(zip(by_grades, scored, strict=True)), run)
@@ -114,11 +114,11 @@ def score_grades(
 
 def shallowest(measures: Sequence[Measure], ranked: pl.DataFrame) -> pl.DataFrame:
     """The ranking, cut at the deepest rank that any of these measures can see."""
-    depth = _depth(measures)
+    depth = depth_seen(measures)
     return ranked if depth is None else ranked.filter(pl.col("rank") <= depth)
 
 
-def _depth(measures: Sequence[Measure]) -> int | None:
+def depth_seen(measures: Sequence[Measure]) -> int | None:
     """The deepest rank that any measure by grades can see; ``None`` for the whole ranking."""
     depths = [
         measure.depth if isinstance(measure, TrecEvalMeasure) else measure.cutoff

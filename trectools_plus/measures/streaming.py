@@ -23,7 +23,8 @@ from trectools_plus.measures.base import FloatArray, Measure
 from trectools_plus.measures.judged import IntArray, JudgedRun
 from trectools_plus.measures.judgments import Judgments
 from trectools_plus.measures.pieces import NotInPiecesError, Piece, checked, read_pieces
-from trectools_plus.measures.scoring import score_judged
+from trectools_plus.measures.processes import Scorer, Scores, open_scorer
+from trectools_plus.measures.scoring import depth_seen
 from trectools_plus.ranking import ScorePrecision
 from trectools_plus.validation.clean_chunks import clean_view
 from trectools_plus.validation.run_view import RunView
@@ -68,7 +69,10 @@ def score_file(
         UsageError: If a measure cannot take this input.
     """
     return _collect(
-        path, judgments, lambda found: score_pieces(str(path), found, judgments, measures)
+        path,
+        judgments,
+        lambda found: score_pieces(str(path), found, judgments, measures),
+        depth=depth_seen(measures),
     )
 
 
@@ -77,13 +81,15 @@ def _collect(
     judgments: Future[Judgments],
     use: Callable[[Iterable[Piece]], _T],
     precision: ScorePrecision = 32,
+    depth: int | None = None,
 ) -> _T | None:
     """Do something with the pieces of a clean run; ``None`` if it is none."""
     if not Path(path).is_file():
         return None
     try:
         chunks = iter_query_chunks(path)
-        with closing(read_pieces(str(path), chunks, judgments, _clean_view, precision)) as pieces:
+        pieces = read_pieces(str(path), chunks, judgments, _clean_view, precision, depth)
+        with closing(pieces):
             return use(pieces)
     except (NotInPiecesError, InputError, FormatError):
         judgments.result()  # what is wrong with the qrels comes first
@@ -110,12 +116,14 @@ def score_pieces(
     """
     tags: list[str] = []
     query_ids: list[str] = []
-    tables: list[tuple[IntArray, FloatArray]] = []
-    for piece in checked(pieces, judgments):
-        tags += piece.tags
-        query_ids += piece.query_ids
-        tables.append(_score(piece, judgments.result(), measures))
-    return ScoredFile(tags[0], path, query_ids, _table(tables, judgments.result(), measures))
+    tables: list[tuple[IntArray, Scores]] = []
+    with open_scorer(measures, Path(path).stat().st_size) as scorer:
+        for piece in checked(pieces, judgments):
+            tags += piece.tags
+            query_ids += piece.query_ids
+            tables.append(_score(piece, judgments.result(), scorer))
+        table = _table(tables, judgments.result(), measures)
+    return ScoredFile(tags[0], path, query_ids, table)
 
 
 def judge_file(
@@ -146,9 +154,7 @@ def judge_file(
     return run, next(piece.tags[-1] for piece in reversed(pieces) if piece.tags)
 
 
-def _score(
-    piece: Piece, qrels: Judgments, measures: Sequence[Measure]
-) -> tuple[IntArray, FloatArray]:
+def _score(piece: Piece, qrels: Judgments, scorer: Scorer) -> tuple[IntArray, Scores]:
     """Numbers of a piece's queries that count, and their values."""
     known = np.flatnonzero(piece.number >= 0)
     known = known[qrels.counts[piece.number[known]]]
@@ -159,15 +165,15 @@ def _score(
     query = np.repeat(np.arange(len(numbers)), np.diff(qrels.starts)[numbers])
     run = JudgedRun.of(piece.lengths[known], query, rank[judgments], qrels.relevance[judgments])
     ids = [qrels.query_ids[number] for number in numbers]
-    return numbers, score_judged(measures, ids, run)
+    return numbers, scorer.score(ids, run)
 
 
 def _table(
-    tables: Sequence[tuple[IntArray, FloatArray]], qrels: Judgments, measures: Sequence[Measure]
+    tables: Sequence[tuple[IntArray, Scores]], qrels: Judgments, measures: Sequence[Measure]
 ) -> FloatArray:
     """Values of all queries that count; those without results have each measure's own value."""
     table = np.empty((len(qrels.query_ids), len(measures)))
     table[:] = [measure.value_without_results for measure in measures]
-    for numbers, values in tables:
-        table[numbers] = values
+    for numbers, scores in tables:
+        table[numbers] = scores()
     return table[qrels.counts]

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun
 from trectools_plus.ranking import rank_documents
@@ -45,13 +44,7 @@ def judge(data: Input, arguments: Arguments) -> Judging:
         arguments: ``-M``, ``-J``, ``-D``, ``-c`` and the version count here.
     """
     query_ids = data.qrels["query_id"].unique().sort().to_list()
-    queries = JudgedQueries(query_ids, [], pl.DataFrame())
-    frame = (
-        data.qrels.join(queries.numbers, on="query_id", maintain_order="left")
-        .select("query", "doc_id", "relevance")
-        .sort("query", maintain_order=True)
-    )
-    queries = replace(queries, frame=frame)
+    queries = JudgedQueries(query_ids, [], data.qrels.lazy())
     run = data.run
     if not isinstance(run, JudgedRun):
         joined = run.join(queries.numbers, on="query_id", maintain_order="left")
