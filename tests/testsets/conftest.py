@@ -1,0 +1,42 @@
+"""Test sets made of a few words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
+
+
+class Maker:
+    """Makes test sets, and writes them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def make(self, texts: dict[str, str], *, language: str = "en", **fields: Any) -> TestSet:
+        """A set with a text by query id; ``fields`` are lists with a value for each query."""
+        found = tuple(
+            TestQuery(
+                query_id=query_id,
+                text=text,
+                relevant=(RelevantTerm(doc_id=f"d{at}", grade=3),),
+                **{name: values[at] for name, values in fields.items()},
+            )
+            for at, (query_id, text) in enumerate(texts.items())
+        )
+        metadata = TestSetMetadata(dataset_id="made", version="1.0.0", language=language)
+        return TestSet(metadata=metadata, queries=found)
+
+    def write(self, name: str, content: object) -> Path:
+        path = self.folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+        return path
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> Maker:
+    return Maker(tmp_path)

@@ -1,0 +1,232 @@
+"""Test sets written in every form and read again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.errors import FormatError, InputError, UsageError
+from trectools_plus.formats.qrels import read_qrels
+from trectools_plus.formats.tables import Qrels, Topics
+from trectools_plus.formats.topics import read_topics
+from trectools_plus.testsets.conversion import convert_test_set, form_of_output
+from trectools_plus.testsets.folders import read_folder, read_parts
+from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
+from trectools_plus.testsets.reading import read_test_set
+from trectools_plus.testsets.shipped import load_test_set
+from trectools_plus.testsets.tables import from_tables, qrels_of, topics_of
+
+IDS = st.text("abcXYZ019-_.:é", min_size=1, max_size=6).filter(lambda text: text[0] not in "#")
+TEXTS = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=20
+).filter(lambda text: text.strip() and text == text.strip())
+NOTES = st.none() | TEXTS
+
+
+def optional(*words: str) -> st.SearchStrategy[str | None]:
+    return st.none() | st.sampled_from(words)
+
+
+@st.composite
+def queries(draw: st.DrawFn, query_id: str) -> TestQuery:
+    ids = draw(st.lists(IDS, max_size=3, unique=True))
+    grades = [draw(st.integers(-1, 4)) for _ in ids]
+    return TestQuery(
+        query_id=query_id,
+        text=draw(TEXTS),
+        relevant=tuple(
+            RelevantTerm(doc_id=doc_id, grade=grade)
+            for doc_id, grade in zip(ids, grades, strict=True)
+        ),
+        category=draw(optional("exact_match", "synonym", "complex")),
+        difficulty=draw(optional("easy", "medium", "hard")),
+        query_type=draw(optional("exact_term", "paraphrase")),
+        hpo_domain=draw(NOTES),
+        language=draw(optional("en", "de")),
+        description=draw(NOTES),
+    )
+
+
+@st.composite
+def any_sets(draw: st.DrawFn) -> TestSet:
+    """Any test set whose ids can stand in runs and qrels; one query has a relevant term."""
+    ids = draw(st.lists(IDS, min_size=1, max_size=6, unique=True))
+    found = [draw(queries(query_id)) for query_id in ids]
+    first = found[0].model_copy(update={"relevant": (RelevantTerm(doc_id="d", grade=1),)})
+    metadata = {
+        "dataset_id": draw(TEXTS),
+        "version": draw(st.sampled_from(["", "1.0.0", "010", "1e3", "no"])),
+        "language": draw(st.sampled_from(["", "en"])),
+        "description": draw(st.just("") | TEXTS),
+        "note": draw(st.sampled_from(["none", "2025-01-31"])),
+    }
+    return TestSet(metadata=TestSetMetadata(**metadata), queries=(first, *found[1:]))
+
+
+@pytest.mark.parametrize("name", ["set.json", "set.yaml", "set.yml.gz", "set.json.zst"])
+@settings(max_examples=60)
+@given(test_set=any_sets())
+def test_files_give_the_same_set_back(
+    tmp_path_factory: pytest.TempPathFactory, name: str, test_set: TestSet
+) -> None:
+    path = tmp_path_factory.getbasetemp() / name
+    convert_test_set(test_set, path, form_of_output(path))
+    assert read_test_set(path) == test_set
+
+
+@pytest.mark.parametrize("form", ["trec-jsonl", "beir"])
+@settings(max_examples=60)
+@given(test_set=any_sets())
+def test_folders_give_the_same_set_back(
+    tmp_path_factory: pytest.TempPathFactory, form: str, test_set: TestSet
+) -> None:
+    folder = tmp_path_factory.mktemp("folder")
+    converted = convert_test_set(test_set, folder, form)
+    assert converted.dropped == ()
+    assert all(path.is_file() for path in converted.files)
+    assert read_folder(folder) == test_set
+
+
+@settings(max_examples=60)
+@given(test_set=any_sets())
+def test_tsv_keeps_ids_texts_and_grades(
+    tmp_path_factory: pytest.TempPathFactory, test_set: TestSet
+) -> None:
+    folder = tmp_path_factory.mktemp("folder")
+    convert_test_set(test_set, folder, "trec")
+    back = read_folder(folder)
+    assert back.metadata == test_set.metadata
+    assert read_qrels(folder / "qrels.txt").to_dict() == qrels_of(test_set).to_dict()
+    for one, other in zip(back.queries, test_set.queries, strict=True):
+        assert (one.query_id, one.relevant) == (other.query_id, other.relevant)
+        assert one.text == " ".join(other.text.split())
+
+
+@settings(max_examples=60)
+@given(
+    grades=st.dictionaries(
+        IDS, st.dictionaries(IDS, st.integers(-2, 5), min_size=1, max_size=3), min_size=1
+    )
+)
+def test_tables_give_the_same_tables_back(grades: dict[str, dict[str, int]]) -> None:
+    grades = {query_id: {**of_query, "x": 1} for query_id, of_query in grades.items()}
+    topics = Topics.from_dict({query_id: f"text of {query_id}" for query_id in grades})
+    test_set = from_tables(topics, Qrels.from_dict(grades), {"dataset_id": "x"})
+    assert topics_of(test_set).to_dict() == topics.to_dict()
+    assert qrels_of(test_set).to_dict() == grades
+
+
+def test_a_shipped_set_as_beir_and_trec(tmp_path: Path) -> None:
+    test_set = load_test_set("hpo-de-tiny")
+    convert_test_set(test_set, tmp_path / "beir", "beir")
+    convert_test_set(test_set, tmp_path / "trec", "trec")
+    lines = (tmp_path / "beir" / "qrels" / "test.tsv").read_text().splitlines()
+    assert lines[:2] == ["query-id\tcorpus-id\tscore", "de-001\tHP:0001385\t3"]
+    first = json.loads((tmp_path / "beir" / "queries.jsonl").read_text().splitlines()[0])
+    assert (first["_id"], first["category"]) == ("de-001", "exact_match")
+    texts = {query.query_id: query.text for query in test_set.queries}
+    for topics in ("beir/queries.jsonl", "trec/topics.tsv"):
+        assert read_topics(tmp_path / topics).to_dict() == texts
+    for qrels in ("beir/qrels/test.tsv", "trec/qrels.txt"):
+        assert read_qrels(tmp_path / qrels).to_dict() == qrels_of(test_set).to_dict()
+    assert read_folder(tmp_path / "beir") == test_set
+
+
+def test_tsv_says_what_it_leaves_out(tmp_path: Path) -> None:
+    converted = convert_test_set(load_test_set("hpo-en-tiny"), tmp_path, "trec")
+    assert converted.dropped == (
+        "category", "difficulty", "query_type", "hpo_domain", "language",
+    )  # fmt: skip
+
+
+def test_topics_and_qrels_of_any_origin() -> None:
+    garden = Path(__file__).parents[2] / "fixtures" / "garden-trec"
+    test_set = read_parts(garden / "topics.tsv", garden / "qrels.txt")
+    assert test_set.metadata.dataset_id == "topics"
+    assert {query.query_id: query.text for query in test_set.queries} == read_topics(
+        garden / "topics.tsv"
+    ).to_dict()
+    assert read_folder(garden).metadata.dataset_id == "garden-trec"
+    assert read_folder(garden).queries == test_set.queries
+
+
+def test_words_of_other_sets_are_left_out() -> None:
+    frame = pl.DataFrame(
+        {"query_id": ["1"], "text": ["t"], "category": ["odd"], "difficulty": ["easy"]}
+    )
+    qrels = Qrels.from_dict({"1": {"d": 1}})
+    (query,) = from_tables(Topics(frame), qrels, {"dataset_id": "x"}).queries
+    assert (query.category, query.difficulty) == (None, "easy")
+
+
+def test_judgments_of_other_topics_are_refused() -> None:
+    topics, qrels = Topics.from_dict({"1": "a"}), Qrels.from_dict({"1": {"d": 1}, "2": {"d": 1}})
+    with pytest.raises(InputError, match="1 judged queries are no topics: 2"):
+        from_tables(topics, qrels, {"dataset_id": "x"})
+
+
+def test_two_grades_for_one_document_are_refused() -> None:
+    frame = pl.DataFrame(
+        {"query_id": ["1", "1"], "doc_id": ["d", "d"], "relevance": [1, 2], "iteration": ["0", "1"]}
+    )
+    with pytest.raises(FormatError, match="d given more than once"):
+        from_tables(Topics.from_dict({"1": "a"}), Qrels(frame), {"dataset_id": "x"})
+
+
+@pytest.mark.parametrize("files", [[], ["topics.tsv", "queries.jsonl"], ["topics.tsv"]])
+def test_folders_in_no_layout_are_refused(tmp_path: Path, files: list[str]) -> None:
+    for name in files:
+        (tmp_path / name).write_text("1\ta\n")
+    with pytest.raises(InputError):
+        read_folder(tmp_path)
+
+
+def test_metadata_that_are_no_json_are_refused(tmp_path: Path) -> None:
+    convert_test_set(load_test_set("hpo-en-tiny"), tmp_path, "beir")
+    for text in ("{", "[]"):
+        (tmp_path / "metadata.json").write_text(text)
+        with pytest.raises(InputError, match=r"metadata\.json"):
+            read_folder(tmp_path)
+
+
+def test_a_name_says_the_form() -> None:
+    assert form_of_output("a.yaml.gz") == "yaml"
+    assert form_of_output("a.JSON") == "json"
+    with pytest.raises(UsageError, match="does not say which form"):
+        form_of_output("folder")
+    with pytest.raises(UsageError, match=r"end in \.yaml"):
+        convert_test_set(load_test_set("hpo-en-tiny"), "a.json", "yaml")
+
+
+def test_yaml_texts_are_texts_to_any_loader(tmp_path: Path) -> None:
+    query = TestQuery(query_id="010", text="no", relevant=(RelevantTerm(doc_id="1e3", grade=3),))
+    test_set = TestSet(metadata=TestSetMetadata(dataset_id="1.10"), queries=(query,))
+    path = tmp_path / "a.yaml"
+    convert_test_set(test_set, path, "yaml")
+    assert read_test_set(path) == test_set
+    [read] = yaml.safe_load(path.read_text())["queries"]
+    assert (read["query_id"], read["text"]) == ("010", "no")
+    assert '"1e3"' in path.read_text()
+
+
+def test_half_a_character_is_refused_and_nothing_written(tmp_path: Path) -> None:
+    query = TestQuery(query_id="1", text="a", relevant=(RelevantTerm(doc_id="d", grade=1),))
+    metadata = TestSetMetadata(dataset_id="x", note=["\ud800"])
+    test_set = TestSet(metadata=metadata, queries=(query,))
+    with pytest.raises(InputError, match="surrogate"):
+        convert_test_set(test_set, tmp_path / "a.json", "json")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_ids_that_no_qrels_can_hold_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    query = TestQuery(query_id="#1", text="a", relevant=(RelevantTerm(doc_id="d", grade=1),))
+    test_set = TestSet(metadata=TestSetMetadata(dataset_id="x"), queries=(query,))
+    with pytest.raises(InputError, match="#1"):
+        convert_test_set(test_set, tmp_path / "out", "beir")
+    assert not (tmp_path / "out").exists()
