@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trectools_plus.testsets.validating as validating
@@ -258,39 +258,45 @@ def test_real_sets_only_lack_their_language(shared_data: Path, name: str, count:
     assert [finding.code for finding in report.findings] == ["T223"]
 
 
+IDS = st.sampled_from(["d", "e", "f g"])
 VALUES = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["a", "easy", "en", ""])
-FIELDS = ["query_id", "text", "relevant", "category", "difficulty", "query_type", "language"]
+LISTS = st.lists(VALUES, max_size=2)
 TERM = st.dictionaries(st.sampled_from(["doc_id", "grade"]), VALUES, max_size=2)
-QUERY = st.fixed_dictionaries(
-    {},
-    optional={
-        **dict.fromkeys(FIELDS, VALUES),
-        "text": st.just("a") | VALUES,
-        "relevant": st.just([{"doc_id": "d", "grade": 1}]) | st.lists(TERM, max_size=2) | VALUES,
-        "hpo_domain": VALUES | st.lists(VALUES, max_size=1),
-        "description": VALUES,
-    },
-)
+CHANGES = {
+    **dict.fromkeys(("text", "query", "id", "query_id", "odd"), VALUES),
+    **dict.fromkeys(("category", "difficulty", "query_type"), VALUES | LISTS),
+    **dict.fromkeys(("language", "description", "hpo_domain"), VALUES | LISTS),
+    "relevant": VALUES | LISTS | st.lists(TERM, max_size=2) | st.dictionaries(IDS, VALUES),
+    "hpo_ids": VALUES | LISTS,
+}
 METADATA = VALUES | st.dictionaries(
     st.sampled_from(["dataset_id", "version", "language", "description", "more"]), VALUES
 )
 
 
-@given(
-    content=st.fixed_dictionaries(
-        {"queries": st.lists(QUERY, max_size=2)}, optional={"metadata": METADATA}
-    )
-    | st.fixed_dictionaries(
-        {"test_cases": st.lists(QUERY | VALUES, max_size=2)}, optional={"metadata": METADATA}
-    )
-)
+@st.composite
+def almost_sets(draw: st.DrawFn) -> dict[str, Any]:
+    """A sound set in either form with a field or two changed."""
+    form = draw(st.sampled_from(["queries", "test_cases"]))
+    cases = []
+    for number in range(draw(st.integers(1, 2))):
+        name = draw(st.sampled_from(sorted(CHANGES)))
+        change = {name: draw(CHANGES[name])} if draw(st.booleans()) else {}
+        judged = draw(st.sampled_from([{"relevant": {"d": 2}}, {"hpo_ids": ["d"]}]))
+        cases.append({"query_id": str(number), "text": f"{number}", **judged, **change})
+    metadata = {"metadata": draw(METADATA)} if draw(st.booleans()) else {}
+    return {form: cases, **metadata}
+
+
+@settings(max_examples=300)
+@given(content=almost_sets())
 def test_what_has_no_error_is_read(
     tmp_path_factory: pytest.TempPathFactory, content: dict[str, Any]
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "any.json"
     path.write_text(json.dumps(content))
     if not _report(path).errors:
-        assert read_test_set(path).queries
+        assert len(read_test_set(path).queries) == len(next(iter(content.values())))
 
 
 def test_rules_for_test_sets_are_in_the_catalogue() -> None:

@@ -25,7 +25,8 @@ from trectools_plus.validation.topics.schema import (
 
 _FORM = "a list of test cases, or a mapping with 'queries' or 'test_cases'"
 _SPELLINGS = {"query_id": ID_KEYS, "text": TEXT_KEYS, "relevant": JUDGED_KEYS}
-_KEPT_KEYS = ("text", "description", "language", "hpo_domain")
+_NOTHING: tuple[Any, ...] = (None, [], {})
+_KEPT_KEYS = ("description", "language", "hpo_domain")
 WORDS: dict[str, tuple[str, ...]] = {
     "category": get_args(Category),
     "difficulty": get_args(Difficulty),
@@ -46,18 +47,19 @@ def own_form(content: Any, path: str) -> Any:
     metadata = content.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise FormatError(f"metadata: expected a mapping but got {_kind(metadata)}", path=path)
-    metadata = {"dataset_id": Path(path).name.partition(".")[0], **metadata}
+    name = {"dataset_id": Path(path).name.partition(".")[0]}
     if "queries" in content:
         queries = content["queries"]
         queries = _listed(queries)
         if isinstance(queries, list):
             queries = _first_cases([_spelled_out(query) for query in queries])
-        return {**content, "queries": queries, "metadata": metadata}
+        return {**content, "queries": queries, "metadata": {**name, **metadata}}
     cases = _listed(content["test_cases"])
     if not isinstance(cases, list):
         raise FormatError(f"test_cases: expected a list but got {_kind(cases)}", path=path)
+    said = {key: str(value) for key, value in metadata.items() if value is not None}
     return {
-        "metadata": {key: str(value) for key, value in metadata.items() if value is not None},
+        "metadata": {**name, **said},
         "queries": _first_cases(
             [_own_case(number, case, path) for number, case in enumerate(cases, 1)]
         ),
@@ -72,18 +74,20 @@ def _spelled_out(query: Any) -> Any:
     for name, spellings in _SPELLINGS.items():
         given = [query.pop(key) for key in spellings if key in query]
         if given:
-            query[name] = given[0]
+            query[name] = next((value for value in given if value not in _NOTHING), None)
     for name in ("query_id", "text"):
         query[name] = _as_text(query.get(name))
-    if query.get("relevant") is None:
-        query["relevant"] = []
-    if isinstance(query["relevant"], dict):
-        query["relevant"] = [
-            {"doc_id": doc_id, "grade": grade} for doc_id, grade in query["relevant"].items()
-        ]
-    if isinstance(query["relevant"], list):
-        query["relevant"] = _distinct(map(_judgment, query["relevant"]))
+    query["relevant"] = _judgments(query.get("relevant"))
     return query
+
+
+def _judgments(relevant: Any) -> Any:
+    """Judgments as ids with grades, where they are ids alone or a mapping of ids to grades."""
+    if relevant is None:
+        return []
+    if isinstance(relevant, dict):
+        relevant = [{"doc_id": doc_id, "grade": grade} for doc_id, grade in relevant.items()]
+    return _distinct(map(_judgment, relevant)) if isinstance(relevant, list) else relevant
 
 
 def _judgment(term: Any) -> Any:
@@ -129,20 +133,26 @@ def _kind(value: Any) -> str:
 
 
 def _own_case(number: int, case: Any, path: str) -> dict[str, Any]:
-    """A test case of Phentrieve's: every expected term is relevant, none more than another."""
+    """A test case of Phentrieve's: every expected term is relevant, none more than another.
+
+    Cases with graded judgments keep their grades.
+    """
     where = f"test_cases[{number - 1}]"
     if not isinstance(case, dict):
         raise FormatError(f"{where}: expected a mapping with text and expected_hpo_ids", path=path)
-    expected = next((case[key] for key in LISTED_KEYS if key in case), None) or []
-    if not isinstance(expected, list):
+    key, expected = next(
+        ((key, case[key]) for key in JUDGED_KEYS if case.get(key) not in _NOTHING), ("", [])
+    )
+    if key in LISTED_KEYS and not isinstance(expected, list):
         raise FormatError(
             f"{where}: expected a list of term ids as {' or '.join(LISTED_KEYS)}", path=path
         )
-    given = next((case[key] for key in ("query_id", "id", "case_id") if case.get(key)), None)
-    distinct = list(dict.fromkeys(map(str, expected)))
+    given = next((case[key] for key in ID_KEYS if case.get(key) is not None), None)
+    text = next((case[key] for key in TEXT_KEYS if key in case), None)
     return {
         **{key: _as_text(case[key]) for key in _KEPT_KEYS if case.get(key) is not None},
         **{key: case[key] for key, known in WORDS.items() if case.get(key) in known},
+        "text": _as_text(text),
         "query_id": f"case-{number:03d}" if given is None else str(given),
-        "relevant": [{"doc_id": term_id, "grade": 1} for term_id in distinct],
+        "relevant": _judgments(expected),
     }
