@@ -84,7 +84,7 @@ def test_counts_by_hand(toy):
     objects = [8, 6, 3, 5, 4, 3, 1, 1, 1]  # robot dog: nobody, taken as 1
     assert information.values.tolist() == pytest.approx([math.log(8 / n) for n in objects])
     assert information.scaled.max() == 1.0
-    assert "8 annotated objects" in information.source
+    assert "(8 objects)" in information.source
     assert str(TOY) in information.source
     assert information.notes == ()
 
@@ -114,7 +114,7 @@ def test_the_trap_of_annotations(toy, write_hpoa):
 def test_terms_of_another_ontology(toy, write_hpoa):
     path = write_hpoa(("A", "", "TOY:0008"), ("A", "", "X:1"), ("B", "", "X:2"))
     information = load_information(toy, path)
-    assert "1 annotated object" in information.source
+    assert "(1 objects)" in information.source
     (note,) = information.notes
     assert "2 of 3 terms" in note
     assert "X:1, X:2" in note

@@ -20,7 +20,7 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.source import read_source
 from trectools_plus.ontology.hierarchy import Hierarchy, IntArray
 from trectools_plus.ontology.ids import TermIds
-from trectools_plus.ontology.information import InformationContent
+from trectools_plus.ontology.information import FROM_ANNOTATIONS, InformationContent
 
 _OBJECT, _TERM, _QUALIFIER = "databaseid", "hpoid", "qualifier"
 _REMEDY = "give a file in the format of phenotype.hpoa"
@@ -147,11 +147,8 @@ def information_from_annotations(
     n_objects = pairs["object"].n_unique()
     counts = _count_objects(hierarchy, pairs.unique())
     values = np.log(n_objects) - np.log(np.maximum(counts, 1))
-    what = f"{annotations.path} {annotations.version}".strip()
-    source = (
-        f"from annotations, {what}: −ln(share of {n_objects:,} annotated objects with the term or "
-        "one below it), a term without any as if it had one (Resnik 1995)"
-    )
+    file = f"{annotations.path} {annotations.version}".strip()
+    source = FROM_ANNOTATIONS.format(file=f"{file} ({n_objects:,} objects)")
     notes = (
         f"annotations of {len(unknown)} of {len(terms)} terms in {annotations.path} are passed "
         f"over, for the ontology has no such term: {_some(unknown)}",

@@ -35,19 +35,19 @@ def simple_resnik_like(pairs: TermPairs) -> FloatArray:
 
 def hybrid(pairs: TermPairs) -> FloatArray:
     """0.7·depth(LCA)/D + 0.3·max(0, 1 − p/(depth1 + depth2)); 1.0 only for equal terms.
-
-    p counts the edges on the shortest way up from each term to the LCA, added.
+    p: edges on the shortest way up from each term to the LCA, added.
     """
     return np.where(pairs.equal, 1.0, _specific_and_near(pairs, pairs.facts.steps))
 
 
 def hybrid_depth(pairs: TermPairs) -> FloatArray:
-    """0.7·depth(LCA)/D + 0.3·max(0, 1 − p/(depth1 + depth2)), and 1.0 wherever p is 0.
+    """0.7·depth(LCA)/D + 0.3·max(0, 1 − p/(depth1 + depth2)); 1.0 wherever p is 0, which it also
+    is for some terms that differ. p = max(0, depth1 + depth2 − 2·depth(LCA)).
 
-    Here p = max(0, depth1 + depth2 − 2·depth(LCA)). This is how the HPO benchmark that introduced
-    the measure (https://github.com/berntpopp/phentrieve) computes it. An ancestor can lie deeper
-    (by shortest depth) than its descendant, so p reaches 0, and the similarity 1.0, for terms that
-    differ: use it to compare with that benchmark's published figures only.
+    This is how the HPO benchmark that introduced the measure
+    (https://github.com/berntpopp/phentrieve) computes it. An ancestor can lie deeper (by shortest
+    depth) than its descendant, so p reaches 0, and the similarity 1.0, for terms that differ: use
+    it to compare with that benchmark's published figures only.
     """
     facts = pairs.facts
     distance = np.maximum(0, facts.depth_a + facts.depth_b - 2 * facts.lca_depth)

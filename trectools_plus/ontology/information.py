@@ -12,9 +12,13 @@ import numpy as np
 
 from trectools_plus.ontology.hierarchy import FloatArray, Hierarchy, IntArray
 
-GRAPH_SOURCE = (
-    "from the graph: 1 − ln(the number of terms below, the term included) / ln(the number of all "
-    "terms) (Seco, Veale and Hayes 2004)"
+FROM_GRAPH = (
+    "IC from the graph: 1 − ln(number of terms below, the term included) / ln(number of all terms) "
+    "(Seco, Veale and Hayes 2004)"
+)
+FROM_ANNOTATIONS = (
+    "IC from {file}: −ln(share of the annotated objects that have the term or one below it), a "
+    "term that none has as if one had it (Resnik 1995)"
 )
 
 
@@ -24,7 +28,7 @@ class InformationContent:
     Args:
         values: One per term, at least 0, none smaller than an ancestor's; shape ``(n_terms,)``.
         source: Where it is from and how it is counted, in words.
-        notes: What a reader must know of it, in a line each.
+        notes: What a reader of its figures must know, in a line each.
     """
 
     def __init__(self, values: FloatArray, source: str, notes: tuple[str, ...] = ()) -> None:
@@ -61,4 +65,4 @@ def information_from_graph(hierarchy: Hierarchy) -> InformationContent:
     n_terms = hierarchy.depths.size
     below = np.bincount(hierarchy.ancestors, minlength=n_terms)
     values = 1 - np.log(below) / np.log(n_terms) if n_terms > 1 else np.zeros(n_terms)
-    return InformationContent(values, GRAPH_SOURCE)
+    return InformationContent(values, FROM_GRAPH)
