@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
@@ -11,13 +12,21 @@ from trectools_plus.benchmark.assemble import make_report, score_arms
 from trectools_plus.benchmark.config import RUN_NAME, BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.output_folder import OutputFolder
-from trectools_plus.benchmark.report import BenchmarkReport, MergedRun, ModeResult
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    FailingQuery,
+    MergedRun,
+    ModeResult,
+    NearMiss,
+)
 from trectools_plus.benchmark.report_folder import ReportFolder, copy_files
 from trectools_plus.benchmark.report_topics import read_report_topics
 from trectools_plus.benchmark.runner import BenchmarkResult
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Qrels, Run
+
+_Entry = TypeVar("_Entry", FailingQuery, NearMiss)
 
 STRATA_LOST = (
     "There are no groups of queries: the topics that the report was made with were not there, or "
@@ -139,16 +148,25 @@ def _make(
     as_given = config.model_copy(update={"runs": {name: run_path}})
     new = make_report(as_given, dataset, arms, evaluation, manifest)
     modes = {mode: _keep(result, old.modes.get(mode)) for mode, result in new.modes.items()}
-    texts = {query.query_id: query.text for query in old.failing_queries}
-    failing = [
-        query.model_copy(update={"text": query.text or texts.get(query.query_id)})
-        for query in new.failing_queries
-    ]
+    told = [*old.failing_queries, *(old.near_misses or ())]
+    texts = {query.query_id: query.text for query in told}
+    failing = [_tell(query, texts) for query in new.failing_queries]
+    near = new.near_misses and [_tell(query, texts) for query in new.near_misses]
     # Once lost, strata stay so, and with them the note, until the topics are there again.
     lost = dataset.topics is None and (old.strata or STRATA_LOST in old.notes)
-    kept = {"modes": modes, "failing_queries": failing, "notes": [STRATA_LOST] if lost else []}
+    kept = {
+        "modes": modes,
+        "failing_queries": failing,
+        "near_misses": near,
+        "notes": [STRATA_LOST] if lost else [],
+    }
     report = new.model_copy(update=kept)
     return report, evaluation.per_query
+
+
+def _tell(query: _Entry, texts: dict[str, str | None]) -> _Entry:
+    """A query with its text, if only the old report had it."""
+    return query.model_copy(update={"text": query.text or texts.get(query.query_id)})
 
 
 def _keep(result: ModeResult, old: ModeResult | None) -> ModeResult:
