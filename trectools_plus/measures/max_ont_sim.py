@@ -68,6 +68,7 @@ class MaxOntSim(BaseMeasure):
             chosen for a formula without.
     """
 
+    sees_unjudged = True
     parameter_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType(
         {"rel": 1, "formula": "hybrid", "ontology": None, "ic": None, "annotations": None}
     )
