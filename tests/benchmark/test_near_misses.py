@@ -122,6 +122,16 @@ def test_a_report_over_terms_can_be_verified_and_merged(options):
     assert len([miss for miss in merged.near_misses if miss.mode == "again"]) == 7
 
 
+def test_nothing_is_merged_over_another_ontology(options, tmp_path):
+    toy = tmp_path / "toy.obo"
+    toy.write_bytes(TOY.read_bytes())
+    write_reports(run(options, ontology=str(toy)))
+    toy.write_text(TOY.read_text() + "\n[Term]\nid: TOY:0099\nis_a: TOY:0001\n")
+    with pytest.raises(IncomparableError, match="the ontology of the report changed"):
+        merge_run(options["output_dir"], "again", options["runs"]["all"])
+    assert any("toy.obo" in problem for problem in verify_report(options["output_dir"]).problems)
+
+
 def test_any_obo_file_is_a_corpus(tmp_path):
     cases = tmp_path / "cases.json"
     cases.write_text(

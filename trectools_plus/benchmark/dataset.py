@@ -20,7 +20,7 @@ from trectools_plus.formats.collection import (
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
 
-_TERM_FILES = ("ontology", "annotations")
+TERM_FILES = ("ontology", "annotations")
 """Settings that name a file about terms."""
 
 
@@ -75,7 +75,7 @@ class Dataset:
             if (fields := hash_query_fields(self.topics)) is not None:
                 hashes["query_fields"] = fields
         hashes["qrels"] = hash_qrels(self.qrels)
-        given = {kind: self.files[kind].sha256 for kind in _TERM_FILES if kind in self.files}
+        given = {kind: self.files[kind].sha256 for kind in TERM_FILES if kind in self.files}
         return {**hashes, **given}
 
 
@@ -98,7 +98,7 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         files = find_collection_files(name)
         dataset = _from_files(name, str(files.qrels), str(files.corpus), str(files.topics))
     check_meeting(dataset.corpus, dataset.topics, dataset.qrels, dataset.id)
-    given = _files({kind: getattr(config, kind) for kind in _TERM_FILES})
+    given = _files({kind: getattr(config, kind) for kind in TERM_FILES})
     return replace(dataset, files={**dataset.files, **given})
 
 

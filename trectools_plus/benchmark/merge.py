@@ -10,7 +10,7 @@ import polars as pl
 from trectools_plus.benchmark.arms import Arm, read_arm
 from trectools_plus.benchmark.assemble import make_report, score_arms
 from trectools_plus.benchmark.config import RUN_NAME, BenchmarkConfig
-from trectools_plus.benchmark.dataset import Dataset
+from trectools_plus.benchmark.dataset import TERM_FILES, Dataset
 from trectools_plus.benchmark.output_folder import OutputFolder
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
@@ -51,7 +51,8 @@ def merge_run(path: str | Path, name: str, run_path: str) -> BenchmarkResult:
         UsageError: If the name is taken or cannot be a file name.
         FindingsError: If the run holds what scoring refuses.
         IncomparableError: If the run answers queries that the report does not know, or, where
-            missing queries are dropped, others than the report's runs.
+            missing queries are dropped, others than the report's runs; or if the ontology or the
+            annotations changed.
     """
     source = ReportFolder(path)
     config = source.config
@@ -59,6 +60,7 @@ def merge_run(path: str | Path, name: str, run_path: str) -> BenchmarkResult:
     qrels = source.read_qrels()
     runs = {mode: source.read_run(mode) for mode in source.report.modes}
     _refuse_other_queries(run_path, qrels, runs)
+    _refuse_changed_terms(source.report)
     dataset = _dataset_of(source, qrels)
     folder = OutputFolder(source.folder)
     try:
@@ -107,6 +109,18 @@ def _refuse_other_queries(path: str, qrels: Qrels, runs: dict[str, Run]) -> None
             where=path,
             remedy="add a run of the same topics",
         )
+
+
+def _refuse_changed_terms(report: BenchmarkReport) -> None:
+    """See that figures over an ontology would come out as they did."""
+    files = report.manifest.dataset.files
+    for kind in TERM_FILES:
+        if kind in files and sha256_file(files[kind].path) != files[kind].sha256:
+            raise IncomparableError(
+                f"the {kind} of the report changed (its hash is another)",
+                where=files[kind].path,
+                remedy="put back the file that the report was made with, or run it again",
+            )
 
 
 def _dataset_of(source: ReportFolder, qrels: Qrels) -> Dataset:
