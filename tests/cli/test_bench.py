@@ -234,3 +234,34 @@ def test_a_mode_without_results_is_reported_and_noted(
     assert "Note: Lexical-Only is empty: no results for any query (2 asked)." in out
     assert not (tmp_path / "out" / "runs" / "lexical.run").exists()
     assert "runs/lexical.run" not in Path("out/BenchmarkComparison.md").read_text("utf-8")
+
+
+def test_cutoffs_of_the_default_measures(call: Call, files: dict[str, str]) -> None:
+    given = ["--runs", files["good.run"], "--qrels", files["q.txt"]]
+    code, out, _ = call(*given, "--cutoffs", "1,2", "--format", "json")
+    assert code == 0
+    assert list(json.loads(out)["best_mode"])[:4] == ["nDCG@1", "nDCG@2", "AP@1", "AP@2"]
+    code, _, err = call(*given, "--cutoffs", "1,2", "--measures", "AP")
+    assert code == 2
+    assert "--measures and --cutoffs do not go together" in err
+
+
+def test_runs_of_terms_with_an_ontology(call: Call, tmp_path: Path) -> None:
+    toy = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
+    (tmp_path / "q.txt").write_text("1 0 TOY:0006 1\n2 0 TOY:0007 1\n")
+    (tmp_path / "a.run").write_text("1 Q0 TOY:0008 1 2 a\n2 Q0 TOY:0007 1 2 a\n")
+    given = ["--runs", "a.run", "--qrels", "q.txt", "--ontology", str(toy)]
+    code, out, err = call(*given, "--cutoffs", "1", "--output-dir", "out")
+    assert code == 0, err
+    assert "MaxOntSim@1" in out
+    assert "sibling of an expected term, by mode, of 2 queries: a 1." in " ".join(out.split())
+    (miss,) = json.loads(Path("out/BenchmarkReport.json").read_text())["near_misses"]
+    assert (miss["query_id"], miss["relation"]) == ("1", "child")
+    assert miss["first"] == {"doc_id": "TOY:0008", "label": "puppy"}
+    assert miss["expected"] == [{"doc_id": "TOY:0006", "label": "dog"}]
+    code, _, err = call(*given[:-1], "none.obo")
+    assert code == 2
+    assert "— none.obo" in err
+    code, _, err = call(*given, "--annotations", "x.hpoa")
+    assert code == 2
+    assert "no measure looks at them — --annotations" in err

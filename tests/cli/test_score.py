@@ -293,3 +293,67 @@ def test_help_has_examples(app):
         text = CliRunner().invoke(app, [command, "--help"]).stdout
         assert "Examples:" in text
         assert f"trectools-plus {command}" in text
+
+
+TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
+
+
+@pytest.fixture
+def terms(run):
+    """A run of term ids of the toy ontology, and judgments."""
+    Path("terms.txt").write_text("1 0 TOY:0006 1\n2 0 TOY:0007 1\n3 0 TOY:0104 1\n")
+    Path("terms.run").write_text(
+        "1 Q0 TOY:0009 1 3 t\n1 Q0 TOY:0006 2 2 t\n2 Q0 TOY:0006 1 3 t\n3 Q0 TOY:0004 1 3 t\n"
+    )
+    return run
+
+
+def test_terms_of_an_ontology_file(terms):
+    name = "MaxOntSim(formula='hybrid_depth')@1"
+    result = terms("eval", "terms.txt", "terms.run", "-m", name, "--ontology", str(TOY))
+    assert result.stdout.splitlines()[2].split() == [name, "0.8817"]  # 1, 0.645, 1
+    command = ["eval", "terms.txt", "terms.run", "-m", name, "--ontology", str(TOY)]
+    document = json.loads(terms(*command, "--format", "json").stdout)
+    assert document["runs"][0]["measures"][name]["mean"] == pytest.approx((1 + 0.645 + 1) / 3)
+    assert str(TOY) in document["definitions"][name]["formula"]
+
+
+def test_annotations_beside_an_ontology_file(terms):
+    names = "MaxOntSim(formula='lin')@1,MaxOntSim(formula='lin',ic='graph')@1"
+    command = ["eval", "terms.txt", "terms.run", "-m", names, "--ontology", str(TOY)]
+    command += ["--format", "json"]
+    plain = json.loads(terms(*command).stdout)["runs"][0]["measures"]
+    annotated = json.loads(terms(*command, "--annotations", str(TOY.with_suffix(".hpoa"))).stdout)
+    lin, graph = (annotated["runs"][0]["measures"][name]["mean"] for name in plain)
+    assert [figures["mean"] for figures in plain.values()] == [graph, graph]
+    assert lin != graph
+    sources = [definition["formula"] for definition in annotated["definitions"].values()]
+    assert "toy.hpoa" in sources[0]
+    assert "from the graph" in sources[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-m", "P@1", "--ontology", str(TOY)], "no measure looks at it — --ontology"),
+        (["--annotations", "x.hpoa"], "no measure looks at them — --annotations"),
+        (["-m", "MaxOntSim@1", "--ontology", "none.obo"], "no such file — none.obo"),
+        (["-m", "MaxOntSim@1", "--ontology", "terms.txt"], "an ontology in OBO format"),
+        (
+            [
+                "-m",
+                "MaxOntSim(formula='lin')@1",
+                "--ontology",
+                str(TOY),
+                "--annotations",
+                "terms.txt",
+            ],
+            "terms.txt:1",
+        ),
+    ],
+)
+def test_files_about_terms_that_are_of_no_use(terms, arguments, words):
+    with pytest.raises(TrectoolsPlusError) as caught:
+        terms("eval", "terms.txt", "terms.run", *arguments)
+    assert words in str(caught.value)
+    assert caught.value.exit_code == 2

@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 
 import numpy as np
@@ -5,14 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluator import evaluate
-from trectools_plus.measures.max_ont_sim import MaxOntSim
+from trectools_plus.measures.max_ont_sim import MaxOntSim, bind_files, check_files_used
+from trectools_plus.measures.names import parse_measure
+from trectools_plus.measures.run_files import open_files
+from trectools_plus.ontology.formulas import FORMULAS
 from trectools_plus.ontology.ontology import Ontology
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
 DOG, CAT, PUPPY, ROBOT_DOG = (f"TOY:000{i}" for i in range(6, 10))
+HPOA = TOY.with_suffix(".hpoa")
 ARTEFACT, HOUND = "TOY:0003", "TOY:0010"
 
 
@@ -20,7 +25,7 @@ def measure(cutoff: int | None = 10, **parameters) -> MaxOntSim:
     return MaxOntSim(cutoff, ontology=TOY, **parameters)
 
 
-@pytest.mark.parametrize("formula", ["hybrid", "hybrid_depth", "simple_resnik_like"])
+@pytest.mark.parametrize("formula", FORMULAS)
 def test_an_exact_hit_is_1_by_every_formula(formula):
     assert measure(formula=formula).score_query([CAT, DOG], {DOG: 1}) == 1.0
     assert measure(formula=formula).score_query([HOUND], {DOG: 1}) == 1.0  # replaced by dog
@@ -100,12 +105,92 @@ def test_names():
 
 
 def test_wrong_parameters_are_refused_before_anything_is_read():
-    with pytest.raises(UsageError, match="hybrid, hybrid_depth, simple_resnik_like"):
+    with pytest.raises(UsageError, match="hybrid, hybrid_depth, simple_resnik_like, resnik, lin"):
         MaxOntSim(10, formula="lin?")
     with pytest.raises(UsageError, match="no parameter level"):
         MaxOntSim(10, level=2)
     with pytest.raises(UsageError, match="cutoff"):
         MaxOntSim(0)
+    with pytest.raises(UsageError, match="expected ic 'graph' or 'annotations' but got 'genes'"):
+        MaxOntSim(10, formula="lin", ic="genes")
+    with pytest.raises(UsageError, match="formula hybrid takes no ic"):
+        MaxOntSim(10, ic="graph")
+    with pytest.raises(UsageError, match="formula path takes no annotations"):
+        MaxOntSim(10, formula="path", annotations="x")
+    with pytest.raises(UsageError, match="ic='graph' and annotations do not go together"):
+        MaxOntSim(10, formula="lin", ic="graph", annotations="x")
+
+
+MAMMAL_IC, DOG_IC, CAT_IC = (math.log(8 / n) for n in (4, 3, 1))  # see toy.hpoa
+FROM_GRAPH, FROM_ANNOTATIONS = (
+    2 * (1 - math.log(5) / math.log(9)) / 1.5,
+    2 * MAMMAL_IC / (DOG_IC + CAT_IC),
+)
+
+
+def test_where_information_content_is_from():
+    def score(one):
+        return one.score_query([CAT], {DOG: 1})
+
+    assert score(measure(formula="lin")) == pytest.approx(FROM_GRAPH)
+    assert score(measure(formula="lin", annotations=HPOA)) == pytest.approx(FROM_ANNOTATIONS)
+    for ic, bound in (
+        (None, FROM_ANNOTATIONS),
+        ("annotations", FROM_ANNOTATIONS),
+        ("graph", FROM_GRAPH),
+    ):
+        one = MaxOntSim(10, formula="lin", ic=ic)
+        assert score(one.over(TOY, HPOA)) == pytest.approx(bound)
+        assert one.over(TOY, HPOA).name == one.name
+        assert ("toy.hpoa" in one.over(TOY, HPOA).definition.formula) == (ic != "graph")
+    assert "from the graph" in measure(formula="lin").definition.formula
+    installed = MaxOntSim(10, formula="lin", ic="annotations")
+    assert "the installed phenotype.hpoa" in installed.definition.formula
+
+
+def test_a_name_that_gives_a_file_keeps_it(tmp_path):
+    one = measure(formula="resnik", annotations=HPOA)
+    moved = one.over(tmp_path / "other.obo", tmp_path / "other.hpoa")
+    assert moved.score_query([CAT], {DOG: 1}) == one.score_query([CAT], {DOG: 1})
+    assert moved.definition == one.definition
+
+
+def test_files_that_no_measure_looks_at_are_refused():
+    hybrid, lin = MaxOntSim(10), MaxOntSim(10, formula="lin")
+    check_files_used([hybrid, lin], TOY, HPOA)
+    check_files_used([hybrid], TOY)
+    with pytest.raises(UsageError, match="--annotations"):
+        check_files_used([hybrid, MaxOntSim(10, formula="lin", ic="graph")], TOY, HPOA)
+    for measures in ([], [measure()], [parse_measure("P@5")]):
+        with pytest.raises(UsageError, match="--ontology"):
+            check_files_used(measures, TOY)
+    assert bind_files([parse_measure("P@5")], TOY) == [parse_measure("P@5")]
+
+
+def test_a_run_of_near_misses_alone_is_scored(tmp_path):
+    """Nothing of it is judged, which would be a mistake for other measures."""
+    run, qrels = Run.from_dict({"1": {CAT: 1.0}}, name="mine"), Qrels.from_dict({"1": {DOG: 1}})
+    assert evaluate(qrels, run, [measure()]).mean("mine", measure().name) == pytest.approx(0.645)
+    with pytest.raises(CheckFailedError, match="P105"):
+        evaluate(qrels, run, ["P@1"])
+    with pytest.raises(CheckFailedError, match="P101"):
+        evaluate(Qrels.from_dict({"2": {DOG: 1}}), run, [measure()])
+    (tmp_path / "run").write_text(f"1 Q0 {CAT} 1 1.0 mine\n")
+    (tmp_path / "qrels").write_text(f"1 0 {DOG} 1\n")
+    files = str(tmp_path / "qrels"), [str(tmp_path / "run")]
+    assert open_files(*files, [measure()])[1][0].frame.height == 1
+    with pytest.raises(CheckFailedError, match="P105"):
+        open_files(*files, [parse_measure("P@1")])
+
+
+def test_annotations_of_other_terms_are_noted(tmp_path):
+    path = tmp_path / "who.hpoa"
+    path.write_text(f"database_id\thpo_id\nA\t{DOG}\nB\tX:1\n")
+    run = Run.from_dict({"1": {CAT: 1.0}}, name="mine")
+    asked = measure(formula="lin", annotations=path)
+    evaluation = evaluate(Qrels.from_dict({"1": {DOG: 1}}), run, [asked])
+    (note,) = evaluation.notes
+    assert "1 of 2 terms" in note
 
 
 def test_a_missing_ontology_is_an_input_error():
@@ -113,14 +198,15 @@ def test_a_missing_ontology_is_an_input_error():
         MaxOntSim(10, ontology="nowhere.obo").score_query([DOG], {DOG: 1})
 
 
-@pytest.mark.parametrize("formula", ["hybrid", "hybrid_depth", "simple_resnik_like"])
+@pytest.mark.parametrize("formula", FORMULAS)
 def test_the_definition_says_what_is_computed(formula):
     definition = measure(5, formula=formula, rel=2).definition
     assert definition.name == measure(5, formula=formula, rel=2).name
     assert definition.cutoff == 5
     assert definition.relevance_level == 2
     assert formula in definition.formula
-    assert "depth(LCA)" in definition.formula or "As ``hybrid``" not in definition.formula
+    for short, explained in (("depth(LCA)", "LCA: "), ("IC(MICA)", "MICA: "), ("IC1", "IC from ")):
+        assert (short in definition.formula) <= (explained in definition.formula)
     assert "toy.obo" in definition.formula
     assert "the first 5" in definition.formula
     assert definition.trec_eval_call is None

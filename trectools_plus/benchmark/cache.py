@@ -8,6 +8,7 @@ file changed or is missing.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -26,6 +27,8 @@ from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.provenance import describe_machine, package_versions
 
 _OWN = "trectools_plus."
+_NAMES_FILE = re.compile(r"\b(ontology|annotations)=")
+"""In a measure's name: a file whose content nobody hashed."""
 
 
 def make_cache_key(config: BenchmarkConfig, contents: Mapping[str, str]) -> str | None:
@@ -37,7 +40,7 @@ def make_cache_key(config: BenchmarkConfig, contents: Mapping[str, str]) -> str 
 
     Returns:
         The key; ``None`` where a part cannot be hashed: standard input, a measure from outside
-        this package, an ontology file.
+        this package, an ontology or annotations named by a measure.
 
     Raises:
         InputError: If a run cannot be read.
@@ -48,7 +51,7 @@ def make_cache_key(config: BenchmarkConfig, contents: Mapping[str, str]) -> str 
     if "-" in (*runs.values(), config.qrels, config.topics, config.corpus):
         return None
     for measure in parse_measures(config.measure_names):
-        if not type(measure).__module__.startswith(_OWN) or "ontology=" in measure.name:
+        if not type(measure).__module__.startswith(_OWN) or _NAMES_FILE.search(measure.name):
             return None
     parts = {
         "config": config.as_manifest(),

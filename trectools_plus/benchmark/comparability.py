@@ -5,7 +5,13 @@ from __future__ import annotations
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.errors import IncomparableError
 
-_WORDS = {"qrels": "other qrels", "topics": "other queries", "corpus": "other documents"}
+_WORDS = {
+    "qrels": "other qrels",
+    "topics": "other queries",
+    "corpus": "other documents",
+    "ontology": "another ontology",
+    "annotations": "other annotations",
+}
 
 
 def refuse_incomparable(
@@ -14,8 +20,8 @@ def refuse_incomparable(
     """See that two reports rest on the same data.
 
     Judgments, queries' texts and documents are compared by the hashes of their contents, so the
-    names and formats of files do not matter. What only one report knows (the corpus, where given
-    runs were scored) is not compared.
+    names and formats of files do not matter; ontologies and annotations by those of their files.
+    What only one report knows (the corpus, where given runs were scored) is not compared.
 
     Args:
         first: A report.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from trectools_plus.benchmark.default_measures import Cutoffs, name_default_measures
 from trectools_plus.benchmark.targets import DEFAULT_TARGETS, Target
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.modes import check_modes
@@ -23,9 +24,6 @@ DEFAULT_MODES = ("lexical", "vector", "hybrid")
 DEFAULT_SEED = 42
 DEFAULT_CONFIDENCE = 0.95
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
-
-ONTOLOGY_MEASURE = "MaxOntSim@10"
-"""Reported beside the default measures where documents are ontology terms."""
 
 FileName = Annotated[
     str, BeforeValidator(lambda name: os.fspath(name) if isinstance(name, os.PathLike) else name)
@@ -54,6 +52,11 @@ class BenchmarkConfig(BaseModel):
         modes: Modes to fetch.
         mode_names: Names of modes (or runs) in tables.
         measures: Measures to report, in order; the first is the one by which queries fail.
+        cutoffs: Ranks at which the default measures are taken, instead of the usual ones.
+        ontology: The OBO file that documents are terms of: the corpus of ``hpo`` (the installed
+            one when not given), and what MaxOntSim and near misses look at.
+        annotations: Where formulas of MaxOntSim have information content from, in the format of
+            ``phenotype.hpoa``; from the ontology's graph when not given.
         depth: Results fetched per query; given runs are scored as deep as they are.
         missing: Whether a query without results counts ``zero`` or is ``drop``\\ ped.
         exclude_self: Drop a document whose id is the query's own, before the cutoff.
@@ -80,6 +83,9 @@ class BenchmarkConfig(BaseModel):
     modes: Names = DEFAULT_MODES
     mode_names: dict[str, str] = Field(default_factory=dict)
     measures: Names = ()
+    cutoffs: Cutoffs | None = None
+    ontology: FileName | None = None
+    annotations: FileName | None = None
     depth: WholeNumber = Field(default=100, ge=1)
     missing: Literal["zero", "drop"] = "zero"
     exclude_self: Flag = False
@@ -159,8 +165,24 @@ class BenchmarkConfig(BaseModel):
             self._check_runs_alone()
         if self.test_file is not None and self.dataset != "hpo":
             raise ValueError("`test_file` goes with the dataset hpo only — write `dataset` hpo")
+        self._check_measures()
         self._check_names()
         return self
+
+    def _check_measures(self) -> None:
+        """Settings that concern measures which may not be there."""
+        if self.measures and self.cutoffs:
+            raise ValueError(
+                "`measures` and `cutoffs` do not go together — write the cutoffs into the names, "
+                "or leave `measures` out"
+            )
+        if self.annotations is not None:
+            from trectools_plus.measures.max_ont_sim import check_files_used
+
+            try:
+                check_files_used(_parsed(self.measure_names), annotations=self.annotations)
+            except UsageError as error:
+                raise ValueError(f"`annotations`: {error.what} — {error.remedy}") from error
 
     def _check_companions(self, kind: str) -> None:
         """Which of topics and qrels go with the kind of data chosen."""
@@ -224,11 +246,27 @@ class BenchmarkConfig(BaseModel):
     @property
     def measure_names(self) -> tuple[str, ...]:
         """The measures asked for, or the default ones for this dataset."""
-        from trectools_plus.measures.evaluator import DEFAULT_MEASURES
+        return self.measures or name_default_measures(terms=self.over_terms, cutoffs=self.cutoffs)
 
-        if self.measures:
-            return self.measures
-        return (*DEFAULT_MEASURES, ONTOLOGY_MEASURE) if self.dataset == "hpo" else DEFAULT_MEASURES
+    @property
+    def over_terms(self) -> bool:
+        """Whether documents are known to be terms of an ontology."""
+        return self.dataset == "hpo" or self.ontology is not None
+
+    def bind_measures(self, names: Sequence[str]) -> list[Measure]:
+        """Measures by name, those over an ontology looking at the files of this benchmark.
+
+        Raises:
+            UsageError: If there is no such measure.
+        """
+        from trectools_plus.measures.names import parse_measures
+
+        measures = parse_measures(names)
+        if self.ontology is None and self.annotations is None:
+            return measures
+        from trectools_plus.measures.max_ont_sim import bind_files
+
+        return bind_files(measures, self.ontology, self.annotations)
 
     @property
     def all_targets(self) -> dict[str, Target]:
@@ -244,7 +282,8 @@ class BenchmarkConfig(BaseModel):
 
     def as_manifest(self) -> dict[str, Any]:
         """All settings as JSON values with the defaults spelled out, without the output folder."""
-        unused = {*_FETCHING, "exclude_self"} if self.runs is not None else None
+        # The measures are spelled out, with their cutoffs.
+        unused = {"cutoffs", *((*_FETCHING, "exclude_self") if self.runs is not None else ())}
         spelled = self.model_dump(mode="json", exclude=unused)
         spelled["measures"] = list(self.measure_names)
         spelled["targets"] = {

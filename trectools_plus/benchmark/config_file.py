@@ -21,13 +21,16 @@ _SUPERSEDES = {
     "dataset": ("corpus", "topics", "qrels", "runs", "test_file"),
     "corpus": ("dataset", "test_file", "runs"),
     "runs": ("dataset", "test_file", "corpus", "modes", "depth", "retrieval", "exclude_self"),
+    "measures": ("cutoffs",),
+    "cutoffs": ("measures",),
 }
-"""Naming another kind of data on the command line puts the file's choice out of force."""
+"""Naming another kind of data, or measures, on the command line puts the file's choice out of
+force."""
 
 _FILE_ONLY = ("mode_names", "targets", "retrieval")
 """Settings without an option on the command line."""
 
-_PATHS = ("test_file", "corpus", "topics", "qrels", "output_dir")
+_PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
 
 
 def load_config(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trectools_plus.benchmark.config import BenchmarkConfig
@@ -19,6 +19,9 @@ from trectools_plus.formats.collection import (
 )
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
+
+TERM_FILES = ("ontology", "annotations")
+"""Settings that name a file about terms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +74,9 @@ class Dataset:
             hashes["topics"] = hash_topics(self.topics)
             if (fields := hash_query_fields(self.topics)) is not None:
                 hashes["query_fields"] = fields
-        return {**hashes, "qrels": hash_qrels(self.qrels)}
+        hashes["qrels"] = hash_qrels(self.qrels)
+        given = {kind: self.files[kind].sha256 for kind in TERM_FILES if kind in self.files}
+        return {**hashes, **given}
 
 
 def load_dataset(config: BenchmarkConfig) -> Dataset:
@@ -93,7 +98,8 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         files = find_collection_files(name)
         dataset = _from_files(name, str(files.qrels), str(files.corpus), str(files.topics))
     check_meeting(dataset.corpus, dataset.topics, dataset.qrels, dataset.id)
-    return dataset
+    given = _files({kind: getattr(config, kind) for kind in TERM_FILES})
+    return replace(dataset, files={**dataset.files, **given})
 
 
 def hash_qrels(qrels: Qrels) -> str:
@@ -162,12 +168,15 @@ def _read_topics(path: str | None) -> Topics | None:
     return read_topics(path)
 
 
-def open_collection(name: str, test_file: str | None = None) -> Collection:
+def open_collection(
+    name: str, test_file: str | None = None, ontology: str | None = None
+) -> Collection:
     """Load ``hpo``, ``irds:<id>`` or a folder.
 
     Args:
         name: What ``--dataset`` says.
         test_file: Own test cases or the name of a shipped set, for ``hpo`` only.
+        ontology: An OBO file instead of the installed one, for ``hpo`` only.
 
     Raises:
         InputError: If it is missing or cannot be read.
@@ -176,14 +185,14 @@ def open_collection(name: str, test_file: str | None = None) -> Collection:
     if name == "hpo":
         from trectools_plus.benchmark.hpo import load_hpo_collection
 
-        return load_hpo_collection(test_file)
+        return load_hpo_collection(test_file, ontology)
     return load_collection(name)
 
 
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
     from trectools_plus.validation import check_qrels, refuse_errors
 
-    collection = open_collection(spec, config.test_file)
+    collection = open_collection(spec, config.test_file, config.ontology)
     if collection.corpus is None:
         raise InputError("the dataset has no documents to search", where=spec)
     findings = check_qrels(collection.qrels)

@@ -19,7 +19,9 @@ from trectools_plus.testsets.tables import topics_of
 _SHOWN = 3
 
 
-def load_hpo_collection(test_file: str | Path | None = None) -> Collection:
+def load_hpo_collection(
+    test_file: str | Path | None = None, ontology: str | Path | None = None
+) -> Collection:
     """Load all live terms of the Human Phenotype Ontology, and test cases to search them with.
 
     A document is a term: its id, its label as title, its synonyms and definition as text.
@@ -28,21 +30,22 @@ def load_hpo_collection(test_file: str | Path | None = None) -> Collection:
         test_file: Test cases of one's own (JSON or YAML; see
             :mod:`trectools_plus.testsets.forms`), or the name of a shipped test set; ``None``
             takes the standard English one.
+        ontology: An OBO file; ``None`` takes the installed one.
 
     Raises:
-        MissingExtraError: If the extra ``hpo`` is not installed.
-        InputError: If the test file cannot be read.
-        FormatError: If the test file is wrong, or expects something that is no live term.
+        MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
+        InputError: If a file cannot be read.
+        FormatError: If a file is wrong, or the test file expects something that is no live term.
     """
     path = DEFAULT_TEST_SET if test_file is None else test_file
     test_set = load_test_set(path)
-    ontology = load_ontology()
+    terms = load_ontology(ontology)
     return Collection(
         name="hpo",
-        corpus=corpus_of(ontology),
+        corpus=corpus_of(terms),
         topics=topics_of(test_set, str(path)),
-        qrels=_qrels_of(test_set, ontology, str(path)),
-        version=_version_of(ontology, test_set),
+        qrels=_qrels_of(test_set, terms, str(path)),
+        version=_version_of(terms, test_set),
     )
 
 

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
 from trectools_plus.benchmark.arms import Arm, read_arm
 from trectools_plus.benchmark.assemble import make_report, score_arms
 from trectools_plus.benchmark.config import RUN_NAME, BenchmarkConfig
-from trectools_plus.benchmark.dataset import Dataset
+from trectools_plus.benchmark.dataset import TERM_FILES, Dataset
 from trectools_plus.benchmark.output_folder import OutputFolder
-from trectools_plus.benchmark.report import BenchmarkReport, MergedRun, ModeResult
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    FailingQuery,
+    MergedRun,
+    ModeResult,
+    NearMiss,
+)
 from trectools_plus.benchmark.report_folder import ReportFolder, copy_files
 from trectools_plus.benchmark.report_topics import read_report_topics
 from trectools_plus.benchmark.runner import BenchmarkResult
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Qrels, Run
+
+_Entry = TypeVar("_Entry", FailingQuery, NearMiss)
 
 STRATA_LOST = (
     "There are no groups of queries: the topics that the report was made with were not there, or "
@@ -42,7 +51,8 @@ def merge_run(path: str | Path, name: str, run_path: str) -> BenchmarkResult:
         UsageError: If the name is taken or cannot be a file name.
         FindingsError: If the run holds what scoring refuses.
         IncomparableError: If the run answers queries that the report does not know, or, where
-            missing queries are dropped, others than the report's runs.
+            missing queries are dropped, others than the report's runs; or if the ontology or the
+            annotations changed.
     """
     source = ReportFolder(path)
     config = source.config
@@ -50,6 +60,7 @@ def merge_run(path: str | Path, name: str, run_path: str) -> BenchmarkResult:
     qrels = source.read_qrels()
     runs = {mode: source.read_run(mode) for mode in source.report.modes}
     _refuse_other_queries(run_path, qrels, runs)
+    _refuse_changed_terms(source.report)
     dataset = _dataset_of(source, qrels)
     folder = OutputFolder(source.folder)
     try:
@@ -100,6 +111,18 @@ def _refuse_other_queries(path: str, qrels: Qrels, runs: dict[str, Run]) -> None
         )
 
 
+def _refuse_changed_terms(report: BenchmarkReport) -> None:
+    """See that figures over an ontology would come out as they did."""
+    files = report.manifest.dataset.files
+    for kind in TERM_FILES:
+        if kind in files and sha256_file(files[kind].path) != files[kind].sha256:
+            raise IncomparableError(
+                f"the {kind} of the report changed (its hash is another)",
+                where=files[kind].path,
+                remedy="put back the file that the report was made with, or run it again",
+            )
+
+
 def _dataset_of(source: ReportFolder, qrels: Qrels) -> Dataset:
     """What the report says of its data; the topics too where they are still the same."""
     info = source.report.manifest.dataset
@@ -139,16 +162,25 @@ def _make(
     as_given = config.model_copy(update={"runs": {name: run_path}})
     new = make_report(as_given, dataset, arms, evaluation, manifest)
     modes = {mode: _keep(result, old.modes.get(mode)) for mode, result in new.modes.items()}
-    texts = {query.query_id: query.text for query in old.failing_queries}
-    failing = [
-        query.model_copy(update={"text": query.text or texts.get(query.query_id)})
-        for query in new.failing_queries
-    ]
+    told = [*old.failing_queries, *(old.near_misses or ())]
+    texts = {query.query_id: query.text for query in told}
+    failing = [_tell(query, texts) for query in new.failing_queries]
+    near = new.near_misses and [_tell(query, texts) for query in new.near_misses]
     # Once lost, strata stay so, and with them the note, until the topics are there again.
     lost = dataset.topics is None and (old.strata or STRATA_LOST in old.notes)
-    kept = {"modes": modes, "failing_queries": failing, "notes": [STRATA_LOST] if lost else []}
+    kept = {
+        "modes": modes,
+        "failing_queries": failing,
+        "near_misses": near,
+        "notes": [STRATA_LOST] if lost else [],
+    }
     report = new.model_copy(update=kept)
     return report, evaluation.per_query
+
+
+def _tell(query: _Entry, texts: dict[str, str | None]) -> _Entry:
+    """A query with its text, if only the old report had it."""
+    return query.model_copy(update={"text": query.text or texts.get(query.query_id)})
 
 
 def _keep(result: ModeResult, old: ModeResult | None) -> ModeResult:

@@ -21,11 +21,14 @@ from trectools_plus.benchmark.report_parts import (
     MeasureDefinition,
     MeasureResult,
     ModeStatus,
+    NearMiss,
+    Relation,
     ReportModel,
     RunInfo,
     SourceFile,
     TargetResult,
     TargetStatus,
+    TermLabel,
     TieInfo,
 )
 from trectools_plus.errors import InputError
@@ -50,12 +53,15 @@ __all__ = [
     "MergedRun",
     "ModeResult",
     "ModeStatus",
+    "NearMiss",
+    "Relation",
     "RunInfo",
     "SetSize",
     "SourceFile",
     "StratumResult",
     "TargetResult",
     "TargetStatus",
+    "TermLabel",
     "TieInfo",
     "read_report",
     "report_json_schema",
@@ -172,7 +178,7 @@ class DatasetInfo(ReportModel):
     """SHA-256 over ``contents``: two datasets with the same one hold the same data."""
     contents: dict[str, str]
     """SHA-256 of each part (file format left aside): corpus, topics (ids and texts), query_fields
-    (the topics' further fields), qrels."""
+    (the topics' further fields), qrels; and of the files given as ontology and annotations."""
     files: dict[str, SourceFile] = Field(default_factory=dict)
     """The files they were read from, where they were files."""
     findings: list[FindingRecord] = Field(default_factory=list)
@@ -230,6 +236,9 @@ class BenchmarkReport(ReportModel):
     """By field of the topics, value (most queries first), mode and measure."""
     failing_queries: list[FailingQuery]
     """Queries that score 0 in every mode on the first measure."""
+    near_misses: list[NearMiss] | None = None
+    """First results that are wrong but parent, child or sibling of an expected term; null where
+    documents are not known to be terms of an ontology."""
     diagnosis: list[Diagnosis] = Field(default_factory=list)
     """Patterns in the figures, in plain words."""
     notes: list[str] = Field(default_factory=list)

@@ -148,12 +148,11 @@ class ReportFolder:
             InputError: If runs or judgments are missing, or not those of the report.
         """
         from trectools_plus.measures.evaluator import score_runs
-        from trectools_plus.measures.names import parse_measures
 
         runs = {mode: self.read_run(mode, changed=changed) for mode in self.report.modes}
         missing: Missing = self.report.manifest.config.get("missing", "zero")
         qrels = self.read_qrels(changed=changed)
-        return score_runs(qrels, runs, parse_measures(measures), missing)
+        return score_runs(qrels, runs, self.config.bind_measures(measures), missing)
 
 
 def copy_files(source: ReportFolder, folder: OutputFolder) -> None:

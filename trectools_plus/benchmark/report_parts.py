@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
 ModeStatus = Literal["complete", "incomplete"]
+Relation = Literal["parent", "child", "sibling"]
 ArmStatus = Literal["ok", "empty", "failed", "unavailable"]
 
 
@@ -107,6 +108,32 @@ class Latency(ReportModel):
     """95th percentile, linearly interpolated."""
     p99: float
     """99th percentile, linearly interpolated."""
+
+
+class TermLabel(ReportModel):
+    """A term of an ontology."""
+
+    doc_id: str
+    """Its id, as the run or the judgments spell it."""
+    label: str
+    """Its name in the ontology."""
+
+
+class NearMiss(ReportModel):
+    """A query whose first result is not relevant, yet next to an expected term in the ontology."""
+
+    query_id: str
+    text: str | None
+    """The query's text; null when no topics were given."""
+    mode: str
+    """The mode whose first result it is."""
+    first: TermLabel
+    """The first result."""
+    relation: Relation
+    """What the first result is to the expected terms: a sibling shares a parent with them. Of
+    several relations the first of ``parent``, ``child``, ``sibling``."""
+    expected: list[TermLabel]
+    """The expected terms that it is this to."""
 
 
 class TieInfo(ReportModel):

@@ -78,7 +78,31 @@ def benchmark_run(
             "--measures",
             "-m",
             help="Measures with commas, such as nDCG@10,AP@100 [default: nDCG@10, AP@100, "
-            "RR@10, R@50, R@100, HitRate@10].",
+            "RR@10, R@50, R@100, HitRate@10; for hpo RR, and HitRate, nDCG, R, P, APcap and "
+            "MaxOntSim at 1, 3, 5, 10].",
+        ),
+    ] = None,
+    cutoffs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K,K",
+            help="Other cutoffs for the default measures, such as 1,5,20; not with --measures.",
+        ),
+    ] = None,
+    ontology: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The OBO file that documents are terms of: what --dataset hpo searches, and what "
+            "MaxOntSim and the list of near misses look at [default: the installed HPO].",
+        ),
+    ] = None,
+    annotations: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where the formulas resnik, lin and jiang_conrath of MaxOntSim have information "
+            "content from, in the format of phenotype.hpoa [default: from the ontology's graph].",
         ),
     ] = None,
     missing: Annotated[
@@ -148,7 +172,7 @@ def benchmark_run(
 
     \b
     Examples:
-      benchmark run --dataset hpo --modes lexical,vector,hybrid
+      benchmark run --dataset hpo --modes lexical,vector,hybrid --cutoffs 1,5,20
       benchmark run --corpus corpus.jsonl --topics topics.tsv --qrels qrels.txt
       benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
       benchmark run --config benchmark.yaml --output-dir results/today
@@ -173,6 +197,9 @@ def benchmark_run(
         "depth": depth,
         "exclude_self": exclude_self,
         "measures": None if measures is None else split_names(",".join(measures)),
+        "cutoffs": cutoffs,
+        "ontology": ontology,
+        "annotations": annotations,
         "missing": missing,
         "baseline": None if baseline is None else split_list(baseline),
         "correction": correction,

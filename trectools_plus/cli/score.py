@@ -14,6 +14,7 @@ from trectools_plus.errors import UsageError
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Run
     from trectools_plus.measures import Evaluation
+    from trectools_plus.measures.base import Measure
     from trectools_plus.measures.streaming import ScoredFile
 
 MAX_NAMED = 10
@@ -53,6 +54,21 @@ def evaluate_runs(
             help="Never hold a run as a whole: for runs larger than memory. Same figures.",
         ),
     ] = False,
+    ontology: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The terms that MaxOntSim compares, an OBO file [default: the installed HPO].",
+        ),
+    ] = None,
+    annotations: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where the formulas resnik, lin and jiang_conrath of MaxOntSim have information "
+            "content from, in the format of phenotype.hpoa [default: from the ontology's graph].",
+        ),
+    ] = None,
     output_format: Annotated[
         Literal["table", "json", "csv", "parquet"],
         typer.Option("--format", help="table to read; the others for programs."),
@@ -73,6 +89,7 @@ def evaluate_runs(
       trectools-plus eval qrels.txt bm25.run hybrid.run -m nDCG@10 -m MRR@10
       trectools-plus eval qrels.txt bm25.run --per-query --format csv > scores.csv
       trectools-plus eval qrels.txt bm25.run --per-query --format parquet -o scores.parquet
+      trectools-plus eval qrels.txt a.run -m "MaxOntSim(formula='lin')@10" --ontology hp.obo
     """
     from trectools_plus.cli import printing, score_output
     from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
@@ -85,6 +102,8 @@ def evaluate_runs(
         raise UsageError("standard input can be read only once", remedy="name a file instead of -")
     asked = [name for text in measure or () for name in split_names(text)]
     measures = parse_measures(asked if measure else DEFAULT_MEASURES)
+    if ontology is not None or annotations is not None:
+        measures = _over_files(measures, ontology, annotations)
     judged, loaded = open_files(qrels, runs, measures, low_memory=low_memory)
     named = _named(loaded)
     evaluation = score_runs(judged, named, measures, missing)
@@ -97,6 +116,20 @@ def evaluate_runs(
         table = score_output.as_frame(evaluation, per_query=per_query)
         printing.write_frame(table, output_format, output)
     _print_notes(evaluation)
+
+
+def _over_files(
+    measures: list[Measure], ontology: str | None, annotations: str | None
+) -> list[Measure]:
+    """Measures over the files that options name.
+
+    Raises:
+        UsageError: If no measure looks at a file.
+    """
+    from trectools_plus.measures.max_ont_sim import bind_files, check_files_used
+
+    check_files_used(measures, ontology, annotations)
+    return bind_files(measures, ontology, annotations)
 
 
 def _named(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trectools_plus.measures.streaming import ScoredFile
 
 WIDTH = 100
-_LONGEST_NAME = 32
+_LONGEST_NAME = 40
 _UNDEFINED = "–"
 _TREC_MEAN = "(its mean also counts queries without a relevant document, as 0)"
 _TREC_SUM = (

@@ -94,12 +94,14 @@ class Measure(ABC):
         relevance_level: The lowest grade it counts as relevant.
         alias: The name as the user wrote it, where that differs from ``name``.
         value_without_results: Its value for a query for which a run returned nothing.
+        sees_unjudged: Whether it says something of a run of which no document is judged.
     """
 
     cutoff: int | None = None
     relevance_level: int = 1
     alias: str | None = None
     value_without_results: float = 0.0
+    sees_unjudged: bool = False
 
     @property
     @abstractmethod

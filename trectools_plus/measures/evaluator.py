@@ -52,7 +52,7 @@ def evaluate(
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
     asked = parse_measures(measures)
     named = _named(runs)
-    refuse_unscorable(qrels, list(named.values()))
+    refuse_unscorable(qrels, list(named.values()), asked)
     return score_runs(qrels, named, asked, missing)
 
 

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.admission import refuse_strange
 from trectools_plus.measures.base import Measure
 from trectools_plus.measures.judgments import Judgments
 from trectools_plus.measures.low_memory import score_large_file
@@ -46,11 +47,20 @@ def open_files(
             if low_memory:
                 return score_large_file(path, judgments, measures)
             scored = score_file(path, judgments, measures) if by_grades else None
-            return scored or load_run(path, qrels=table.result())
+            return scored or _load(path, table.result(), measures)
 
         by_grades = see_grades_only(measures)
         opened = _open_each(runs, open_run, table)
         return table.result(), opened
+
+
+def _load(path: str, qrels: Qrels, measures: Sequence[Measure]) -> Run:
+    """A run as a whole; only measures that say nothing of unjudged documents need judged ones."""
+    if not any(measure.sees_unjudged for measure in measures):
+        return load_run(path, qrels=qrels)
+    run = load_run(path)
+    refuse_strange(run, qrels, measures)
+    return run
 
 
 def _open_each(

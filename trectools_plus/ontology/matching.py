@@ -11,7 +11,8 @@ import numpy.typing as npt
 from trectools_plus.ontology.formulas import Formula
 from trectools_plus.ontology.hierarchy import FloatArray, Hierarchy, IntArray, ragged_ranges
 from trectools_plus.ontology.ids import TermIds
-from trectools_plus.ontology.pairs import compare_pairs
+from trectools_plus.ontology.information import InformationContent
+from trectools_plus.ontology.pairs import TermPairs
 
 _PAIRS_AT_ONCE = 500_000
 """Bounds memory: queries are taken in groups of about this many pairs of terms."""
@@ -20,7 +21,12 @@ TermLists = Sequence[Sequence[str]]
 
 
 def best_matches(
-    ids: TermIds, hierarchy: Hierarchy, expected: TermLists, predicted: TermLists, formula: Formula
+    ids: TermIds,
+    hierarchy: Hierarchy,
+    expected: TermLists,
+    predicted: TermLists,
+    formula: Formula,
+    information: InformationContent | None = None,
 ) -> FloatArray:
     """The highest similarity of any expected with any predicted term, for each query.
 
@@ -33,6 +39,8 @@ def best_matches(
         expected: The expected terms of each query.
         predicted: The predicted terms of each query, aligned with ``expected``.
         formula: The similarity of two terms.
+        information: The terms' information content, for formulas that need it; counted from the
+            graph when ``None``.
 
     Returns:
         One value in [0, 1] per query, shape ``(n_queries,)``.
@@ -44,8 +52,8 @@ def best_matches(
     predicted_terms = _Ragged.of([predicted[query] for query in open_queries.tolist()], ids)
     for group in _groups(expected_terms.lengths * predicted_terms.lengths):
         a, b, lengths = _all_pairs(expected_terms.take(group), predicted_terms.take(group))
-        facts = compare_pairs(hierarchy, a, b)
-        similarity = np.where(facts.equal, 1.0, formula(facts, hierarchy.max_depth))
+        pairs = TermPairs(hierarchy, a, b, information)
+        similarity = np.where(pairs.equal, 1.0, formula(pairs))
         filled = lengths > 0
         starts = (np.cumsum(lengths) - lengths)[filled]
         if starts.size:

@@ -8,14 +8,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
+import numpy as np
+
 from trectools_plus.errors import UsageError
 from trectools_plus.ontology.check import alternative_ids, index_terms, live_parents
 from trectools_plus.ontology.formulas import formula_named
-from trectools_plus.ontology.hierarchy import Hierarchy, IntArray, build_hierarchy
+from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
 from trectools_plus.ontology.ids import Resolution, TermIds
+from trectools_plus.ontology.information import InformationContent, information_from_graph
 from trectools_plus.ontology.matching import best_matches
 from trectools_plus.ontology.obo import OboFile, read_obo
-from trectools_plus.ontology.pairs import compare_pairs
+from trectools_plus.ontology.pairs import TermPairs
 from trectools_plus.ontology.terms import Term
 
 
@@ -86,6 +89,11 @@ class Ontology:
         numbers = self.ids.numbers
         return build_hierarchy([numbers(self.parents[term_id]) for term_id in self.ids.live])
 
+    @cached_property
+    def information(self) -> InformationContent:
+        """The information content of every term, counted from the graph."""
+        return information_from_graph(self.hierarchy)
+
     @property
     def roots(self) -> tuple[str, ...]:
         """The live terms without a parent, in the order of ids."""
@@ -132,26 +140,54 @@ class Ontology:
         Raises:
             UsageError: If an id stands for no live term.
         """
-        number = int(compare_pairs(self.hierarchy, *self._pair(a, b)).lca[0])
+        number = int(self._pairs(a, b).facts.lca[0])
         return self.ids.live[number] if number >= 0 else None
 
-    def similarity(self, a: str, b: str, formula: str = "hybrid") -> float:
+    def most_informative_common_ancestor(
+        self, a: str, b: str, information: InformationContent | None = None
+    ) -> str | None:
+        """The common ancestor of the highest information content; ``None`` without any.
+
+        It need not be the deepest one. Of several equally informative ones, the first id.
+
+        Args:
+            a: A term's id.
+            b: A term's id.
+            information: Information content; counted from the graph when ``None``.
+
+        Raises:
+            UsageError: If an id stands for no live term.
+        """
+        number = int(self._pairs(a, b, information).most_informative[0])
+        return self.ids.live[number] if number >= 0 else None
+
+    def similarity(
+        self,
+        a: str,
+        b: str,
+        formula: str = "hybrid",
+        information: InformationContent | None = None,
+    ) -> float:
         """How similar two terms are, in [0, 1].
 
         Args:
             a: A term's id.
             b: A term's id.
             formula: A name in :data:`trectools_plus.ontology.formulas.FORMULAS`.
+            information: Information content, for formulas that need it; counted from the graph
+                when ``None``. See :func:`trectools_plus.ontology.hpo.load_information`.
 
         Raises:
             UsageError: If an id stands for no live term, or there is no such formula.
         """
-        compute = formula_named(formula)
-        facts = compare_pairs(self.hierarchy, *self._pair(a, b))
-        return float(compute(facts, self.max_depth)[0])
+        return float(formula_named(formula)(self._pairs(a, b, information))[0])
 
     def max_similarity(
-        self, expected: Iterable[str], predicted: Iterable[str], formula: str = "hybrid"
+        self,
+        expected: Iterable[str],
+        predicted: Iterable[str],
+        formula: str = "hybrid",
+        information: InformationContent | None = None,
     ) -> float:
         """The highest similarity of any expected with any predicted term, in [0, 1].
 
@@ -163,12 +199,13 @@ class Ontology:
             UsageError: If there is no such formula.
         """
         sides = [list(expected)], [list(predicted)]
-        return float(best_matches(self.ids, self.hierarchy, *sides, formula_named(formula))[0])
+        chosen = formula_named(formula)
+        information = information or self.information
+        return float(best_matches(self.ids, self.hierarchy, *sides, chosen, information)[0])
 
-    def _pair(self, a: str, b: str) -> tuple[IntArray, IntArray]:
-        self._number_of(a)
-        self._number_of(b)
-        return self.ids.numbers([a]), self.ids.numbers([b])
+    def _pairs(self, a: str, b: str, information: InformationContent | None = None) -> TermPairs:
+        first, second = (np.array([self._number_of(term_id)]) for term_id in (a, b))
+        return TermPairs(self.hierarchy, first, second, information or self.information)
 
     def _number_of(self, term_id: str) -> int:
         number = int(self.ids.numbers([term_id])[0])

@@ -15,6 +15,7 @@ from trectools_plus.reporting.comparison_table import (
     legend,
 )
 from trectools_plus.reporting.mode_notes import join_labels, mode_notes, report_notes
+from trectools_plus.reporting.near_misses_text import near_sentence
 from trectools_plus.reporting.significance import group_lines
 from trectools_plus.validation.wording import plural
 
@@ -146,6 +147,8 @@ def _notes(report: BenchmarkReport) -> list[str]:
             f"{len(failing)} of {of_all} {score} 0 on {report.measure_names[0]} "
             f"in every mode: {ids}{more}"
         )
+    if report.near_misses:
+        notes.append(near_sentence(report))
     return notes
 
 

