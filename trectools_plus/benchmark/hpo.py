@@ -10,10 +10,10 @@ from trectools_plus.benchmark.testset import TestSet
 from trectools_plus.benchmark.testset_reader import read_test_set
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.collection import Collection
-from trectools_plus.formats.tables import CORPUS_SCHEMA, QRELS_SCHEMA, Corpus, Qrels, Topics
+from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.ontology.terms import Term
+from trectools_plus.retrieval.ontology_terms import corpus_of
 
 SHIPPED_TEST_SET = Path(__file__).parent / "data" / "hpo_english.json"
 _SHOWN = 3
@@ -65,22 +65,9 @@ def load_hpo_topics(test_file: str | Path | None = None) -> Topics:
     return _topics_of(read_test_set(path), str(path))
 
 
-def corpus_of(ontology: Ontology) -> Corpus:
-    """Every live term as a document, in the order of ids."""
-    rows = [(term.term_id, term.name, _text_of(term)) for term in ontology.terms.values()]
-    return Corpus(pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row"), path=ontology.path)
-
-
 def _version_of(ontology: Ontology, test_set: TestSet) -> str:
     metadata = test_set.metadata
     return f"{ontology.version} with {metadata.dataset_id} {metadata.version}".strip()
-
-
-def _text_of(term: Term) -> str:
-    parts = [*(synonym.text for synonym in term.synonyms), term.definition]
-    return " ".join(
-        part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part
-    )
 
 
 def _topics_of(test_set: TestSet, path: str) -> Topics:

@@ -42,9 +42,11 @@ class HybridRetriever:
         return fuse(rankings, self._fusion, depth)
 
 
-def fusion_of(settings: RetrievalSettings) -> Fusion:
-    """The fusion that the settings ask for."""
-    weights = settings.weights if settings.fusion == "weighted" else None
+def fusion_of(settings: RetrievalSettings, components: int = 2) -> Fusion:
+    """The fusion that the settings ask for, of so many rankings."""
+    weights = None
+    if settings.fusion == "weighted":
+        weights = settings.weights or (1.0 / components,) * components
     return Fusion(
         method=settings.fusion,
         k=settings.rrf_k,
