@@ -86,7 +86,7 @@ def fetch_to_dir(
     Args:
         corpus: The documents.
         topics: The queries.
-        modes: Names of ``retrieval.modes.MODES``.
+        modes: Names of ``retrieval.modes.ALL_MODES``.
         output_dir: Folder for the files; made if missing. Files of the same names are replaced.
         depth: Results for each query, at most.
         settings: The defaults if ``None``.

@@ -24,6 +24,7 @@ from trectools_plus.retrieval.base import (
 from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.encoder import Encoder, TextEncoder
 from trectools_plus.retrieval.index_cache import IndexRecipe, open_index
+from trectools_plus.retrieval.models import first_rows
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.top_documents import Positions, top_positions
 
@@ -147,14 +148,18 @@ def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArr
 
 
 def build_vectors(folder: Path, texts: list[str], encoder: Encoder, progress: Progress) -> None:
-    """Write the vectors of texts, a row each, as ``vectors.npy``; see :func:`load_vectors`."""
+    """Write the vectors of texts, a row each, as ``vectors.npy``; equal texts get equal ones."""
     vectors = np.lib.format.open_memmap(
         folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(len(texts), encoder.dimensions)
     )
-    for start in range(0, len(texts), _TEXTS_PER_STEP):
-        part = texts[start : start + _TEXTS_PER_STEP]
-        vectors[start : start + len(part)] = encoder.embed_documents(part)
-        progress("embedding documents", start + len(part), len(texts))
+    firsts = np.array(first_rows(texts), dtype=np.intp)
+    own = np.unique(firsts)
+    for start in range(0, len(own), _TEXTS_PER_STEP):
+        rows = own[start : start + _TEXTS_PER_STEP]
+        vectors[rows] = encoder.embed_documents([texts[row] for row in rows])
+        progress("embedding documents", start + len(rows), len(own))
+    repeated = np.flatnonzero(firsts != np.arange(len(texts)))
+    vectors[repeated] = vectors[firsts[repeated]]
     vectors.flush()
 
 
