@@ -146,7 +146,13 @@ def _make(
     ]
     # Once lost, strata stay so, and with them the note, until the topics are there again.
     lost = dataset.topics is None and (old.strata or STRATA_LOST in old.notes)
-    kept = {"modes": modes, "failing_queries": failing, "notes": [STRATA_LOST] if lost else []}
+    notes = [note for note in old.notes if note != STRATA_LOST]
+    kept = {
+        "modes": modes,
+        "components": old.components,
+        "failing_queries": failing,
+        "notes": [*notes, STRATA_LOST] if lost else notes,
+    }
     report = new.model_copy(update=kept)
     return report, evaluation.per_query
 

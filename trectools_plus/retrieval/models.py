@@ -6,7 +6,7 @@ Nothing is ever downloaded: a model is a folder. PyTorch is imported only when o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -34,8 +34,12 @@ class ModelRecord(BaseModel):
     """Over the names and contents of all its files."""
 
 
-def record_models(settings: RetrievalSettings) -> dict[str, ModelRecord]:
-    """The models that the settings name, by what they do: ``embedding``, ``splade``, ``reranker``.
+def record_models(settings: RetrievalSettings, roles: Collection[str]) -> dict[str, ModelRecord]:
+    """The models that the settings name.
+
+    Args:
+        settings: ``embedding_model``, ``splade_model`` and ``reranker_model`` are used.
+        roles: Which of them matter: ``embedding``, ``splade``, ``reranker``.
 
     Raises:
         InputError: If a folder is missing or cannot be read.
@@ -48,7 +52,7 @@ def record_models(settings: RetrievalSettings) -> dict[str, ModelRecord]:
     return {
         role: ModelRecord(path=path, sha256=hash_model(path))
         for role, path in paths.items()
-        if path is not None
+        if path is not None and role in roles
     }
 
 

@@ -17,6 +17,7 @@ from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.encoder import Encoder
 from trectools_plus.retrieval.hybrid import HybridRetriever, fusion_of
 from trectools_plus.retrieval.lexical import LexicalRetriever
+from trectools_plus.retrieval.models import ModelRecord, record_models
 from trectools_plus.retrieval.multi_vector import MultiVectorRetriever
 from trectools_plus.retrieval.neural import make_encoder
 from trectools_plus.retrieval.parts import TextParts
@@ -37,6 +38,25 @@ _FUSED = ("lexical", "vector", "splade")
 def canonical_mode(mode: str) -> str:
     """The mode that a name stands for."""
     return ALIASES.get(mode, mode)
+
+
+def uses_vectors(mode: str) -> bool:
+    """Whether a mode embeds texts, hybrids included."""
+    return canonical_mode(mode) not in ("lexical", "splade")
+
+
+def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, ModelRecord]:
+    """The models that searching in these modes rests on, by what they do.
+
+    Raises:
+        InputError: If a model's folder is missing or cannot be read.
+    """
+    roles = {"reranker"}
+    if any(map(uses_vectors, modes)):
+        roles.add("embedding")
+    if "splade" in modes:
+        roles.add("splade")
+    return record_models(settings, roles)
 
 
 def build_retrievers(
