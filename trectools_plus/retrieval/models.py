@@ -6,6 +6,7 @@ Nothing is ever downloaded: a model is a folder. PyTorch is imported only when o
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +21,11 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.retrieval.settings import Device, RetrievalSettings
 
 EXTRA = "neural"
+_HEADS = {
+    "SparseEncoder": ("ForMaskedLM",),
+    "CrossEncoder": ("ForSequenceClassification", "ForCausalLM"),
+}
+"""What the architecture of a bare transformers model must be."""
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 
@@ -109,6 +115,7 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
     if find_spec("sentence_transformers") is None:
         raise MissingExtraError(option, EXTRA)
     hash_model(path)  # says what is wrong with the folder
+    _refuse_other_kind(kind, Path(path))
     import sentence_transformers
     import torch
     from transformers.utils import logging
@@ -134,6 +141,32 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
         raise InputError(
             f"the model cannot be opened as {kind}: {reason[0]}", where=path
         ) from error
+
+
+def _refuse_other_kind(kind: str, folder: Path) -> None:
+    """The library makes a model of any folder, and fills what is missing with random numbers."""
+    if (folder / "modules.json").is_file():
+        own = _read(folder / "config_sentence_transformers.json")
+        declared = own.get("model_type") or "SentenceTransformer"
+        fits = declared == kind
+    else:
+        architectures = _read(folder / "config.json").get("architectures") or ["unknown"]
+        declared = ", ".join(map(str, architectures))
+        fits = any(end in declared for end in _HEADS.get(kind, ("",)))
+    if not fits:
+        raise InputError(
+            f"the folder holds a model of another kind ({declared}), no {kind}",
+            where=str(folder),
+            remedy="give a model that was trained for this",
+        )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | None]:
