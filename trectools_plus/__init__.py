@@ -18,6 +18,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.compare import compare as compare
+    from trectools_plus.benchmark.compare_vectors import (
+        compare_vectors_options as compare_vectors_options,
+    )
     from trectools_plus.benchmark.config import BenchmarkConfig as BenchmarkConfig
     from trectools_plus.benchmark.contrast import compare_reports as compare_reports
     from trectools_plus.benchmark.gate import GateRules as GateRules
@@ -48,6 +51,11 @@ if TYPE_CHECKING:
     from trectools_plus.reporting.tables import report_table as report_table
     from trectools_plus.reporting.tables_data import write_table as write_table
     from trectools_plus.retrieval.fetch import fetch as fetch
+    from trectools_plus.retrieval.index_build import build_indexes as build_indexes
+    from trectools_plus.retrieval.modes import build_retrievers as build_retrievers
+    from trectools_plus.retrieval.multi_vector import MultiVectorRetriever as MultiVectorRetriever
+    from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
+    from trectools_plus.retrieval.parts import TextParts as TextParts
     from trectools_plus.retrieval.run_fusion import fuse_runs as fuse_runs
     from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
     from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
@@ -90,18 +98,24 @@ _HOMES = {
     "Collection": "formats.collection",
     "Corpus": "formats.tables",
     "GateRules": "benchmark.gate",
+    "MultiVectorRetriever": "retrieval.multi_vector",
     "Qrels": "formats.tables",
     "Run": "formats.tables",
+    "TextParts": "retrieval.parts",
     "Topics": "formats.tables",
     "TrectoolsPlusError": "errors",
     "adjust_p_values": "statistics.correction",
     "advise_on_size": "statistics.size",
     "bootstrap_intervals": "statistics.bootstrap",
+    "build_indexes": "retrieval.index_build",
+    "build_retrievers": "retrieval.modes",
     "cohens_kappa": "statistics.kappa",
     "compare": "benchmark.compare",
     "compare_paired": "statistics.paired.comparison",
     "compare_reports": "benchmark.contrast",
     "compare_systems": "statistics.systems",
+    "compare_vectors_options": "benchmark.compare_vectors",
+    "corpus_of": "retrieval.ontology_terms",
     "delta_relative_improvement": "statistics.reproducibility",
     "effect_ratio": "statistics.reproducibility",
     "evaluate": "measures.evaluator",

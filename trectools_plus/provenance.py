@@ -26,6 +26,9 @@ PACKAGES = (
     "pystemmer",
     "pytrec-eval-terrier",
     "scipy",
+    "sentence-transformers",
+    "torch",
+    "transformers",
     "wordllama",
 )
 """Distributions that have a hand in the figures; those not installed are left out."""

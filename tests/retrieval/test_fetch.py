@@ -130,8 +130,8 @@ def test_refuses_modes(modes: list[str]) -> None:
 
 
 def test_unknown_mode_lists_the_modes() -> None:
-    with pytest.raises(UsageError, match="'bm25' — there are lexical, vector, hybrid"):
-        fetch(CORPUS, TOPICS, ["bm25"])
+    with pytest.raises(UsageError, match="'bm26' — there are lexical, vector, hybrid"):
+        fetch(CORPUS, TOPICS, ["bm26"])
 
 
 @pytest.mark.parametrize("bad", ["a b", "a\tb", "", "a\u00a0b", "a\nb", "a\x00b", "#1"])

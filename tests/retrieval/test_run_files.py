@@ -97,7 +97,7 @@ def test_refuses_before_writing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="output folder"):
         fetch_to_dir(CORPUS, TOPICS, MODES, tmp_path / "file" / "runs")
     with pytest.raises(UsageError, match="unknown mode"):
-        fetch_to_dir(CORPUS, TOPICS, ["dense"], tmp_path)
+        fetch_to_dir(CORPUS, TOPICS, ["denser"], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

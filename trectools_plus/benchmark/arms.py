@@ -8,7 +8,7 @@ which tools disagree. A mode that finds nothing has no file: readers refuse one 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,12 @@ import numpy.typing as npt
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.findings import record_findings
-from trectools_plus.benchmark.output_folder import QRELS_FILE, RUNS_FOLDER, OutputFolder
+from trectools_plus.benchmark.output_folder import (
+    COMPONENTS_FOLDER,
+    QRELS_FILE,
+    RUNS_FOLDER,
+    OutputFolder,
+)
 from trectools_plus.benchmark.report import ArmStatus, FindingRecord, RunInfo, SourceFile, TieInfo
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Run
@@ -43,6 +48,7 @@ class Arm:
         findings: What the validator says about it.
         latency_ms: Milliseconds per query; ``None`` for a given run.
         index_key: Key of the indexes searched; ``None`` for a given run.
+        without: For a mode that merges rankings, by component: the same without it.
     """
 
     run: Run
@@ -50,6 +56,7 @@ class Arm:
     findings: list[FindingRecord]
     latency_ms: npt.NDArray[np.float64] | None = None
     index_key: str | None = None
+    without: dict[str, Arm] = field(default_factory=dict)
 
     @property
     def status(self) -> ArmStatus:
@@ -99,15 +106,28 @@ def _fetch_arms(
         depth=config.depth,
         settings=config.retrieval,
         exclude_self=config.exclude_self,
+        leave_out=True,
         progress=progress,
     )
     return {
-        mode: _make_arm(
-            dataset,
-            folder,
-            Run(answer.run.frame, mode),
-            latency_ms=answer.latency_ms,
-            index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items()) or None,
+        mode: replace(
+            _make_arm(
+                dataset,
+                folder,
+                Run(answer.run.frame, mode),
+                latency_ms=answer.latency_ms,
+                index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items())
+                or None,
+            ),
+            without={
+                component: _make_arm(
+                    dataset,
+                    folder,
+                    Run(run.frame, f"{mode}-without-{component}"),
+                    subfolder=COMPONENTS_FOLDER,
+                )
+                for component, run in answer.without.items()
+            },
         )
         for mode, answer in fetched.items()
     }
@@ -145,6 +165,7 @@ def _make_arm(
     folder: OutputFolder,
     run: Run,
     *,
+    subfolder: str = RUNS_FOLDER,
     source: SourceFile | None = None,
     findings: list[FindingRecord] | None = None,
     latency_ms: npt.NDArray[np.float64] | None = None,
@@ -157,7 +178,7 @@ def _make_arm(
     if run.frame.is_empty():
         nothing = RunInfo(path=None, sha256=None, queries=0, results=0, depth=0, ties=_count(run))
         return Arm(run, nothing, [], latency_ms, index_key)
-    name = f"{RUNS_FOLDER}/{run.name}.run"
+    name = f"{subfolder}/{run.name}.run"
     path = folder.partial / name
     with folder.naming():
         tag = re.sub(r"[^A-Za-z0-9_.-]", "_", run.name)

@@ -8,6 +8,7 @@ from datetime import datetime
 from trectools_plus.benchmark.arms import Arm
 from trectools_plus.benchmark.claims import compare_all, find_groups, prove_best
 from trectools_plus.benchmark.compare import compare, refuse_different_queries
+from trectools_plus.benchmark.components import measure_components
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.diagnosis import diagnose
@@ -21,11 +22,13 @@ from trectools_plus.benchmark.report import (
     ModeResult,
     SetSize,
 )
+from trectools_plus.benchmark.retrieval_notes import retrieval_notes
 from trectools_plus.benchmark.strata import make_strata
 from trectools_plus.benchmark.summary import find_best, summarise, summarise_latency
 from trectools_plus.errors import IncomparableError
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.provenance import describe_machine, format_time, package_versions
+from trectools_plus.retrieval.modes import models_used
 
 
 def score_arms(config: BenchmarkConfig, dataset: Dataset, arms: Mapping[str, Arm]) -> Evaluation:
@@ -67,6 +70,7 @@ def make_manifest(
         index_snapshots={
             mode: arm.index_key for mode, arm in arms.items() if arm.index_key is not None
         },
+        models={} if config.runs is not None else models_used(config.modes, config.retrieval),
         packages=package_versions(),
         **describe_machine(),
         seed=config.seed,
@@ -128,7 +132,9 @@ def make_report(
         near_misses=None
         if ontology is None
         else find_near_misses(dataset, runs, evaluation, ontology),
+        components=measure_components(config, dataset.qrels, arms, evaluation),
         diagnosis=diagnose(modes, comparisons, pooled=has_rejected(dataset.qrels)),
+        notes=retrieval_notes(config, dataset),
     )
 
 

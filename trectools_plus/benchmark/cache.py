@@ -25,6 +25,7 @@ from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.provenance import describe_machine, package_versions
+from trectools_plus.retrieval.modes import models_used
 
 _OWN = "trectools_plus."
 _NAMES_FILE = re.compile(r"\b(ontology|annotations)=")
@@ -57,6 +58,10 @@ def make_cache_key(config: BenchmarkConfig, contents: Mapping[str, str]) -> str 
         "config": config.as_manifest(),
         "contents": dict(contents),
         "runs": {name: sha256_file(path) for name, path in runs.items()},
+        "models": {
+            role: model.sha256
+            for role, model in models_used(config.modes, config.retrieval).items()
+        },
         "packages": package_versions(),
         "machine": describe_machine(),
         "code": _hash_code(),

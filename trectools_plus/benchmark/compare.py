@@ -190,6 +190,11 @@ def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval:
     )
 
 
+def interval_from(found: PairedComparison, resamples: int) -> ConfidenceInterval:
+    """The interval of a mean difference for a report; ends as in :func:`interval_of`."""
+    return _interval(found.low, found.high, found.level, resamples)
+
+
 def none_if_nan(value: float) -> float | None:
     """A plain float, ``None`` for NaN: reports hold no NaN."""
     return None if np.isnan(value) else float(value)
@@ -236,7 +241,7 @@ def make_comparison(
         measure=measure,
         n=found.n,
         difference=found.difference,
-        ci=_interval(found.low, found.high, found.level, resamples),
+        ci=interval_from(found, resamples),
         **_tests(found),
         p_adjusted=none_if_nan(p_adjusted),
         significant=bool(p_adjusted <= alpha_of(found.level)),

@@ -19,7 +19,12 @@ from trectools_plus.retrieval.values import Flag, Names, Number, WholeNumber
 if TYPE_CHECKING:
     from trectools_plus.measures.base import Measure
 
-DEFAULT_MODE_NAMES = {"lexical": "Lexical-Only", "vector": "Vector-Only", "hybrid": "Hybrid"}
+DEFAULT_MODE_NAMES = {
+    "lexical": "Lexical-Only",
+    "vector": "Vector-Only",
+    "hybrid": "Hybrid",
+    "splade": "SPLADE",
+}
 DEFAULT_MODES = ("lexical", "vector", "hybrid")
 DEFAULT_SEED = 42
 DEFAULT_CONFIDENCE = 0.95

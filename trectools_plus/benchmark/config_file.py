@@ -30,6 +30,9 @@ force."""
 _FILE_ONLY = ("mode_names", "targets", "retrieval")
 """Settings without an option on the command line."""
 
+_MODELS = ("embedding_model", "splade_model", "reranker_model")
+"""Folders among the settings of ``retrieval``."""
+
 _PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
 
 
@@ -57,6 +60,8 @@ def load_config(
         if name in given:
             for other in superseded:
                 values.pop(other, None)
+    if isinstance(values.get("retrieval"), dict) and "retrieval" in given:
+        given["retrieval"] = {**values["retrieval"], **given["retrieval"]}
     try:
         return BenchmarkConfig.model_validate({**values, **given})
     except ValidationError as error:
@@ -94,6 +99,12 @@ def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     for name in _PATHS:
         if isinstance(anchored.get(name), str) and anchored[name] not in shipped_names():
             anchored[name] = _anchor(anchored[name], folder)
+    retrieval = anchored.get("retrieval")
+    if isinstance(retrieval, dict):
+        anchored["retrieval"] = {
+            name: _anchor(value, folder) if name in _MODELS and isinstance(value, str) else value
+            for name, value in retrieval.items()
+        }
     dataset = anchored.get("dataset")
     if isinstance(dataset, str) and dataset != "hpo" and not dataset.startswith("irds:"):
         anchored["dataset"] = _anchor(dataset, folder)

@@ -10,7 +10,7 @@ from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.findings import record_findings
 from trectools_plus.benchmark.meeting import check_meeting
 from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile
-from trectools_plus.errors import InputError
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import (
     CATALOGUE_PREFIX,
     Collection,
@@ -187,6 +187,31 @@ def open_collection(
 
         return load_hpo_collection(test_file, ontology)
     return load_collection(name)
+
+
+def open_corpus(name: str, ontology: str | None = None) -> Corpus:
+    """The documents of ``hpo``, ``irds:<id>`` or a folder, without queries.
+
+    Args:
+        name: What ``--dataset`` says.
+        ontology: An OBO file for ``hpo``; the installed ontology if ``None``.
+
+    Raises:
+        InputError: If it is missing or cannot be read, or has no documents.
+        UsageError: If there is no such collection, or ``ontology`` goes with another one.
+        MissingExtraError: If the extra ``hpo`` is needed and not installed.
+    """
+    if name == "hpo":
+        from trectools_plus.ontology.hpo import load_ontology
+        from trectools_plus.retrieval.ontology_terms import corpus_of
+
+        return corpus_of(load_ontology(ontology))
+    if ontology is not None:
+        raise UsageError("--ontology goes with --dataset hpo only")
+    corpus = load_collection(name).corpus
+    if corpus is None:
+        raise InputError("the dataset has no documents to search", where=name)
+    return corpus
 
 
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:

@@ -8,10 +8,10 @@ import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.collection import Collection
-from trectools_plus.formats.tables import CORPUS_SCHEMA, QRELS_SCHEMA, Corpus, Qrels, Topics
+from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.ontology.terms import Term
+from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.testsets.shipped import DEFAULT_TEST_SET, load_test_set
 from trectools_plus.testsets.tables import topics_of
@@ -60,22 +60,11 @@ def load_hpo_topics(test_file: str | Path | None = None) -> Topics:
     return topics_of(load_test_set(path), str(path))
 
 
-def corpus_of(ontology: Ontology) -> Corpus:
-    """Every live term as a document, in the order of ids."""
-    rows = [(term.term_id, term.name, _text_of(term)) for term in ontology.terms.values()]
-    return Corpus(pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row"), path=ontology.path)
-
-
 def _version_of(ontology: Ontology, test_set: TestSet) -> str:
     metadata = test_set.metadata
     return f"{ontology.version} with {metadata.dataset_id} {metadata.version}".strip()
 
 
-def _text_of(term: Term) -> str:
-    parts = [*(synonym.text for synonym in term.synonyms), term.definition]
-    return " ".join(
-        part if part.endswith((".", "!", "?")) else f"{part}." for part in parts if part
-    )
 
 
 def _qrels_of(test_set: TestSet, ontology: Ontology, path: str) -> Qrels:

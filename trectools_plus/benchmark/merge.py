@@ -168,11 +168,13 @@ def _make(
     near = new.near_misses and [_tell(query, texts) for query in new.near_misses]
     # Once lost, strata stay so, and with them the note, until the topics are there again.
     lost = dataset.topics is None and (old.strata or STRATA_LOST in old.notes)
+    notes = [note for note in old.notes if note != STRATA_LOST]
     kept = {
         "modes": modes,
+        "components": old.components,
         "failing_queries": failing,
         "near_misses": near,
-        "notes": [STRATA_LOST] if lost else [],
+        "notes": [*notes, STRATA_LOST] if lost else notes,
     }
     report = new.model_copy(update=kept)
     return report, evaluation.per_query

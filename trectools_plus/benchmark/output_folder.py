@@ -21,6 +21,7 @@ from trectools_plus.errors import InputError, TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
 
 RUNS_FOLDER = "runs"
+COMPONENTS_FOLDER = "components"
 ANNOTATED_FOLDER = "annotated"
 PLOTS_FOLDER = "visualizations"
 PLOT_NAMES = ("measures", "precision_recall", "hit_rate", "differences", "strata")
@@ -61,6 +62,7 @@ class OutputFolder:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(exist_ok=not exclusive)
             (self.partial / RUNS_FOLDER).mkdir(parents=True)
+            (self.partial / COMPONENTS_FOLDER).mkdir()
         except FileExistsError as error:
             if exclusive and self.path.is_dir():
                 raise
@@ -142,9 +144,10 @@ class OutputFolder:
     def _stale_runs(self) -> list[Path]:
         """Run files that an earlier benchmark wrote here, and that nobody changed since."""
         return [
-            Path(RUNS_FOLDER, name)
-            for name, sha256 in _read_runs(self.path / REPORT_FILE).items()
-            if (file := self.path / RUNS_FOLDER / name).is_file() and sha256_file(file) == sha256
+            Path(folder, name)
+            for folder in (RUNS_FOLDER, COMPONENTS_FOLDER)
+            for name, sha256 in _read_runs(self.path / REPORT_FILE, folder).items()
+            if (file := self.path / folder / name).is_file() and sha256_file(file) == sha256
         ]
 
     def _stale_extras(self) -> list[Path]:
@@ -192,17 +195,18 @@ def read_checksums(folder: Path) -> list[tuple[str, str]]:
     return [(digest, name) for digest, _, name in pairs]
 
 
-def _read_runs(report: Path) -> dict[str, str]:
-    """File name and SHA-256 of the runs of a report; empty where there is none to be read."""
+def _read_runs(report: Path, folder: str = RUNS_FOLDER) -> dict[str, str]:
+    """File name and SHA-256 of a report's runs in a folder; empty where none can be read."""
     try:
         document: Any = json.loads(report.read_text(encoding="utf-8"))
-        runs = [mode["run"] for mode in document["modes"].values()]
+        modes = [*document["modes"].values(), *document.get("components", ())]
+        runs = [mode["run"] for mode in modes]
         found: Mapping[str, str] = {
             str(run["path"]): str(run["sha256"]) for run in runs if run["path"] is not None
         }
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return {}
-    prefix = f"{RUNS_FOLDER}/"
+    prefix = f"{folder}/"
     return {
         name: sha256
         for path, sha256 in found.items()

@@ -32,6 +32,7 @@ from trectools_plus.benchmark.report_parts import (
     TieInfo,
 )
 from trectools_plus.errors import InputError
+from trectools_plus.retrieval.models import ModelRecord
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 
@@ -40,6 +41,8 @@ __all__ = [
     "ArmStatus",
     "BenchmarkReport",
     "Comparison",
+    "ComponentMeasure",
+    "ComponentResult",
     "ConfidenceInterval",
     "DatasetInfo",
     "Diagnosis",
@@ -163,6 +166,40 @@ class MergedRun(ReportModel):
     """SHA-256 of its bytes."""
 
 
+class ComponentMeasure(ReportModel):
+    """What a component adds to one measure: the fusion of all minus the fusion without it."""
+
+    mean: float | None
+    """With all components: the mode's own mean."""
+    mean_without: float | None
+    """Without this one."""
+    n: int
+    """Queries on which both are defined."""
+    difference: float | None
+    """Mean over these queries; above 0, the component raises the measure."""
+    ci: ConfidenceInterval
+    """Bootstrap interval of the mean difference."""
+    p_adjusted: float | None
+    """Of the randomisation test, for all components of the mode."""
+    correction: str
+    """How it was adjusted."""
+    significant: bool
+    """Whether ``p_adjusted`` is at most 1 - level."""
+
+
+class ComponentResult(ReportModel):
+    """What one ranking contributes to a mode that merges several."""
+
+    mode: str
+    """The mode that merges."""
+    component: str
+    """The ranking that was left out; a mode's name."""
+    run: RunInfo
+    """The mode's run without it."""
+    measures: dict[str, ComponentMeasure]
+    """By measure."""
+
+
 class DatasetInfo(ReportModel):
     """What was searched and judged."""
 
@@ -198,6 +235,8 @@ class Manifest(ReportModel):
     """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
     index_snapshots: dict[str, str]
     """Key of the index that each fetched mode searched."""
+    models: dict[str, ModelRecord] = Field(default_factory=dict)
+    """Local models that the modes rest on, by what they do: embedding, splade, reranker."""
     packages: dict[str, str]
     """Versions of the installed packages that had a hand in the figures."""
     python: str
@@ -239,6 +278,8 @@ class BenchmarkReport(ReportModel):
     near_misses: list[NearMiss] | None = None
     """First results that are wrong but parent, child or sibling of an expected term; null where
     documents are not known to be terms of an ontology."""
+    components: list[ComponentResult] = Field(default_factory=list)
+    """What each ranking contributes to the modes that merge several."""
     diagnosis: list[Diagnosis] = Field(default_factory=list)
     """Patterns in the figures, in plain words."""
     notes: list[str] = Field(default_factory=list)
@@ -248,6 +289,11 @@ class BenchmarkReport(ReportModel):
     def measure_names(self) -> list[str]:
         """The measures in the order asked for."""
         return list(self.best_mode)
+
+    @property
+    def runs(self) -> list[RunInfo]:
+        """Every run of the report: the modes', then those without a component."""
+        return [*(one.run for one in self.modes.values()), *(one.run for one in self.components)]
 
     def _repr_html_(self) -> str:
         """Means with their intervals, a row per mode, for notebooks."""

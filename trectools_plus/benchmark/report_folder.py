@@ -22,7 +22,7 @@ from trectools_plus.benchmark.output_folder import (
     REPORT_FILE,
     OutputFolder,
 )
-from trectools_plus.benchmark.report import BenchmarkReport, read_report
+from trectools_plus.benchmark.report import BenchmarkReport, RunInfo, read_report
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Qrels, Run
@@ -125,17 +125,29 @@ class ReportFolder:
         Raises:
             InputError: If the file is missing, or not the one that was scored.
         """
+        return self.read_run_file(self.report.modes[mode].run, mode, changed=changed)
+
+    def read_run_file(self, info: RunInfo, name: str, *, changed: bool = False) -> Run:
+        """A run that the report speaks of; without rows where nothing was found.
+
+        Args:
+            info: What the report says of it.
+            name: What to call it.
+            changed: As in :meth:`read_run`.
+
+        Raises:
+            InputError: As :meth:`read_run`.
+        """
         from trectools_plus.validation.loading import load_run
 
-        info = self.report.modes[mode].run
         if info.path is None:
-            return Run.from_dict({}, mode)
+            return Run.from_dict({}, name)
         path = self.folder / info.path
         if not path.is_file():
             raise _missing(path)
         if not changed and sha256_file(path) != info.sha256:
             raise InputError("the run is not the one that was scored", where=str(path))
-        return Run(load_run(str(path)).frame, mode, str(path))
+        return Run(load_run(str(path)).frame, name, str(path))
 
     def score(self, measures: Sequence[str], *, changed: bool = False) -> Evaluation:
         """Score the report's runs with any measures.
@@ -161,7 +173,7 @@ def copy_files(source: ReportFolder, folder: OutputFolder) -> None:
     Raises:
         InputError: If one is missing or cannot be written.
     """
-    names = [one.run.path for one in source.report.modes.values() if one.run.path is not None]
+    names = [run.path for run in source.report.runs if run.path is not None]
     for name in [*names, QRELS_FILE]:
         try:
             shutil.copyfile(source.folder / name, folder.partial / name)

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from trectools_plus.benchmark.compare import compare
+from trectools_plus.benchmark.components import contributions
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import hash_qrels
 from trectools_plus.benchmark.output_folder import PER_QUERY_FILE, QRELS_FILE, read_checksums
@@ -21,6 +22,7 @@ from trectools_plus.benchmark.strata import make_strata
 from trectools_plus.benchmark.summary import find_best, summarise
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Evaluation
 
 _NEAR = 1e-9
@@ -64,6 +66,7 @@ def verify_report(path: str | Path) -> Verification:
     figures = [
         *_compare_figures(source, evaluation),
         *_compare_strata(source, evaluation),
+        *_compare_components(source, evaluation),
         *_compare_values(source, evaluation),
     ]
     problems = [*changed, *(problem for problem in figures if problem)]
@@ -73,10 +76,10 @@ def verify_report(path: str | Path) -> Verification:
 def _check_files(source: ReportFolder) -> Iterator[str]:
     """One item per file that has a known hash: empty, or what is wrong."""
     checked = set()
-    for result in source.report.modes.values():
-        if result.run.path is not None:
-            checked.add(result.run.path)
-            yield _check_file(source.folder / result.run.path, result.run.sha256)
+    for run in source.report.runs:
+        if run.path is not None:
+            checked.add(run.path)
+            yield _check_file(source.folder / run.path, run.sha256)
     for digest, name in read_checksums(source.folder):
         if name not in checked:
             yield _check_file(source.folder / name, digest)
@@ -150,6 +153,24 @@ def _compare_strata(source: ReportFolder, evaluation: Evaluation) -> Iterator[st
         yield from _differ(
             f"strata {field}", _plain_all(held.get(field)), _plain_all(again.get(field))
         )
+
+
+def _compare_components(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
+    """One item per figure of what components contribute."""
+    held = {(one.mode, one.component): one for one in source.report.components}
+    runs: dict[str, dict[str, Run]] = {}
+    for (mode, component), one in held.items():
+        run = source.read_run_file(one.run, f"{mode}-without-{component}", changed=True)
+        runs.setdefault(mode, {})[component] = run
+    for mode, without in runs.items():
+        qrels = source.read_qrels(changed=True)
+        again = contributions(source.config, qrels, mode, without, evaluation)
+        for component, measures in again.items():
+            yield from _differ(
+                f"{mode} without {component}",
+                _plain_all(held[mode, component].measures),
+                _plain_all(measures),
+            )
 
 
 def _plain_all(part: Any) -> Any:

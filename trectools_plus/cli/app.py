@@ -9,9 +9,12 @@ import typer
 from trectools_plus.cli import (
     bench,
     compare,
+    compare_vectors,
     explain,
     gate,
+    index,
     multilingual,
+    query,
     reports,
     retrieve,
     run_files,
@@ -47,9 +50,13 @@ qrels_app.command("validate")(validate.qrels_validate)
 topics_app = _group("Check topics and test sets.")
 topics_app.command("validate")(validate_topics.topics_validate)
 
+index_app = _group("Build indexes ahead of searching.")
+index_app.command("build")(index.index_build)
+
 benchmark_app = _group("Compare retrieval modes or run files on the same queries.")
 benchmark_app.command("run")(bench.benchmark_run)
 benchmark_app.command("compare")(compare.benchmark_compare)
+benchmark_app.command("compare-vectors")(compare_vectors.benchmark_compare_vectors)
 benchmark_app.command("multilingual")(multilingual.benchmark_multilingual)
 benchmark_app.command("gate")(gate.benchmark_gate)
 benchmark_app.command("verify")(reports.benchmark_verify)
@@ -86,6 +93,8 @@ app.add_typer(qrels_app, name="qrels")
 app.add_typer(topics_app, name="topics")
 app.add_typer(testset_app, name="testset")
 app.add_typer(benchmark_app, name="benchmark")
+app.add_typer(index_app, name="index")
+app.command("query")(query.query_text)
 app.command("eval")(score.evaluate_runs)
 app.command("explain")(explain.explain_name)
 app.command("trec-eval", context_settings=trec_eval.CONTEXT)(trec_eval.trec_eval)
@@ -114,6 +123,7 @@ def _common(
 # A callback of its own keeps these groups although each holds one command.
 @qrels_app.callback()
 @topics_app.callback()
+@index_app.callback()
 def _keep_group() -> None:
     """Only a group."""
 

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from trectools_plus.cli.retrieval_options import (
+    AggregationStrategy,
+    DeviceName,
+    EmbeddingModel,
+    EnableReranker,
+    MultiVector,
+    RerankerModel,
+    Setting,
+    SpladeModel,
+    retrieval_values,
+)
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
+    from trectools_plus.benchmark.config import BenchmarkConfig
     from trectools_plus.benchmark.runner import BenchmarkResult
 
 _ENDING = re.compile(r"(\.(run|txt|trec|res|tsv))?(\.(gz|bz2|xz|zst))?$")
@@ -53,8 +66,19 @@ def benchmark_run(
     ] = None,
     modes: Annotated[
         str | None,
-        typer.Option(help="Modes to fetch, with commas: lexical,vector,hybrid (the default)."),
+        typer.Option(
+            help="Modes to fetch, with commas: lexical,vector,hybrid (the default); bm25 and dense "
+            "are other names, splade and each aggregation strategy are further modes.",
+        ),
     ] = None,
+    multi_vector: MultiVector = False,
+    aggregation_strategy: AggregationStrategy = None,
+    enable_reranker: EnableReranker = False,
+    reranker_model: RerankerModel = None,
+    embedding_model: EmbeddingModel = None,
+    splade_model: SpladeModel = None,
+    device: DeviceName = None,
+    setting: Setting = None,
     config: Annotated[
         Path | None,
         typer.Option(help="A benchmark.yaml with any of these settings; options here win."),
@@ -176,15 +200,22 @@ def benchmark_run(
       benchmark run --corpus corpus.jsonl --topics topics.tsv --qrels qrels.txt
       benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
       benchmark run --config benchmark.yaml --output-dir results/today
+      benchmark run --dataset hpo --modes bm25,dense,hybrid --multi-vector --enable-reranker
     """
     from trectools_plus.benchmark.config_file import load_config
-    from trectools_plus.benchmark.runner import run_benchmark
-    from trectools_plus.cli.progress import progress_bar
     from trectools_plus.formats.lists import split_list
     from trectools_plus.measures.names import split_names
-    from trectools_plus.provenance import format_command
-    from trectools_plus.reporting.files import write_reports
 
+    values = retrieval_values(
+        setting,
+        multi_vector=multi_vector,
+        aggregation_strategy=aggregation_strategy,
+        enable_reranker=enable_reranker,
+        reranker_model=reranker_model,
+        embedding_model=embedding_model,
+        splade_model=splade_model,
+        device=device,
+    )
     options: dict[str, Any] = {
         "dataset": dataset,
         "test_file": test_file,
@@ -206,13 +237,43 @@ def benchmark_run(
         "confidence": confidence,
         "resamples": resamples,
         "seed": seed,
+        "retrieval": values or None,
     }
-    settings = load_config(config, options)
+    report_benchmark(
+        load_config(config, options),
+        sys.argv,
+        cached=not no_cache,
+        ir_metadata=ir_metadata,
+        as_json=output_format == "json",
+    )
+
+
+def report_benchmark(
+    config: BenchmarkConfig,
+    argv: Sequence[str],
+    *,
+    cached: bool,
+    ir_metadata: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Run a benchmark with a progress bar, write its report and print it.
+
+    Args:
+        config: What to do.
+        argv: The command line, for the manifest.
+        cached: Whether earlier results of the same may come back.
+        ir_metadata: Write the runs once more with a header.
+        as_json: Print the report instead of the table.
+    """
+    from trectools_plus.benchmark.runner import run_benchmark
+    from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.provenance import format_command
+    from trectools_plus.reporting.files import write_reports
+
     with progress_bar() as progress:
-        command = format_command(sys.argv)
-        result = run_benchmark(settings, progress, command=command, cached=not no_cache)
+        result = run_benchmark(config, progress, command=format_command(argv), cached=cached)
     files = write_reports(result, ir_metadata=ir_metadata)
-    if output_format == "json":
+    if as_json:
         from trectools_plus.reporting.json_report import render_json
 
         typer.echo(render_json(result.report), nl=False)

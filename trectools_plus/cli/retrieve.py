@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.retrieval_options import Setting, parse_assignments
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Corpus, Topics
     from trectools_plus.retrieval.run_files import FetchedFile
-    from trectools_plus.retrieval.settings import RetrievalSettings
 
 OutputFormat = Literal["text", "json"]
 BACKENDS = ("embedded",)
@@ -39,7 +38,12 @@ def runs_fetch(
         typer.Option(metavar="FILE", help="Queries (TSV, JSONL, TREC), instead of --dataset."),
     ] = None,
     modes: Annotated[
-        str, typer.Option(metavar="NAMES", help="Comma-separated: lexical, vector, hybrid.")
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="Comma-separated: lexical (or bm25), vector (or dense), hybrid, splade, or an "
+            "aggregation strategy of multi-vector search.",
+        ),
     ] = "lexical,vector,hybrid",
     depth: Annotated[
         int, typer.Option(min=1, metavar="N", help="Results for each query, at most.")
@@ -50,17 +54,7 @@ def runs_fetch(
             "--exclude-self", help="Drop a document whose id is the query's, before the cutoff."
         ),
     ] = False,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A setting of the modes; repeatable. k1=0.9, b=0.4, stemmer=english,"
-            " stopwords=english (or none, or words with commas), fusion=rrf (or weighted),"
-            " rrf_k=60, weights=0.5,0.5 (lexical, vector), normalisation=min-max (or z-score),"
-            " candidates=100, batch_size=1.",
-        ),
-    ] = None,
+    setting: Setting = None,
     test_file: Annotated[
         str | None,
         typer.Option(metavar="SET", help="For --dataset hpo: own test cases, or a shipped set."),
@@ -86,11 +80,12 @@ def runs_fetch(
     from trectools_plus.provenance import format_command
     from trectools_plus.retrieval.modes import check_modes
     from trectools_plus.retrieval.run_files import fetch_to_dir
+    from trectools_plus.retrieval.settings import make_settings
 
     _check_backend(backend)
     names = [name.strip() for name in modes.split(",") if name.strip()]
     check_modes(names)
-    settings = _parse_settings(setting or [])
+    settings = make_settings(parse_assignments(setting or []))
     documents, queries = _load_sources(dataset, corpus, topics, test_file)
     with progress_bar() as progress:
         files = fetch_to_dir(
@@ -143,34 +138,6 @@ def _read_files(corpus: str | None, topics: str | None) -> tuple[Corpus, Topics]
     from trectools_plus.formats.topics import read_topics
 
     return read_corpus(corpus), read_topics(topics)
-
-
-def _parse_settings(assignments: Sequence[str]) -> RetrievalSettings:
-    from trectools_plus.retrieval.settings import make_settings
-
-    values: dict[str, Any] = {}
-    for assignment in assignments:
-        name, equals, text = (part.strip() for part in assignment.partition("="))
-        if not equals or name in values:
-            problem = "is set twice" if equals else "has no '='"
-            raise UsageError(
-                f"--set {assignment}: {name} {problem}", remedy="write --set NAME=VALUE, once each"
-            )
-        values[name] = _setting_value(name, text)
-    if values.get("fusion", "rrf") == "rrf" and values.keys() & {"weights", "normalisation"}:
-        raise UsageError(
-            "weights and normalisation have no effect on fusion=rrf",
-            remedy="add --set fusion=weighted",
-        )
-    return make_settings(values)
-
-
-def _setting_value(name: str, text: str) -> str | list[str] | None:
-    if name in ("stemmer", "stopwords") and text == "none":
-        return None
-    if name == "weights" or (name == "stopwords" and "," in text):
-        return [part.strip() for part in text.split(",") if part.strip()]
-    return text
 
 
 def _print_fetched(files: list[FetchedFile], output_dir: Path) -> None:

@@ -35,6 +35,11 @@ CORPUS_SCHEMA: dict[str, type[pl.DataType]] = {
     "title": pl.String,
     "text": pl.String,
 }
+PARTS_SCHEMA: dict[str, type[pl.DataType]] = {
+    "doc_id": pl.String,
+    "kind": pl.String,
+    "text": pl.String,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,16 +194,22 @@ class Corpus:
     Attributes:
         frame: ``doc_id, title, text``; ``title`` is empty where the source has none.
         path: Where they were read from, as the user wrote it.
+        parts: ``doc_id, kind, text``: what a document consists of, where the source says it, such
+            as a term's label, synonyms and definition; ``None`` where it does not.
     """
 
     frame: pl.DataFrame
     path: str | None = None
+    parts: pl.DataFrame | None = None
 
     def __post_init__(self) -> None:
         frame = self.frame
         if "title" not in frame.columns:
             frame = frame.with_columns(title=pl.lit(""))
         object.__setattr__(self, "frame", _conform(frame, CORPUS_SCHEMA, "corpus"))
+        if self.parts is not None:
+            parts = _conform(self.parts, PARTS_SCHEMA, "parts of documents")
+            object.__setattr__(self, "parts", parts)
 
     def __len__(self) -> int:
         return self.frame.height

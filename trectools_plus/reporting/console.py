@@ -14,6 +14,7 @@ from trectools_plus.reporting.comparison_table import (
     describe_dataset,
     legend,
 )
+from trectools_plus.reporting.components_text import component_lines
 from trectools_plus.reporting.mode_notes import join_labels, mode_notes, report_notes
 from trectools_plus.reporting.near_misses_text import near_sentence
 from trectools_plus.reporting.significance import group_lines
@@ -127,6 +128,7 @@ def _two_lines(first: str, second: str, style: str = "") -> Text:
 def _notes(report: BenchmarkReport) -> list[str]:
     """What must not be overlooked: notes on modes, findings, queries that fail everywhere."""
     notes = [f"Cannot be told apart on {line}." for line in group_lines(report)]
+    notes += component_lines(report)
     notes += [f"Note: {line}" for line in report_notes(report)]
     notes += [f"Note: {note.subject}: {note.text}." for note in mode_notes(report)]
     serious: dict[str, list[str]] = {}

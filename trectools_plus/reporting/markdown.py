@@ -17,6 +17,7 @@ from trectools_plus.reporting.comparison_table import (
     describe_dataset,
     legend,
 )
+from trectools_plus.reporting.components_text import components_section
 from trectools_plus.reporting.markdown_comparisons import differences_section
 from trectools_plus.reporting.markdown_evidence import (
     definitions_section,
@@ -52,6 +53,7 @@ def render_markdown(report: BenchmarkReport) -> str:
         _introduction(report),
         _targets(report),
         differences_section(report),
+        components_section(report),
         strata_section(report),
         _diagnosis(report),
         _failing_queries(report),

@@ -47,21 +47,21 @@ class DocumentSet:
                 where=corpus.path,
                 remedy="keep one document for each id",
             )
-        ordered = Corpus(frame, corpus.path)
-        return cls(ordered, ordered.doc_ids, _hash_columns(frame, ["doc_id", "title", "text"]))
+        ordered = Corpus(frame, corpus.path, corpus.parts)
+        return cls(ordered, ordered.doc_ids, hash_columns(frame, ["doc_id", "title", "text"]))
 
 
 def hash_corpus(corpus: Corpus) -> str:
     """SHA-256 of the documents' ids, titles and texts, whatever their order."""
-    return _hash_columns(corpus.frame.sort("doc_id", descending=True), ["doc_id", "title", "text"])
+    return hash_columns(corpus.frame.sort("doc_id", descending=True), ["doc_id", "title", "text"])
 
 
 def hash_topics(topics: Topics) -> str:
     """SHA-256 of the query ids and texts in their order."""
-    return _hash_columns(topics.frame, ["query_id", "text"])
+    return hash_columns(topics.frame, ["query_id", "text"])
 
 
-def _hash_columns(frame: pl.DataFrame, names: list[str]) -> str:
+def hash_columns(frame: pl.DataFrame, names: list[str]) -> str:
     """Hash string columns, a bounded number of rows at a time.
 
     Lengths go in beside the bytes, so ``("ab", "c")`` and ``("a", "bc")`` differ.

@@ -1,12 +1,13 @@
-"""Texts to unit vectors, by the static token embeddings that ``wordllama`` carries."""
+"""Texts to unit vectors: by the static token embeddings that ``wordllama`` carries, by default."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -21,6 +22,25 @@ _TEXTS_PER_BATCH = 64
 _BYTES_PER_BATCH = 1 << 18
 
 
+class Encoder(Protocol):
+    """Anything that turns texts into vectors; equal texts get equal vectors."""
+
+    dimensions: int
+
+    def facts(self) -> Mapping[str, str | int | None]:
+        """What decides which vector a text gets: part of index keys."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Scores:
+        """Embed what is searched.
+
+        Returns:
+            ``float32`` of shape ``(len(texts), dimensions)``; rows of length 1, or all 0.
+        """
+
+    def embed_queries(self, texts: Sequence[str]) -> Scores:
+        """Embed what is searched with; as :meth:`embed_documents`."""
+
+
 class TextEncoder:
     """The mean of a text's token vectors, scaled to length 1; all zeros for an empty text.
 
@@ -29,6 +49,8 @@ class TextEncoder:
     Raises:
         InputError: If the installed ``wordllama`` does not carry its model.
     """
+
+    dimensions = DIMENSIONS
 
     def __init__(self) -> None:
         with _root_logger_untouched():
@@ -49,9 +71,17 @@ class TextEncoder:
             ) from error
 
     @staticmethod
-    def facts() -> dict[str, str | int]:
+    def facts() -> dict[str, str | int | None]:
         """What decides which vector a text gets."""
         return {"model": MODEL, "dimensions": DIMENSIONS, "wordllama": version("wordllama")}
+
+    def embed_documents(self, texts: Sequence[str]) -> Scores:
+        """Embed what is searched; see :meth:`embed`."""
+        return self.embed(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> Scores:
+        """Embed what is searched with, in no other way."""
+        return self.embed(texts)
 
     def embed(self, texts: Sequence[str]) -> Scores:
         """Embed texts.

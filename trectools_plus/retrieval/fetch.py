@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
@@ -14,7 +14,8 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
 from trectools_plus.retrieval.base import Progress, Ranking, Retriever, no_progress
 from trectools_plus.retrieval.hybrid import HybridRetriever
-from trectools_plus.retrieval.modes import build_retrievers, check_modes
+from trectools_plus.retrieval.modes import build_retrievers, check_modes, left_out
+from trectools_plus.retrieval.rerank import RerankingRetriever
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 # Blanks end a column, control characters break rows, and '#' opens a comment line.
@@ -33,12 +34,15 @@ class FetchedRun:
             other, and of merging their rankings.
         missing_queries: Ids of the queries for which nothing was found.
         index_keys: The key of each index that was searched, by its mode.
+        without: For a mode that merges rankings, by component: the run without it. Only where
+            that was asked for.
     """
 
     run: Run
     latency_ms: npt.NDArray[np.float64]
     missing_queries: list[str]
     index_keys: dict[str, str]
+    without: dict[str, Run] = field(default_factory=dict)
 
 
 def fetch(
@@ -49,6 +53,7 @@ def fetch(
     depth: int = 100,
     settings: RetrievalSettings | None = None,
     exclude_self: bool = False,
+    leave_out: bool = False,
     progress: Progress = no_progress,
 ) -> dict[str, FetchedRun]:
     """Search the corpus for every topic in every mode.
@@ -56,10 +61,11 @@ def fetch(
     Args:
         corpus: The documents.
         topics: The queries; all modes get the same ones.
-        modes: Names of ``retrieval.modes.MODES``.
+        modes: Names of ``retrieval.modes.ALL_MODES``.
         depth: Results for each query, at most.
         settings: The defaults if ``None``.
         exclude_self: Drop a document whose id is the query's, before the cutoff at ``depth``.
+        leave_out: Also merge without each component, for what it contributes to the fusion.
         progress: Told of index building and of the queries asked.
 
     Returns:
@@ -78,14 +84,20 @@ def fetch(
     # The first touch of mapped files belongs to opening an index, not to answering a query.
     for retriever in retrievers.values():
         retriever.search(["warm up"], 1)
-    return ask(
-        retrievers,
+    further = left_out(retrievers) if leave_out else {}
+    names = {f"{mode} without {component}": (mode, component) for mode, component in further}
+    answers = ask(
+        {**retrievers, **dict(zip(names, further.values(), strict=True))},
         topics,
         depth=depth,
         exclude_self=exclude_self,
         batch_size=settings.batch_size,
         progress=progress,
     )
+    without: dict[str, dict[str, Run]] = {}
+    for name, (mode, component) in names.items():
+        without.setdefault(mode, {})[component] = answers[name].run
+    return {mode: replace(answers[mode], without=without.get(mode, {})) for mode in retrievers}
 
 
 def ask(
@@ -107,7 +119,7 @@ def ask(
     latencies: dict[str, list[float]] = {mode: [] for mode in retrievers}
     for start in range(0, len(texts), batch_size):
         part = slice(start, start + batch_size)
-        batch = _Batch(query_ids[part], texts[part], depth, exclude_self, retrievers)
+        batch = _Batch(query_ids[part], texts[part], depth, exclude_self, retrievers.values())
         for mode, retriever in retrievers.items():
             found, seconds = batch.answer(retriever)
             rankings[mode] += found
@@ -133,26 +145,35 @@ class _Batch:
         texts: list[str],
         depth: int,
         exclude_self: bool,
-        retrievers: Mapping[str, Retriever],
+        retrievers: Iterable[Retriever],
     ) -> None:
         self._query_ids = query_ids
         self._texts = texts
         self._depth = depth
         self._exclude_self = exclude_self
         # One depth for all, so that a component's answer also serves as its own mode's.
-        hybrids = [item for item in retrievers.values() if isinstance(item, HybridRetriever)]
-        self._asked = max([depth, *(hybrid.component_depth(depth) for hybrid in hybrids)])
+        self._asked = max(_depth_needed(retriever, depth) for retriever in retrievers)
         self._answers: dict[int, tuple[list[Ranking], float]] = {}
 
     def answer(self, retriever: Retriever) -> tuple[list[Ranking], float]:
         """Each query's ranking down to the depth, and the seconds for all of them together."""
+        return self._answer(retriever, self._depth)
+
+    def _answer(self, retriever: Retriever, depth: int) -> tuple[list[Ranking], float]:
+        if isinstance(retriever, RerankingRetriever):
+            found, seconds = self._answer(retriever.inner, max(depth, retriever.depth))
+            started = perf_counter()
+            pairs = zip(self._texts, found, strict=True)
+            found = [retriever.rerank(text, ranking, depth) for text, ranking in pairs]
+            return found, seconds + perf_counter() - started
         if not isinstance(retriever, HybridRetriever):
             found, seconds = self._search(retriever)
-            return [ranking.head(self._depth) for ranking in found], seconds
+            return [ranking.head(depth) for ranking in found], seconds
         parts = [self._search(component) for component in retriever.components]
         started = perf_counter()
+        asked = retriever.component_depth(depth)
         merged = [
-            retriever.merge(rankings, self._depth)
+            retriever.merge([ranking.head(asked) for ranking in rankings], depth)
             for rankings in zip(*(found for found, _ in parts), strict=True)
         ]
         return merged, sum(seconds for _, seconds in parts) + perf_counter() - started
@@ -167,6 +188,15 @@ class _Batch:
             found = [ranking.head(self._asked) for ranking in found]
             self._answers[id(retriever)] = found, perf_counter() - started
         return self._answers[id(retriever)]
+
+
+def _depth_needed(retriever: Retriever, depth: int) -> int:
+    """How deep the indexes are asked for a result of ``depth`` documents."""
+    if isinstance(retriever, RerankingRetriever):
+        return _depth_needed(retriever.inner, max(depth, retriever.depth))
+    if isinstance(retriever, HybridRetriever):
+        return retriever.component_depth(depth)
+    return depth
 
 
 def run_of(query_ids: Sequence[str], rankings: Sequence[Ranking], name: str) -> Run:
@@ -226,6 +256,8 @@ def check_ids(ids: pl.Series, kind: str, path: str | None) -> None:
 
 
 def _index_keys(retriever: Retriever) -> dict[str, str]:
+    if isinstance(retriever, RerankingRetriever):
+        return _index_keys(retriever.inner)
     if isinstance(retriever, HybridRetriever):
         return {
             mode: key for part in retriever.components for mode, key in _index_keys(part).items()

@@ -52,6 +52,11 @@ class IndexRecipe:
         """The name of the index's folder."""
         return f"{self.kind}-{self.key[:32]}"
 
+    @property
+    def folder(self) -> Path:
+        """Where the index is, or will be."""
+        return cache_folder() / self.folder_name
+
 
 def cache_folder() -> Path:
     """Where indexes are kept: ``TRECTOOLS_PLUS_CACHE`` or the user's cache folder."""
@@ -78,8 +83,8 @@ def open_index(
     Raises:
         InputError: If the cache folder cannot be written.
     """
-    root = cache_folder()
-    folder = root / recipe.folder_name
+    folder = recipe.folder
+    root = folder.parent
     if not _is_whole(folder, recipe):
         try:
             root.mkdir(parents=True, exist_ok=True)

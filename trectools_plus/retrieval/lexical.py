@@ -45,13 +45,13 @@ class LexicalRetriever:
     ) -> None:
         self._doc_ids = documents.doc_ids
         self._analyzer = Analyzer(settings)
-        recipe = _recipe(documents, settings)
-        self.index_key = recipe.key
+        self.recipe = _recipe(documents, settings)
+        self.index_key = self.recipe.key
 
         def build(folder: Path) -> None:
             _build(folder, documents, settings, self._analyzer, progress)
 
-        self._index = open_index(recipe, build, _load, progress)
+        self._index = open_index(self.recipe, build, _load, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share a term with each query."""

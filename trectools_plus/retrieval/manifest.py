@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from trectools_plus.retrieval.models import ModelRecord
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 MANIFEST_VERSION = "1.0"
@@ -96,6 +97,8 @@ class FetchManifest(ManifestModel):
     """Whether a document with the query's id was dropped, before the cutoff."""
     settings: RetrievalSettings
     """Of indexing, search and fusion, batch size included."""
+    models: dict[str, ModelRecord] = Field(default_factory=dict)
+    """Local models that were used, by what they do: embedding, splade, reranker."""
     seed: int | None
     """Null: nothing here draws random numbers."""
     index_snapshots: dict[str, str]

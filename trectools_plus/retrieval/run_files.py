@@ -28,6 +28,7 @@ from trectools_plus.retrieval.manifest import (
     SourceRecord,
     summarise_latency,
 )
+from trectools_plus.retrieval.modes import models_used
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.validation import Finding, Severity, validate_run
 from trectools_plus.validation.wording import plural
@@ -86,7 +87,7 @@ def fetch_to_dir(
     Args:
         corpus: The documents.
         topics: The queries.
-        modes: Names of ``retrieval.modes.MODES``.
+        modes: Names of ``retrieval.modes.ALL_MODES``.
         output_dir: Folder for the files; made if missing. Files of the same names are replaced.
         depth: Results for each query, at most.
         settings: The defaults if ``None``.
@@ -167,6 +168,7 @@ def _describe(
         depth=request.depth,
         exclude_self=request.exclude_self,
         settings=request.settings,
+        models=models_used([mode], request.settings),
         seed=None,
         index_snapshots=fetched.index_keys,
         packages=package_versions(),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.lists import split_list
-from trectools_plus.retrieval.values import Number, WholeNumber, explain_problem
+from trectools_plus.retrieval.aggregation import DEFAULT_WEIGHTS, AggregationName
+from trectools_plus.retrieval.parts import KINDS
+from trectools_plus.retrieval.values import Flag, Number, WholeNumber, explain_problem
 
 Normalisation = Literal["min-max", "z-score"]
+RerankerName = Literal["lexical", "cross-encoder"]
+Device = Literal["cpu", "cuda"]
 
 STOPWORD_LANGUAGES = (
     "danish",
@@ -38,10 +43,25 @@ class RetrievalSettings(BaseModel):
         stopwords: Language of a stop word list, own words, or ``None`` to keep every word.
         fusion: How ``hybrid`` merges the lexical and the vector ranking.
         rrf_k: Constant of reciprocal rank fusion, ``1 / (rrf_k + rank)``, ranks from 1.
-        weights: Weights of the lexical and the vector scores when ``fusion`` is ``weighted``.
-        normalisation: How ``weighted`` brings the two kinds of scores onto one scale.
-        candidates: Least depth of the two rankings that ``hybrid`` merges.
+        weights: Weights of what ``hybrid`` merges (lexical, vector, and splade where it takes
+            part) when ``fusion`` is ``weighted``; equal ones if ``None``.
+        normalisation: How ``weighted`` brings the kinds of scores onto one scale.
+        candidates: Least depth of the rankings that ``hybrid`` merges.
         batch_size: Queries searched at once. 1 makes latency per query mean what it says.
+        multi_vector: Whether ``vector``, and so ``hybrid``, has a vector for each part of a
+            document instead of one for the whole.
+        aggregation_strategy: How the parts' scores become the document's, for ``multi_vector``.
+        aggregation_weights: Weights of the kinds of parts, for ``all_weighted``.
+        embedding_model: Folder of a sentence-transformers model that makes the vectors; the
+            static embeddings if ``None``.
+        query_prompt: Put before each query; the model's own prompt for queries if ``None``.
+        document_prompt: Put before each document; the model's own if ``None``.
+        max_length: Tokens of a text that the models read; what each was made for if ``None``.
+        splade_model: Folder of the sparse encoder that the mode ``splade`` needs.
+        reranker: What orders the first results of every mode again; nothing if ``None``.
+        reranker_model: Folder of the model of the reranker ``cross-encoder``.
+        rerank_depth: How many results are ordered again.
+        device: Where models run: ``cpu`` or ``cuda``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,10 +72,22 @@ class RetrievalSettings(BaseModel):
     stopwords: str | tuple[str, ...] | None = "english"
     fusion: Literal["rrf", "weighted"] = "rrf"
     rrf_k: WholeNumber = Field(default=60, ge=0)
-    weights: tuple[Number, Number] = (0.5, 0.5)
+    weights: tuple[Number, ...] | None = None
     normalisation: Normalisation = "min-max"
     candidates: WholeNumber = Field(default=100, ge=1)
     batch_size: WholeNumber = Field(default=1, ge=1)
+    multi_vector: Flag = False
+    aggregation_strategy: AggregationName = "label_synonyms_max"
+    aggregation_weights: dict[str, Number] = Field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
+    embedding_model: str | None = None
+    query_prompt: str | None = None
+    document_prompt: str | None = None
+    max_length: WholeNumber | None = Field(default=None, ge=1)
+    splade_model: str | None = None
+    reranker: RerankerName | None = None
+    reranker_model: str | None = None
+    rerank_depth: WholeNumber = Field(default=50, ge=1)
+    device: Device = "cpu"
 
     @field_validator("stemmer", "stopwords", mode="before")
     @classmethod
@@ -69,25 +101,69 @@ class RetrievalSettings(BaseModel):
 
     @field_validator("weights", mode="before")
     @classmethod
-    def _two_weights(cls, weights: Any) -> Any:
+    def _two_or_three_weights(cls, weights: Any) -> Any:
         given = weights.split(",") if isinstance(weights, str) else weights
-        if isinstance(given, list | tuple) and len(given) != 2:
+        if isinstance(given, list | tuple) and len(given) not in (2, 3):
             raise ValueError(
-                f"expected two weights, of the lexical and the vector scores, but got {len(given)}"
-                " — write 0.5,0.5"
+                "expected a weight for each ranking that hybrid merges (lexical, vector, splade) "
+                f"but got {len(given)} — write 0.5,0.5"
             )
         return [part.strip() for part in given] if isinstance(weights, str) else given
 
     @field_validator("weights")
     @classmethod
-    def _usable_weights(cls, weights: tuple[float, float]) -> tuple[float, float]:
-        if not all(0 <= weight < float("inf") for weight in weights) or not any(weights):
+    def _usable_weights(cls, weights: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        if weights is not None and not _are_weights(weights):
             shown = ",".join(f"{weight:g}" for weight in weights)
             raise ValueError(
                 f"expected weights of at least 0, one of them above 0, but got {shown}"
                 " — write 0.5,0.5"
             )
         return weights
+
+    @field_validator("aggregation_weights", mode="before")
+    @classmethod
+    def _named_weights(cls, weights: Any) -> Any:
+        if not isinstance(weights, str):
+            return weights
+        pairs = [part.partition("=") for part in split_list(weights)]
+        names = [name.strip() for name, _, _ in pairs]
+        if not all(equals for _, equals, _ in pairs) or len(set(names)) < len(names):
+            raise ValueError(
+                f"expected KIND=WEIGHT, each kind once, but got '{weights}' — write {_EXAMPLE}"
+            )
+        return {name: value.strip() for name, (_, _, value) in zip(names, pairs, strict=True)}
+
+    @field_validator("aggregation_weights")
+    @classmethod
+    def _usable_kinds(cls, weights: dict[str, float]) -> dict[str, float]:
+        unknown = [kind for kind in weights if kind not in KINDS]
+        if unknown:
+            raise ValueError(
+                f"unknown kind of part '{unknown[0]}' — there are {', '.join(KINDS)}; "
+                f"write {_EXAMPLE}"
+            )
+        if not _are_weights(tuple(weights.values())):
+            shown = ",".join(f"{kind}={weight:g}" for kind, weight in weights.items()) or "none"
+            raise ValueError(
+                f"expected weights of at least 0, one of them above 0, but got {shown}"
+                f" — write {_EXAMPLE}"
+            )
+        return weights
+
+    @field_validator("reranker", mode="before")
+    @classmethod
+    def _none_is_no_reranker(cls, value: Any) -> Any:
+        return None if value == "none" else value
+
+    @model_validator(mode="after")
+    def _reranker_has_its_model(self) -> Self:
+        if (self.reranker == "cross-encoder") != (self.reranker_model is not None):
+            raise ValueError(
+                "reranker cross-encoder and reranker_model need each other — "
+                "name the model's folder, or use the lexical reranker without one"
+            )
+        return self
 
     @field_validator("stemmer")
     @classmethod
@@ -108,7 +184,14 @@ class RetrievalSettings(BaseModel):
         return words
 
 
-def make_settings(values: dict[str, Any]) -> RetrievalSettings:
+_EXAMPLE = ",".join(f"{kind}={weight:g}" for kind, weight in DEFAULT_WEIGHTS.items())
+
+
+def _are_weights(weights: tuple[float, ...]) -> bool:
+    return all(0 <= weight < float("inf") for weight in weights) and any(weights)
+
+
+def make_settings(values: Mapping[str, Any]) -> RetrievalSettings:
     """Build settings from a user's values.
 
     Raises:
@@ -125,4 +208,5 @@ def make_settings(values: dict[str, Any]) -> RetrievalSettings:
                 f"unknown setting '{name}'", where="--set", remedy=f"there are {known}"
             ) from error
         what, remedy = explain_problem(first)
-        raise UsageError(what, where=f"--set {name}", remedy=remedy) from error
+        where = f"--set {name}" if first["loc"] else None
+        raise UsageError(what, where=where, remedy=remedy) from error

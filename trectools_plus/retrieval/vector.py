@@ -22,8 +22,9 @@ from trectools_plus.retrieval.base import (
     no_progress,
 )
 from trectools_plus.retrieval.document_set import DocumentSet
-from trectools_plus.retrieval.encoder import DIMENSIONS, TextEncoder
+from trectools_plus.retrieval.encoder import Encoder, TextEncoder
 from trectools_plus.retrieval.index_cache import IndexRecipe, open_index
+from trectools_plus.retrieval.models import first_rows
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.top_documents import Positions, top_positions
 
@@ -31,9 +32,6 @@ _TEXTS_PER_STEP = 2_048
 # Products of one block of documents with a batch of queries: at most 16 MiB.
 _PRODUCTS_PER_BLOCK = 1 << 22
 _ROWS_RESCORED_AT_ONCE = 4_096
-# Twice the error of a 32-bit dot product of two unit vectors in any order of summation
-# (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), and the last rounding.
-_MARGIN = (2 * DIMENSIONS + 8) * 2.0**-24
 
 
 class VectorRetriever:
@@ -41,8 +39,9 @@ class VectorRetriever:
 
     Args:
         documents: The corpus.
-        settings: Nothing in it changes the vectors yet.
+        settings: Nothing in it changes the search.
         progress: Told of the building of an index that is not in the cache yet.
+        encoder: Makes the vectors; the static embeddings if ``None``.
     """
 
     name = "vector"
@@ -52,23 +51,25 @@ class VectorRetriever:
         documents: DocumentSet,
         settings: RetrievalSettings,  # noqa: ARG002 (every mode is made from the same three)
         progress: Progress = no_progress,
+        encoder: Encoder | None = None,
     ) -> None:
         self._doc_ids = documents.doc_ids
-        self._encoder = TextEncoder()
-        facts = {"corpus_sha256": documents.sha256, **TextEncoder.facts()}
-        recipe = IndexRecipe("vector", facts)
-        self.index_key = recipe.key
+        self._encoder = encoder or TextEncoder()
+        self.recipe = IndexRecipe(
+            "vector", {"corpus_sha256": documents.sha256, **self._encoder.facts()}
+        )
+        self.index_key = self.recipe.key
 
         def build(folder: Path) -> None:
-            _build(folder, documents, self._encoder, progress)
+            build_vectors(folder, documents.corpus.searchable_texts(), self._encoder, progress)
 
-        self._vectors = open_index(recipe, build, _load, progress)
+        self._vectors = open_index(self.recipe, build, load_vectors, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank all documents by their cosine with each query."""
         if not queries:
             return []
-        vectors = self._encoder.embed(queries)
+        vectors = self._encoder.embed_queries(queries)
         found = nearest(self._vectors, vectors, depth)
         return [
             Ranking([self._doc_ids[place] for place in positions], scores)
@@ -82,8 +83,8 @@ def nearest(documents: Scores, queries: Scores, depth: int) -> list[tuple[Positi
     """The rows of ``documents`` with the highest dot products, exactly.
 
     Args:
-        documents: ``float32`` of shape ``(n_documents, 256)``, rows of length 1 or 0.
-        queries: ``float32`` of shape ``(n_queries, 256)``, rows of length 1 or 0.
+        documents: ``float32`` of shape ``(n_documents, dimensions)``, rows of length 1 or 0.
+        queries: ``float32`` of shape ``(n_queries, dimensions)``, rows of length 1 or 0.
         depth: How many rows to return at most for each query.
 
     Returns:
@@ -93,10 +94,20 @@ def nearest(documents: Scores, queries: Scores, depth: int) -> list[tuple[Positi
     candidates = _candidates(documents, queries, depth)
     results = []
     for query, rows in zip(queries, candidates, strict=True):
-        scores = _exact_products(documents, rows, query)
+        scores = exact_products(documents, rows, query).astype(np.float32)
         top = top_positions(scores, depth)
         results.append((rows[top], scores[top]))
     return results
+
+
+def margin(dimensions: int) -> float:
+    """How far below the cutoff a 32-bit score may be that belongs above it in 64 bits.
+
+    Twice the error of a 32-bit dot product of two unit vectors in any order of summation (Higham,
+    Accuracy and Stability of Numerical Algorithms, section 3.1), and room for the roundings of
+    a weighted mean of three such products.
+    """
+    return (2 * dimensions + 24) * 2.0**-24
 
 
 def _candidates(documents: Scores, queries: Scores, depth: int) -> list[Positions]:
@@ -104,6 +115,7 @@ def _candidates(documents: Scores, queries: Scores, depth: int) -> list[Position
     rows = [np.empty(0, dtype=np.intp) for _ in queries]
     products = [np.empty(0, dtype=np.float32) for _ in queries]
     floors = np.full(len(queries), -np.inf)
+    slack = margin(documents.shape[1])
     for start, block in _blocks(documents, max(1, _PRODUCTS_PER_BLOCK // len(queries))):
         block_products = queries @ block.T
         for number, line in enumerate(block_products):
@@ -112,7 +124,7 @@ def _candidates(documents: Scores, queries: Scores, depth: int) -> list[Position
             all_products = np.concatenate([products[number], line[new]])
             if len(all_rows) > depth:
                 place = len(all_rows) - depth
-                floors[number] = np.partition(all_products, place)[place] - _MARGIN
+                floors[number] = np.partition(all_products, place)[place] - slack
                 kept = all_products >= floors[number]
                 all_rows, all_products = all_rows[kept], all_products[kept]
             rows[number], products[number] = all_rows, all_products
@@ -124,29 +136,35 @@ def _blocks(documents: Scores, size: int) -> Iterator[tuple[int, Scores]]:
         yield start, documents[start : start + size]
 
 
-def _exact_products(documents: Scores, rows: Positions, query: Scores) -> Scores:
+def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArray[np.float64]:
+    """Dot products of some rows with one query, in 64 bits, each computed by itself."""
     wide_query = query.astype(np.float64)
-    scores = np.empty(len(rows), dtype=np.float32)
+    products = np.empty(len(rows))
     for start in range(0, len(rows), _ROWS_RESCORED_AT_ONCE):
         part = slice(start, start + _ROWS_RESCORED_AT_ONCE)
-        wide: npt.NDArray[np.float64] = documents[rows[part]].astype(np.float64)
-        scores[part] = (wide * wide_query).sum(axis=1)
-    return scores
+        wide: npt.NDArray[np.float64] = vectors[rows[part]].astype(np.float64)
+        products[part] = (wide * wide_query).sum(axis=1)
+    return products
 
 
-def _build(folder: Path, documents: DocumentSet, encoder: TextEncoder, progress: Progress) -> None:
-    texts = documents.corpus.searchable_texts()
+def build_vectors(folder: Path, texts: list[str], encoder: Encoder, progress: Progress) -> None:
+    """Write the vectors of texts, a row each, as ``vectors.npy``; equal texts get equal ones."""
     vectors = np.lib.format.open_memmap(
-        folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(len(texts), DIMENSIONS)
+        folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(len(texts), encoder.dimensions)
     )
-    for start in range(0, len(texts), _TEXTS_PER_STEP):
-        part = texts[start : start + _TEXTS_PER_STEP]
-        vectors[start : start + len(part)] = encoder.embed(part)
-        progress("embedding documents", start + len(part), len(texts))
+    firsts = np.array(first_rows(texts), dtype=np.intp)
+    own = np.unique(firsts)
+    for start in range(0, len(own), _TEXTS_PER_STEP):
+        rows = own[start : start + _TEXTS_PER_STEP]
+        vectors[rows] = encoder.embed_documents([texts[row] for row in rows])
+        progress("embedding documents", start + len(rows), len(own))
+    repeated = np.flatnonzero(firsts != np.arange(len(texts)))
+    vectors[repeated] = vectors[firsts[repeated]]
     vectors.flush()
 
 
-def _load(folder: Path) -> Scores:
+def load_vectors(folder: Path) -> Scores:
+    """The vectors of an index, mapped into memory."""
     # A plain array over the mapped file: slices of a memmap object cost more.
     vectors: Scores = np.asarray(np.load(folder / "vectors.npy", mmap_mode="r"))
     return vectors

@@ -1,0 +1,172 @@
+"""``index build``, ``query`` and ``benchmark compare-vectors`` as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from trectools_plus.cli.app import app
+from trectools_plus.cli.retrieval_options import Strategy
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.retrieval.modes import STRATEGIES
+
+ROOT = Path(__file__).parents[2]
+TOY = str(ROOT / "fixtures" / "ontology" / "toy.obo")
+GARDEN = str(ROOT / "fixtures" / "garden-trec")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "cache" / "indexes"
+
+
+def run_cli(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def document(*arguments: str) -> dict:
+    result = run_cli(*arguments, "--format", "json")
+    assert result.exception is None, result.exception
+    return json.loads(result.stdout)
+
+
+def refusal(*arguments: str) -> str:
+    result = run_cli(*arguments)
+    assert isinstance(result.exception, TrectoolsPlusError), result.output
+    return str(result.exception)
+
+
+def test_strategies_of_the_options_are_those_there_are() -> None:
+    assert get_args(Strategy) == STRATEGIES
+
+
+def test_single_and_multi_vector_indexes_coexist(cache: Path) -> None:
+    first = document("index", "build", "--ontology", TOY)
+    assert [one["kind"] for one in first["indexes"]] == ["lexical", "vector"]
+    second = document("index", "build", "--ontology", TOY, "--multi-vector")
+    assert [(one["kind"], one["reused"]) for one in second["indexes"]] == [
+        ("lexical", True),
+        ("multi-vector", False),
+    ]
+    folders = {one["folder"] for each in (first, second) for one in each["indexes"]}
+    assert folders == {str(path) for path in cache.iterdir() if path.is_dir()}
+    text = run_cli("index", "build", "--ontology", TOY, "--modes", "hybrid").stdout
+    assert text.count("there already") == 2
+    assert all(len(line) <= 100 for line in text.splitlines() if not line.startswith("  "))
+
+
+def test_query_prints_ids_scores_and_titles() -> None:
+    found = document("query", "hound", "--ontology", TOY, "--num-results", "2", "--multi-vector")
+    assert (found["query"], found["mode"]) == ("hound", "vector")
+    assert [one["rank"] for one in found["results"]] == [1, 2]
+    assert found["results"][0]["title"] == "dog"
+    assert found["results"][0]["score"] == pytest.approx(1)
+    table = run_cli("query", "hound", "--ontology", TOY, "--multi-vector").stdout
+    assert found["results"][0]["doc_id"] in table
+    assert "1.0000" in table
+
+
+@pytest.mark.parametrize("mode", ["lexical", "bm25", "dense", "hybrid", "all_max"])
+def test_query_of_documents_in_every_mode(mode: str) -> None:
+    found = document("query", "roses in winter", "--dataset", GARDEN, "--mode", mode)
+    assert found["results"]
+    scores = [one["score"] for one in found["results"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_reranked_query() -> None:
+    plain = document("query", "roses in winter", "--dataset", GARDEN)
+    again = document("query", "roses in winter", "--dataset", GARDEN, "--enable-reranker")
+    assert {one["doc_id"] for one in plain["results"]} & {one["doc_id"] for one in again["results"]}
+    assert plain["results"] != again["results"]
+
+
+def test_nothing_found_is_said_on_stderr() -> None:
+    result = run_cli("query", "zeppelin", "--dataset", GARDEN, "--mode", "lexical")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "nothing found\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["query", " "], "there is no text to search with — TEXT"),
+        (["query", "x", "--aggregation-strategy", "all_max"], "needs --multi-vector"),
+        (["query", "x", "--reranker-model", "m"], "--reranker-model needs --enable-reranker"),
+        (["query", "x", "--mode", "bm52"], "unknown mode 'bm52'"),
+        (["query", "x", "--corpus", "c", "--ontology", "o"], "exclude each other"),
+        (["query", "x", "--dataset", GARDEN, "--ontology", TOY], "goes with --dataset hpo only"),
+        (["query", "x", "--dataset", GARDEN, "--mode", "splade"], "--splade-model DIR"),
+        (["index", "build", "--modes", "lexical,bm25"], "a mode is given twice"),
+        (["index", "build", "--set", "k1"], "has no '='"),
+        (["benchmark", "compare-vectors", "--strategies", "best"], "unknown strategy 'best'"),
+        (
+            ["benchmark", "run", "--dataset", GARDEN, "--aggregation-strategy", "all_max"],
+            "needs --multi-vector",
+        ),
+        (
+            ["benchmark", "run", "--dataset", GARDEN, "--set", "rerank_depth=0"],
+            "expected at least 1 but got 0 — retrieval.rerank_depth",
+        ),
+    ],
+)
+def test_refusals(arguments: list[str], message: str) -> None:
+    assert message in refusal(*arguments)
+
+
+def test_without_the_extra_a_model_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trectools_plus.retrieval.models.find_spec", lambda name: None)
+    options = [
+        ["--embedding-model", "m"],
+        ["--mode", "splade", "--splade-model", "m"],
+        ["--enable-reranker", "--reranker-model", "m"],
+    ]
+    for words in options:
+        message = refusal("query", "x", "--dataset", GARDEN, *words)
+        assert "needs the extra 'neural' — pip install 'trectools-plus[neural]'" in message
+
+
+def test_compare_vectors_writes_a_report_against_the_single_vector(tmp_path: Path) -> None:
+    report = document(
+        "benchmark", "compare-vectors", "--dataset", GARDEN, "--strategies", "all_max,all_weighted",
+        "--output-dir", "out", "--resamples", "200", "-m", "RR@10",
+    )  # fmt: skip
+    assert list(report["modes"]) == ["vector", "all_max", "all_weighted"]
+    assert report["modes"]["vector"]["label"] == "Single-Vector"
+    assert {(one["baseline"], one["contrast"]) for one in report["comparisons"]} == {
+        ("vector", "all_max"),
+        ("vector", "all_weighted"),
+    }
+    assert (tmp_path / "out" / "BenchmarkReport.html").is_file()
+    assert "multi-vector:" in report["manifest"]["index_snapshots"]["all_max"]
+    bare = document(
+        "benchmark", "compare-vectors", "--dataset", GARDEN, "--strategies", "all_max,all_weighted",
+        "--no-single", "--output-dir", "bare", "--resamples", "200", "-m", "RR@10",
+    )  # fmt: skip
+    assert list(bare["modes"]) == ["all_max", "all_weighted"]
+
+
+def test_benchmark_run_multi_vector_is_recorded() -> None:
+    words = ["benchmark", "run", "--dataset", GARDEN, "--modes", "dense,hybrid", "--resamples",
+             "200", "-m", "RR@10"]  # fmt: skip
+    plain = document(*words, "--output-dir", "plain")
+    multi = document(
+        *words, "--output-dir", "multi", "--multi-vector", "--aggregation-strategy", "all_max",
+        "--enable-reranker", "--set", "rerank_depth=5",
+    )  # fmt: skip
+    settings = multi["manifest"]["config"]["retrieval"]
+    assert (settings["multi_vector"], settings["aggregation_strategy"]) == (True, "all_max")
+    assert (settings["reranker"], settings["rerank_depth"]) == ("lexical", 5)
+    assert plain["manifest"]["index_snapshots"]["dense"].startswith("vector:")
+    assert multi["manifest"]["index_snapshots"]["dense"].startswith("multi-vector:")
+    assert "multi-vector:" in multi["manifest"]["index_snapshots"]["hybrid"]
+    assert any("aggregated by all_max" in note for note in multi["notes"])
+    assert any("ordered again by the lexical reranker" in note for note in multi["notes"])
+    assert plain["notes"] == []

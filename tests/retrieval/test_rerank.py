@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.retrieval.base import Ranking
+from trectools_plus.retrieval.fetch import ask, fetch
+from trectools_plus.retrieval.parts import TextParts
+from trectools_plus.retrieval.rerank import (
+    LexicalReranker,
+    RerankingRetriever,
+    dice,
+    trigrams,
+)
+from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
+
+CORPUS = Corpus.from_dict(
+    {"a": "short stature", "b": "tall stature", "c": "seizure", "d": "epileptic seizure"}
+)
+
+
+class Fixed:
+    """A retriever that always finds the same."""
+
+    name = "fixed"
+
+    def __init__(self, doc_ids: list[str]) -> None:
+        self.doc_ids = doc_ids
+        self.asked: list[int] = []
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        self.asked.append(depth)
+        scores = np.arange(len(self.doc_ids), 0, -1, dtype=np.float32)
+        return [Ranking(self.doc_ids, scores).head(depth) for _ in queries]
+
+
+class ByName:
+    """A reranker that scores documents as told."""
+
+    def __init__(self, scores: dict[str, float]) -> None:
+        self.scores = scores
+
+    def score(self, query: str, ranking: Ranking) -> np.ndarray:
+        return np.array([self.scores[doc_id] for doc_id in ranking.doc_ids])
+
+
+def test_trigrams_are_those_of_pg_trgm() -> None:
+    # The example of PostgreSQL's documentation: select show_trgm('cat').
+    assert trigrams("Cat") == {"  c", " ca", "cat", "at "}
+    assert trigrams("foo|bar") == {"  f", " fo", "foo", "oo ", "  b", " ba", "bar", "ar "}
+    assert trigrams(" -- ") == frozenset()
+
+
+@given(st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)))
+def test_dice(one: set[int], other: set[int]) -> None:
+    left, right = (frozenset(map(str, each)) for each in (one, other))
+    value = dice(left, right)
+    assert 0 <= value <= 1
+    assert value == dice(right, left)
+    assert (value == 1) == (left == right and bool(left))
+
+
+def test_the_lexical_score_by_hand() -> None:
+    reranker = LexicalReranker(TextParts.from_corpus(CORPUS))
+    ranking = Ranking(["b", "d", "c"], np.array([3, 2, 1], dtype=np.float32))
+    seizure = trigrams("seizure")
+    # First scores scaled to 1, 0.5, 0; the mean with the overlap.
+    overlaps = [dice(seizure, trigrams(text)) for text in ("tall stature", "epileptic seizure")]
+    expected = [(1 + overlaps[0]) / 2, (0.5 + overlaps[1]) / 2, (0 + 1) / 2]
+    assert reranker.score("Seizure", ranking).tolist() == pytest.approx(expected)
+
+
+def test_labels_and_synonyms_count_and_definitions_only_where_there_is_nothing_else() -> None:
+    import polars as pl
+
+    rows = [
+        ("x", "label", "Bruxism"),
+        ("x", "synonym", "Teeth grinding"),
+        ("x", "definition", "clenching"),
+        ("y", "definition", "clenching"),
+    ]
+    frame = pl.DataFrame(rows, schema=["doc_id", "kind", "text"], orient="row")
+    reranker = LexicalReranker(TextParts.from_frame(frame))
+    equal = Ranking(["y", "x"], np.ones(2, dtype=np.float32))
+    assert reranker.score("teeth grinding", equal).tolist() == pytest.approx([0.5, 1.0], abs=0.1)
+    assert reranker.score("clenching", equal)[0] == 1
+    assert reranker.score("clenching", equal)[1] < 0.7
+
+
+def test_what_lies_deeper_keeps_its_order_below() -> None:
+    fixed = Fixed(["p", "q", "r", "s", "t"])
+    retriever = RerankingRetriever(fixed, ByName({"p": -7.5, "q": 2, "r": 2}), 3)
+    (found,) = retriever.search(["x"], 5)
+    assert found.doc_ids == ["r", "q", "p", "s", "t"]
+    assert found.scores.tolist() == [2, 2, -7.5, -9, -10]
+    (short,) = retriever.search(["x"], 2)
+    assert (short.doc_ids, short.scores.tolist()) == (["r", "q"], [2, 2])
+    assert fixed.asked == [5, 3]
+    (nothing,) = RerankingRetriever(Fixed([]), ByName({}), 3).search(["x"], 5)
+    assert len(nothing) == 0
+
+
+def test_fetch_and_search_agree_and_the_query_itself_goes_first() -> None:
+    retriever = RerankingRetriever(Fixed(["p", "q", "r"]), ByName({"p": 1, "q": 2, "r": 3}), 2)
+    topics = Topics.from_dict({"1": "x", "q": "y"})
+    found = ask({"m": retriever}, topics, depth=3)["m"].run.frame
+    assert found.filter(query_id="1")["doc_id"].to_list() == ["q", "p", "r"]
+    # Dropped before anything is ordered again, so the third result moves up.
+    dropped = ask({"m": retriever}, topics, depth=3, exclude_self=True)["m"].run.frame
+    assert dropped.filter(query_id="q")["doc_id"].to_list() == ["r", "p"]
+
+
+def test_every_mode_is_ordered_again_hybrid_after_its_fusion() -> None:
+    settings = RetrievalSettings(reranker="lexical", rerank_depth=2)
+    topics = Topics.from_dict({"1": "epileptic seizure", "2": "stature"})
+    plain = fetch(CORPUS, topics, ["lexical", "hybrid"])
+    again = fetch(CORPUS, topics, ["lexical", "hybrid"], settings=settings)
+    for mode in plain:
+        for query_id in ("1", "2"):
+            before, after = (
+                run[mode].run.frame.filter(query_id=query_id)["doc_id"].to_list()
+                for run in (plain, again)
+            )
+            assert set(before[:2]) == set(after[:2])
+            assert before[2:] == after[2:]
+        assert again[mode].run.frame.filter(query_id="1")["score"].max() == 1
+        assert again[mode].index_keys == plain[mode].index_keys
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"reranker": "cross-encoder"}, "reranker cross-encoder and reranker_model need each"),
+        ({"reranker_model": "x"}, "reranker cross-encoder and reranker_model need each other"),
+        ({"reranker": "other"}, "expected 'lexical' or 'cross-encoder' but got 'other'"),
+        ({"rerank_depth": "0"}, "expected at least 1 but got"),
+        ({"device": "tpu"}, "expected 'cpu' or 'cuda' but got 'tpu'"),
+        ({"aggregation_strategy": "max"}, "expected 'label_only', 'label_synonyms_min'"),
+        ({"aggregation_weights": "label=1,title=1"}, "unknown kind of part 'title' .* there are"),
+        ({"aggregation_weights": "label=0,synonym=0"}, "one of them above 0, but got label=0"),
+        ({"aggregation_weights": "label=-1"}, "expected weights of at least 0"),
+        ({"aggregation_weights": "label=1,label=2"}, "each kind once, but got 'label=1,label=2'"),
+        ({"aggregation_weights": "label"}, "expected KIND=WEIGHT"),
+        ({"aggregation_weights": {}}, "but got none"),
+        ({"weights": "1,1,1,1"}, "expected a weight for each ranking that hybrid merges"),
+    ],
+)
+def test_settings_that_cannot_be_are_named(values: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make_settings(values)
+
+
+def test_weights_of_kinds_as_text() -> None:
+    found = make_settings({"aggregation_weights": "label=1, definition=0.5", "reranker": "none"})
+    assert found.aggregation_weights == {"label": 1.0, "definition": 0.5}
+    assert found.reranker is None

@@ -1,0 +1,78 @@
+"""What to know of how the modes searched, beside their figures."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.dataset import Dataset
+from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.retrieval.modes import canonical_mode, uses_vectors
+
+_MOST_DOCUMENTS = 100_000
+"""The words of larger collections are not looked through."""
+_FEW_KNOWN = 0.5
+"""Below this share of queries with a word of the documents, they seem to be of another language."""
+
+
+def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
+    """Sentences on language, multi-vector search and reranking; none for given runs."""
+    if config.runs is not None:
+        return []
+    settings = config.retrieval
+    notes = []
+    modes = [config.label(mode) for mode in config.modes if uses_vectors(mode)]
+    if modes and settings.embedding_model is None and dataset.topics is not None:
+        foreign = _foreign(dataset.topics, dataset.corpus)
+        if foreign:
+            notes.append(
+                f"{foreign}, and the built-in embeddings of {_join(modes)} know English only: "
+                "take these figures as they are, and use a multilingual model for better ones "
+                "(--embedding-model DIR, extra neural)."
+            )
+    if settings.multi_vector and any(
+        canonical_mode(mode) in ("vector", "hybrid") for mode in config.modes
+    ):
+        notes.append(
+            "Vector search has a vector for each part of a document, aggregated by "
+            f"{settings.aggregation_strategy}."
+        )
+    if settings.reranker is not None:
+        notes.append(
+            f"The first {settings.rerank_depth} results of every mode were ordered again by the "
+            f"{settings.reranker} reranker."
+        )
+    return notes
+
+
+def _foreign(topics: Topics, corpus: Corpus | None) -> str:
+    """That the queries are not English, as the start of a sentence; empty where they are.
+
+    Without a language given, queries of which most share no word with the documents count as not
+    English.
+    """
+    if "language" in topics.frame.columns:
+        given = topics.frame["language"].cast(pl.String).drop_nulls().str.to_lowercase()
+        named = sorted(set(given.to_list()) - {""})
+        others = [name for name in named if name.partition("-")[0] not in ("en", "english")]
+        if named:
+            return f"The queries are not in English ({', '.join(others)})" if others else ""
+    if corpus is None or not 0 < len(corpus) <= _MOST_DOCUMENTS:
+        return ""
+    words = _words(pl.Series(corpus.searchable_texts())).explode().unique()
+    shared = _words(topics.frame["text"]).list.eval(pl.element().is_in(words.implode())).list.any()
+    unknown = shared.len() - int(shared.sum() or 0)
+    if shared.len() and unknown / shared.len() > 1 - _FEW_KNOWN:
+        return (
+            f"{unknown} of {shared.len()} queries share no word with the documents, as if they "
+            "were in another language"
+        )
+    return ""
+
+
+def _words(texts: pl.Series) -> pl.Series:
+    return texts.str.to_lowercase().str.extract_all(r"\w{3,}")
+
+
+def _join(labels: list[str]) -> str:
+    return " and ".join(part for part in (", ".join(labels[:-1]), labels[-1]) if part)

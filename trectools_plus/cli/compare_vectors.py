@@ -1,0 +1,124 @@
+"""``benchmark compare-vectors``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from trectools_plus.cli.retrieval_options import (
+    DeviceName,
+    EmbeddingModel,
+    EnableReranker,
+    RerankerModel,
+    Setting,
+    retrieval_values,
+)
+
+
+def benchmark_compare_vectors(
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="hpo (built in), irds:<ir_datasets id>, or a folder in BEIR or TREC layout."
+        ),
+    ] = None,
+    test_file: Annotated[
+        str | None, typer.Option(help="Test cases of your own for --dataset hpo.")
+    ] = None,
+    corpus: Annotated[
+        str | None, typer.Option(help="Documents: JSONL with doc_id (or _id), title, text.")
+    ] = None,
+    topics: Annotated[str | None, typer.Option(help="Queries: TSV, JSONL or TREC.")] = None,
+    qrels: Annotated[str | None, typer.Option(help="Judgments: TREC qrels or BEIR's TSV.")] = None,
+    strategies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Aggregation strategies with commas: label_only, label_synonyms_min, "
+            "label_synonyms_max, all_max, all_weighted [default: all].",
+        ),
+    ] = None,
+    no_single: Annotated[
+        bool,
+        typer.Option(
+            "--no-single",
+            help="Leave out the search with one vector for each document, and compare every pair "
+            "of strategies.",
+        ),
+    ] = False,
+    embedding_model: EmbeddingModel = None,
+    device: DeviceName = None,
+    enable_reranker: EnableReranker = False,
+    reranker_model: RerankerModel = None,
+    setting: Setting = None,
+    output_dir: Annotated[
+        Path | None,
+        typer.Option(help="Folder for reports and runs [default: results/<experiment id>]."),
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(help="Results fetched per query [default: 100].")
+    ] = None,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option("--measures", "-m", help="Measures with commas; as in benchmark run."),
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="Level of the intervals [default: 0.95].")
+    ] = None,
+    resamples: Annotated[
+        int | None, typer.Option(help="Bootstrap resamples [default: 10000].")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the resamples [default: 42].")] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Compute everything, even what is there already.")
+    ] = False,
+    output_format: Annotated[
+        Literal["text", "json"],
+        typer.Option("--format", help="text to read, json (the report) for programs."),
+    ] = "text",
+) -> None:
+    """Compare one vector for each document with one for each of its parts.
+
+    A benchmark whose modes are the single-vector search and the multi-vector search with each
+    aggregation strategy; the report is that of benchmark run, with every strategy compared to
+    the single vector. Without any data named it takes --dataset hpo.
+
+    \b
+    Examples:
+      benchmark compare-vectors --dataset hpo
+      benchmark compare-vectors --test-file cases.json --strategies label_only,label_synonyms_max
+      benchmark compare-vectors --dataset hpo --no-single --set aggregation_weights=label=1
+    """
+    from trectools_plus.benchmark.compare_vectors import compare_vectors_options
+    from trectools_plus.benchmark.config_file import load_config
+    from trectools_plus.cli.bench import report_benchmark
+    from trectools_plus.formats.lists import split_list
+    from trectools_plus.measures.names import split_names
+
+    values = retrieval_values(
+        setting,
+        enable_reranker=enable_reranker,
+        reranker_model=reranker_model,
+        embedding_model=embedding_model,
+        device=device,
+    )
+    options: dict[str, Any] = {
+        "dataset": "hpo" if dataset is None and corpus is None else dataset,
+        "test_file": test_file,
+        "corpus": corpus,
+        "topics": topics,
+        "qrels": qrels,
+        "output_dir": None if output_dir is None else str(output_dir),
+        "depth": depth,
+        "measures": None if measures is None else split_names(",".join(measures)),
+        "confidence": confidence,
+        "resamples": resamples,
+        "seed": seed,
+        "retrieval": values or None,
+    }
+    chosen = None if strategies is None else split_list(strategies)
+    config = load_config(options=compare_vectors_options(options, chosen, single=not no_single))
+    report_benchmark(config, sys.argv, cached=not no_cache, as_json=output_format == "json")

@@ -1,0 +1,95 @@
+"""Building indexes ahead of searching."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.retrieval.base import Progress, Retriever, no_progress
+from trectools_plus.retrieval.hybrid import HybridRetriever
+from trectools_plus.retrieval.index_cache import IndexRecipe, cache_folder
+from trectools_plus.retrieval.modes import build_retrievers
+from trectools_plus.retrieval.settings import RetrievalSettings
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIndex:
+    """An index on disk.
+
+    Attributes:
+        kind: ``lexical``, ``vector``, ``multi-vector`` or ``splade``.
+        key: Hash of everything that shapes it.
+        folder: Where it is.
+        bytes: Its size.
+        reused: Whether it was there already.
+    """
+
+    kind: str
+    key: str
+    folder: Path
+    bytes: int
+    reused: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "kind": self.kind,
+            "key": self.key,
+            "folder": str(self.folder),
+            "bytes": self.bytes,
+            "reused": self.reused,
+        }
+
+
+def build_indexes(
+    corpus: Corpus,
+    modes: Sequence[str],
+    settings: RetrievalSettings | None = None,
+    progress: Progress = no_progress,
+) -> list[BuiltIndex]:
+    """Build what modes search, where it is not there yet.
+
+    Args:
+        corpus: The documents.
+        modes: Names of ``retrieval.modes.ALL_MODES``; those of ``hybrid`` are built too.
+        settings: The defaults if ``None``; a reranker has no index.
+        progress: Told of the building.
+
+    Returns:
+        Each index once, in the order of the modes.
+
+    Raises:
+        UsageError, InputError: As :func:`trectools_plus.retrieval.modes.build_retrievers`.
+    """
+    plain = (settings or RetrievalSettings()).model_copy(
+        update={"reranker": None, "reranker_model": None}
+    )
+    root = cache_folder()
+    before = {path.name for path in root.iterdir()} if root.is_dir() else set()
+    recipes = {
+        recipe.key: recipe
+        for retriever in build_retrievers(corpus, modes, plain, progress).values()
+        for recipe in _recipes(retriever)
+    }
+    return [
+        BuiltIndex(
+            recipe.kind,
+            key,
+            recipe.folder,
+            sum(file.stat().st_size for file in recipe.folder.iterdir()),
+            recipe.folder_name in before,
+        )
+        for key, recipe in recipes.items()
+    ]
+
+
+def _recipes(retriever: Retriever) -> Iterator[IndexRecipe]:
+    if isinstance(retriever, HybridRetriever):
+        for component in retriever.components:
+            yield from _recipes(component)
+    else:
+        recipe: IndexRecipe = retriever.recipe  # type: ignore[attr-defined]
+        yield recipe

@@ -1,0 +1,194 @@
+"""Ordering the first results again, by a closer look at each of them.
+
+``lexical`` needs no model. It compares the letters of the query with those of the document's
+label and synonyms (of its text where it has neither): the Dice coefficient of the sets of
+trigrams, of the most similar one. Trigrams are those of PostgreSQL's ``pg_trgm``: each word lower-
+cased, with two blanks before it and one behind. The new score is the mean of this overlap and the
+first score, the latter scaled from 0 to 1 over the results that are ordered again. So an exact
+label comes first, and a query in other words keeps most of its order.
+
+``cross-encoder`` reads query and document together with a local model; its score alone decides.
+
+Results behind the ``rerank_depth``-th keep their order, below all that were ordered again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.retrieval.base import Ranking, Retriever
+from trectools_plus.retrieval.models import open_model
+from trectools_plus.retrieval.parts import TextParts
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.text import clean_text
+from trectools_plus.retrieval.top_documents import rank_scores
+
+Values = npt.NDArray[np.float64]
+
+_WORD = re.compile(r"\w+")
+_PAIRS_PER_BATCH = 16
+
+
+class Reranker(Protocol):
+    """Scores the first results of a query anew."""
+
+    def score(self, query: str, ranking: Ranking) -> Values:
+        """One score for each document of a ranking, higher is better."""
+
+
+class LexicalReranker:
+    """The mean of the first score, scaled to 0–1, and the overlap of trigrams.
+
+    Args:
+        parts: The documents' labels, synonyms and texts.
+    """
+
+    def __init__(self, parts: TextParts) -> None:
+        self._texts = _names_of(parts)
+        self._trigrams: dict[str, list[frozenset[str]]] = {}
+
+    def score(self, query: str, ranking: Ranking) -> Values:
+        """Between 0 and 1."""
+        own = trigrams(query)
+        overlaps = [self._overlap(own, doc_id) for doc_id in ranking.doc_ids]
+        first = ranking.scores.astype(np.float64)
+        span = first[0] - first[-1]
+        scaled = (first - first[-1]) / span if span > 0 else np.ones(len(first))
+        scores: Values = (scaled + np.array(overlaps)) / 2
+        return scores
+
+    def _overlap(self, own: frozenset[str], doc_id: str) -> float:
+        if doc_id not in self._trigrams:
+            self._trigrams[doc_id] = [trigrams(text) for text in self._texts.get(doc_id, ())]
+        return max((dice(own, other) for other in self._trigrams[doc_id]), default=0.0)
+
+
+class CrossEncoderReranker:
+    """The score of a cross-encoder for query and document.
+
+    Args:
+        path: The model's folder.
+        corpus: The documents; title and text are read as one.
+        settings: ``max_length`` and ``device`` are used.
+
+    Raises:
+        MissingExtraError: If the extra ``neural`` is not installed.
+        InputError: If the folder holds no such model.
+        UsageError: If the device is not there, or the model gives several scores.
+    """
+
+    def __init__(self, path: str, corpus: Corpus, settings: RetrievalSettings) -> None:
+        self._path = path
+        self._model: Any = open_model("CrossEncoder", path, settings.device, "reranker_model")
+        if settings.max_length is not None:
+            self._model.max_length = settings.max_length
+        self._texts = corpus.to_dict()
+
+    def score(self, query: str, ranking: Ranking) -> Values:
+        """The model's scores."""
+        pairs = [(query, self._texts[doc_id]) for doc_id in ranking.doc_ids]
+        found = self._model.predict(pairs, batch_size=_PAIRS_PER_BATCH, show_progress_bar=False)
+        scores = np.asarray(found, dtype=np.float64)
+        if scores.shape != (len(pairs),):
+            raise UsageError(
+                f"expected one score for each pair but got {scores.shape[-1]}",
+                where=self._path,
+                remedy="use a cross-encoder for ranking: one with a single label",
+            )
+        if not np.isfinite(scores).all():
+            raise InputError("the model's scores are not finite", where=self._path)
+        return scores
+
+
+class RerankingRetriever:
+    """Asks another retriever and orders its first results again.
+
+    Args:
+        inner: The retriever.
+        reranker: What orders.
+        depth: How many results are ordered again.
+    """
+
+    def __init__(self, inner: Retriever, reranker: Reranker, depth: int) -> None:
+        self.inner = inner
+        self.reranker = reranker
+        self.depth = depth
+
+    @property
+    def name(self) -> str:
+        """The mode's name."""
+        return self.inner.name
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank documents by the reranker, as far as it goes."""
+        found = self.inner.search(queries, max(depth, self.depth))
+        return [
+            self.rerank(query, ranking, depth)
+            for query, ranking in zip(queries, found, strict=True)
+        ]
+
+    def rerank(self, query: str, ranking: Ranking, depth: int) -> Ranking:
+        """Order one query's results again.
+
+        Args:
+            query: Its text.
+            ranking: At least as deep as the reranker looks, if there are so many.
+            depth: How many results to keep at most.
+        """
+        if not len(ranking):
+            return ranking
+        head = ranking.head(self.depth)
+        best = rank_scores(head.doc_ids, self.reranker.score(query, head), self.depth)
+        rest = len(ranking) - len(head)
+        below = np.floor(best.scores[-1]) - 1 - np.arange(rest, dtype=np.float32)
+        doc_ids = [*best.doc_ids, *ranking.doc_ids[len(head) :]]
+        scores = np.concatenate([best.scores, below]).astype(np.float32)
+        return Ranking(doc_ids, scores).head(depth)
+
+
+def make_reranker(settings: RetrievalSettings, corpus: Corpus) -> Reranker | None:
+    """The reranker that the settings ask for.
+
+    Raises:
+        MissingExtraError, InputError, UsageError: As :class:`CrossEncoderReranker`.
+    """
+    if settings.reranker is None:
+        return None
+    if settings.reranker == "lexical":
+        return LexicalReranker(TextParts.from_corpus(corpus))
+    assert settings.reranker_model is not None
+    return CrossEncoderReranker(settings.reranker_model, corpus, settings)
+
+
+def trigrams(text: str) -> frozenset[str]:
+    """The trigrams of a text's words, in the manner of ``pg_trgm``."""
+    words = _WORD.findall(clean_text(text).casefold())
+    padded = (f"  {word} " for word in words)
+    return frozenset(word[place : place + 3] for word in padded for place in range(len(word) - 2))
+
+
+def dice(one: frozenset[str], other: frozenset[str]) -> float:
+    """Twice the common ones over all; 0 where both are empty."""
+    total = len(one) + len(other)
+    return 2 * len(one & other) / total if total else 0.0
+
+
+def _names_of(parts: TextParts) -> Mapping[str, list[str]]:
+    """Label and synonyms of each document; its definition where it has neither."""
+    names: dict[str, list[str]] = {}
+    for kind, segments in parts.segments.items():
+        for start, size, place in zip(
+            segments.starts, segments.sizes, segments.documents, strict=True
+        ):
+            doc_id = parts.doc_ids[place]
+            if kind == "definition" and doc_id in names:
+                continue
+            names.setdefault(doc_id, []).extend(parts.texts[start : start + size])
+    return names

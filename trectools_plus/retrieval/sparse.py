@@ -1,0 +1,126 @@
+"""The mode ``splade``: learned sparse vectors over a vocabulary, by a local model.
+
+Formal, Piwowarski and Clinchant, SIGIR 2021. Query and document each get weights for the words
+of the model's vocabulary; the score is the dot product, summed in 64 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.base import Progress, Ranking, empty_ranking, no_progress
+from trectools_plus.retrieval.document_set import DocumentSet
+from trectools_plus.retrieval.index_cache import IndexRecipe, open_index
+from trectools_plus.retrieval.models import first_rows, model_facts, open_model
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.text import clean_text
+from trectools_plus.retrieval.top_documents import top_positions
+
+_TEXTS_PER_STEP = 256
+_TEXTS_PER_BATCH = 16
+_ARRAYS = ("data", "indices", "indptr")
+
+
+class SparseRetriever:
+    """Dot product of sparse vectors. A document that shares no weighted word is no result.
+
+    Args:
+        documents: The corpus.
+        settings: ``splade_model``, ``max_length`` and ``device`` are used.
+        progress: Told of the building of an index that is not in the cache yet.
+
+    Raises:
+        UsageError: If no model is named, or the device is not there.
+        MissingExtraError: If the extra ``neural`` is not installed.
+        InputError: If the folder holds no such model.
+    """
+
+    name = "splade"
+
+    def __init__(
+        self,
+        documents: DocumentSet,
+        settings: RetrievalSettings,
+        progress: Progress = no_progress,
+    ) -> None:
+        if settings.splade_model is None:
+            raise UsageError(
+                "the mode splade needs a model",
+                remedy="name its local folder: --splade-model DIR, or --set splade_model=DIR",
+            )
+        self._doc_ids = documents.doc_ids
+        path, device = settings.splade_model, settings.device
+        self._model = open_model("SparseEncoder", path, device, "splade_model")
+        if settings.max_length is not None:
+            self._model.max_seq_length = settings.max_length
+        facts = {"corpus_sha256": documents.sha256, **model_facts(path, device, self._model)}
+        self.recipe = IndexRecipe("splade", facts)
+        self.index_key = self.recipe.key
+
+        def build(folder: Path) -> None:
+            texts = documents.corpus.searchable_texts()
+            matrix = _encode(self._model.encode_document, texts, _TEXTS_PER_BATCH, progress)
+            by_word = matrix.T.tocsr()
+            for name in _ARRAYS:
+                np.save(folder / f"{name}.npy", getattr(by_word, name))
+            np.save(folder / "shape.npy", np.array(by_word.shape))
+
+        self._words = open_index(self.recipe, build, _load, progress)
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank the documents that share a weighted word with each query."""
+        return [self._search_one(query, depth) for query in queries]
+
+    def _search_one(self, query: str, depth: int) -> Ranking:
+        if not clean_text(query):
+            return empty_ranking()
+        # One at a time: what a model makes of a text depends on its batch.
+        found = _encode(self._model.encode_query, [query], 1, no_progress) @ self._words
+        order = np.argsort(found.indices)
+        scores = found.data[order].astype(np.float32)
+        matching = found.indices[order][scores > 0]
+        scores = scores[scores > 0]
+        top = top_positions(scores, depth)
+        return Ranking([self._doc_ids[place] for place in matching[top]], scores[top])
+
+
+def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) -> Any:
+    """Weights as a SciPy matrix of 64-bit numbers, a row for each text; equal texts, equal rows."""
+    from scipy.sparse import csr_array, vstack
+
+    cleaned = [clean_text(text) for text in texts]
+    firsts = first_rows(cleaned)
+    own = sorted(set(firsts))
+    parts = []
+    for start in range(0, len(own), _TEXTS_PER_STEP):
+        rows = own[start : start + _TEXTS_PER_STEP]
+        weights = encode(
+            [cleaned[row] for row in rows],
+            batch_size=batch_size,
+            show_progress_bar=False,
+            convert_to_sparse_tensor=True,
+            save_to_cpu=True,
+        ).coalesce()
+        values = weights.values().float().numpy().astype(np.float64)
+        parts.append(csr_array((values, weights.indices().numpy()), shape=tuple(weights.shape)))
+        progress("encoding documents", start + len(rows), len(own))
+    places = np.searchsorted(own, firsts)
+    matrix = vstack(parts, format="csr")[places]
+    matrix = matrix.multiply(np.array([[bool(text)] for text in cleaned])).tocsr()
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix
+
+
+def _load(folder: Path) -> Any:
+    """The weights, a row for each word of the vocabulary and a column for each document."""
+    from scipy.sparse import csr_array
+
+    arrays = tuple(np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS)
+    shape = tuple(np.load(folder / "shape.npy").tolist())
+    return csr_array(arrays, shape=shape)
