@@ -10,6 +10,7 @@ from trectools_plus.cli import (
     bench,
     compare,
     explain,
+    extraction,
     gate,
     reports,
     retrieve,
@@ -53,6 +54,11 @@ benchmark_app.command("merge")(reports.benchmark_merge)
 benchmark_app.command("list")(reports.benchmark_list)
 benchmark_app.command("show")(reports.benchmark_show)
 
+extraction_app = _group("Extract ontology terms from documents, and score what was extracted.")
+extraction_app.command("run")(extraction.extraction_run)
+extraction_app.command("compare")(extraction.extraction_compare)
+extraction_app.command("sweep")(extraction.extraction_sweep)
+
 app = _group(
     """Validate, fetch, score and compare TREC runs.
 
@@ -72,6 +78,7 @@ app.add_typer(runs_app, name="runs")
 app.add_typer(qrels_app, name="qrels")
 app.add_typer(topics_app, name="topics")
 app.add_typer(benchmark_app, name="benchmark")
+app.add_typer(extraction_app, name="extraction")
 app.command("eval")(score.evaluate_runs)
 app.command("explain")(explain.explain_name)
 app.command("trec-eval", context_settings=trec_eval.CONTEXT)(trec_eval.trec_eval)

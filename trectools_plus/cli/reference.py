@@ -15,15 +15,20 @@ MADE_BY = "<!-- Made by scripts/docs from the code; edit the code, not this page
 def generated_pages() -> dict[str, str]:
     """Every generated page, as ``{path below docs/: text}``."""
     from trectools_plus.benchmark.report import report_json_schema
+    from trectools_plus.extraction.report import extraction_report_schema
     from trectools_plus.validation.docs import render_rules_markdown
 
-    schema = json.dumps(report_json_schema(), indent=2, ensure_ascii=False) + "\n"
     return {
         "commands.md": MADE_BY + render_commands_markdown(),
         "measures.md": MADE_BY + render_measures_markdown(),
         "rules.md": MADE_BY + render_rules_markdown(),
-        "schema/BenchmarkReport.schema.json": schema,
+        "schema/BenchmarkReport.schema.json": _schema_text(report_json_schema()),
+        "schema/ExtractionReport.schema.json": _schema_text(extraction_report_schema()),
     }
+
+
+def _schema_text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def iter_commands() -> Iterator[tuple[str, str]]:

@@ -1,8 +1,9 @@
 """Whether a mention is affirmed, negated, uncertain, or about another person: ConText's rules.
 
 A trigger phrase governs what follows it (or stands before it) in its sentence, up to the next
-phrase that ends its reach, or a semicolon; a bare *not* governs five words. A longer phrase that only looks like a trigger (*not only*) blocks the
-one inside it, and so does a mention: *absent* in *absent speech* belongs to the name.
+phrase that ends its reach, or a semicolon; a bare *not* governs five words. A longer phrase that
+only looks like a trigger (*not only*) blocks the one inside it, and so does a mention: *absent* in
+*absent speech* belongs to the name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Sentences, clauses and phrases of a text, each with its exact place.
 
-Rules, no model: a sentence ends at a line's end, or at ``.``, ``!`` or ``?`` before white space and
-something that can begin a sentence, unless what stands before is a common abbreviation such as ``e.g.`` or ``Dr.``.
+Rules, no model: a sentence ends at a line's end, or at ``.``, ``!`` or ``?`` before a semicolon, or
+before white space and something that can begin a sentence, unless what stands before is a common
+abbreviation such as ``e.g.`` or ``Dr.``.
 """
 
 from __future__ import annotations

@@ -131,9 +131,7 @@ def _table(report: ExtractionReport, view: str, matching: str) -> FloatArray:
     return np.array(cells, dtype=np.float64)
 
 
-def _differences(
-    a: FloatArray, b: FloatArray, resampling: Resampling
-) -> tuple[Difference, ...]:
+def _differences(a: FloatArray, b: FloatArray, resampling: Resampling) -> tuple[Difference, ...]:
     first, second = averages_of(a)[0], averages_of(b)[0]
 
     def drawn(size: int, generator: np.random.Generator) -> FloatArray:

@@ -95,9 +95,7 @@ Credit = Callable[[Sequence[frozenset[Item]], Sequence[frozenset[Item]]], FloatA
 """Takes items and what they are held against, document by document; gives sums of credit."""
 
 
-def exact_credit(
-    items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]
-) -> FloatArray:
+def exact_credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
     """1 for every item that is among the others."""
     agreeing = [len(one & other) for one, other in zip(items, others, strict=True)]
     return np.array(agreeing, dtype=np.float64)
@@ -114,9 +112,7 @@ def soft_credit(ontology: Ontology, formula: str = DEFAULT_FORMULA) -> Credit:
     """
     similarity = formula_named(formula)
 
-    def credit(
-        items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]
-    ) -> FloatArray:
+    def credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
         own, against, owner = list[list[str]](), list[list[str]](), list[int]()
         for place, (one, other) in enumerate(zip(items, others, strict=True)):
             for term_id, wanted in sorted(one):
@@ -126,6 +122,6 @@ def soft_credit(ontology: Ontology, formula: str = DEFAULT_FORMULA) -> Credit:
         if not own:
             return np.zeros(len(items))
         values = best_matches(ontology.ids, ontology.hierarchy, own, against, similarity)
-        return np.bincount(owner, weights=values, minlength=len(items))
+        return np.bincount(owner, weights=values, minlength=len(items)).astype(np.float64)
 
     return credit

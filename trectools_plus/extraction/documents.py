@@ -210,9 +210,7 @@ def _repeated_ids(read: Iterable[tuple[Path, _File]]) -> list[TrectoolsPlusError
     ]
 
 
-def _gather(
-    name: str, path: str, files: list[_File], ontology: Ontology
-) -> AnnotatedDocuments:
+def _gather(name: str, path: str, files: list[_File], ontology: Ontology) -> AnnotatedDocuments:
     notes, unknown, replaced, misfits, merged = [], set[str](), set[str](), 0, 0
     documents = []
     for file in sorted(files, key=lambda one: one.doc_id):
@@ -240,9 +238,7 @@ def _gather(
     if misfits:
         notes.append(f"evidence spans that do not fit their text (not used): {misfits}")
     total = sum(len(file.annotations) for file in files)
-    return AnnotatedDocuments(
-        name, path, tuple(documents), total, _hash(documents), tuple(notes)
-    )
+    return AnnotatedDocuments(name, path, tuple(documents), total, _hash(documents), tuple(notes))
 
 
 def _fits(span: _Span, text: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from copy import copy
+from typing import Self
 
 from trectools_plus.extraction.assertion import assert_mentions
 from trectools_plus.extraction.dictionary import Dictionary
@@ -15,6 +17,9 @@ from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.base import Progress, Retriever, no_progress
 from trectools_plus.retrieval.modes import build_retrievers
 
+_Candidates = tuple[list[Mention], list[Mention]]
+"""What the dictionary found, and what retrieval found."""
+
 
 class Extractor:
     """Extracts terms from texts.
@@ -25,6 +30,7 @@ class Extractor:
         retriever: What to ask about chunks, in place of the one that the settings name: any
             retriever whose documents are terms (``HP:0001250``) or, behind a ``#``, names of terms.
         progress: Told of the building of an index that is not in the cache yet.
+        remember: Whether to keep what was found in each text, for :meth:`at_confidence`.
 
     Raises:
         UsageError: If the settings' root is no term, or no term can be predicted.
@@ -38,7 +44,9 @@ class Extractor:
         *,
         retriever: Retriever | None = None,
         progress: Progress = no_progress,
+        remember: bool = False,
     ) -> None:
+        self._memory: dict[str, _Candidates] | None = {} if remember else None
         self.settings = settings = settings or ExtractionSettings()
         terms = eligible_terms(ontology, settings.root or None, settings.min_depth)
         names = names_of(ontology, terms, inexact=settings.inexact_synonyms)
@@ -64,16 +72,32 @@ class Extractor:
                 verify=settings.verify,
             )
 
+    def at_confidence(self, least: float) -> Self:
+        """The same extractor with another ``min_confidence``; parts and memory are shared."""
+        other = copy(self)
+        other.settings = self.settings.model_copy(update={"min_confidence": least})
+        return other
+
     def mentions(self, text: str) -> list[Mention]:
         """The mentions of a text, each with its assertion, in the order of their places."""
-        found = self._dictionary.find(text) if self._dictionary else []
-        found = _confident(found, self.settings.min_confidence)
-        if self._searcher:
-            taken = {word for mention in found for word in mention.words}
-            more = _confident(self._searcher.find(text), self.settings.min_confidence)
-            found += [mention for mention in more if taken.isdisjoint(mention.words)]
+        named, retrieved = self._candidates(text)
+        found = _confident(named, self.settings.min_confidence)
+        taken = {word for mention in found for word in mention.words}
+        more = _confident(retrieved, self.settings.min_confidence)
+        found += [mention for mention in more if taken.isdisjoint(mention.words)]
         found.sort(key=lambda m: (m.start, m.end, m.term_id))
         return assert_mentions(text, found) if self.settings.assertions else found
+
+    def _candidates(self, text: str) -> _Candidates:
+        if self._memory is not None and text in self._memory:
+            return self._memory[text]
+        found = (
+            self._dictionary.find(text) if self._dictionary else [],
+            self._searcher.find(text) if self._searcher else [],
+        )
+        if self._memory is not None:
+            self._memory[text] = found
+        return found
 
     def extract(self, text: str) -> list[Prediction]:
         """The terms of a text, the best score first."""

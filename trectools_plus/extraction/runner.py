@@ -150,10 +150,10 @@ def score_predictions(
         manifest: How the figures came about; its ``similarity`` is the soft matching's formula.
         resampling: How intervals are made; none when ``None``.
     """
-    credits = {"exact": exact_credit, "soft": soft_credit(ontology, manifest.similarity)}
+    credit_of = {"exact": exact_credit, "soft": soft_credit(ontology, manifest.similarity)}
     tables = {
         view: {
-            matching: count(documents.documents, predictions, view, credits[matching]).table()
+            matching: count(documents.documents, predictions, view, credit_of[matching]).table()
             for matching in MATCHINGS
         }
         for view in VIEWS
@@ -191,7 +191,7 @@ def score_predictions(
 def _scores(table: FloatArray, resampling: Resampling | None) -> dict[str, Score]:
     values = averages_of(table)[0]
     ends = None if resampling is None else bootstrap_averages(table, resampling)
-    scores = {}
+    scores = dict[str, Score]()
     for row, average in enumerate(AVERAGES):
         figures = {}
         for column, name in enumerate(FIGURES):

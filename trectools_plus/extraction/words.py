@@ -13,10 +13,11 @@ _BRITISH_OUR = re.compile(r"our(s|ed|ing|less)?$")
 _SHORTEST_RESPELT = 5
 
 CONJUNCTIONS = frozenset({"and", "or"})
-FUNCTION_WORDS = CONJUNCTIONS | frozenset(
-    "a an the of in on to with by for from at as is are was were be been his her its their this "
-    "that these those into due may can it".split()
-)
+_FUNCTION_WORDS = """
+a an the of in on to with by for from at as is are was were be been his her its their this that
+these those into due may can it
+"""
+FUNCTION_WORDS = CONJUNCTIONS | frozenset(_FUNCTION_WORDS.split())
 """Words that carry no content of a term's name: articles, prepositions, forms of *be*."""
 
 
