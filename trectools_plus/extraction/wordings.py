@@ -36,6 +36,10 @@ class Wordings:
                 terms[tuple(sorted(name.stems))].add(name.term_id)
         self._exchange = _exchanges(terms)
 
+    def exchanges(self, said: str) -> Mapping[str, float]:
+        """What a stem can be taken for, and how far that can be trusted, in [0, 1]."""
+        return self._exchange.get(said, {})
+
     def trust(self, said: Iterable[str], name: Iterable[str]) -> float:
         """How far some words can be taken for a name of a term, in [0, 1].
 
@@ -53,7 +57,7 @@ class Wordings:
             return 1.0
         if len(missing) != 1 or len(extra) != 1 or not here & there:
             return 0.0
-        return self._exchange.get((extra[0], missing[0]), 0.0)
+        return self.exchanges(extra[0]).get(missing[0], 0.0)
 
 
 def wilson_low(successes: int, trials: int) -> float:
@@ -65,8 +69,8 @@ def wilson_low(successes: int, trials: int) -> float:
     return max(0.0, (share + square / 2 - spread) / (1 + square))
 
 
-def _exchanges(terms: Mapping[Key, set[str]]) -> dict[tuple[str, str], float]:
-    """Trust by (stem said, stem of the name)."""
+def _exchanges(terms: Mapping[Key, set[str]]) -> dict[str, dict[str, float]]:
+    """Trust by the stem said, then the stem of the name."""
     fillers: dict[Key, dict[str, set[str]]] = defaultdict(dict)
     for key, owners in terms.items():
         for place, stem in enumerate(key):
@@ -87,4 +91,7 @@ def _exchanges(terms: Mapping[Key, set[str]]) -> dict[tuple[str, str], float]:
     for filling in fillers.values():
         for said in filling.keys() & partners.keys():
             tried.update((said, meant) for meant in partners[said] & filling.keys())
-    return {pair: wilson_low(count, tried[pair]) for pair, count in same.items()}
+    trust: dict[str, dict[str, float]] = defaultdict(dict)
+    for (said, meant), count in same.items():
+        trust[said][meant] = wilson_low(count, tried[said, meant])
+    return dict(trust)
