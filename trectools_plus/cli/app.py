@@ -11,6 +11,7 @@ from trectools_plus.cli import (
     compare,
     compare_vectors,
     explain,
+    extraction,
     gate,
     index,
     multilingual,
@@ -73,6 +74,11 @@ testset_app.command("overfitting")(testset_checks.testset_overfitting)
 testset_app.command("refresh")(testset.testset_refresh)
 testset_app.command("agreement")(testset_checks.testset_agreement)
 
+extraction_app = _group("Extract ontology terms from documents, and score what was extracted.")
+extraction_app.command("run")(extraction.extraction_run)
+extraction_app.command("compare")(extraction.extraction_compare)
+extraction_app.command("sweep")(extraction.extraction_sweep)
+
 app = _group(
     """Validate, fetch, score and compare TREC runs.
 
@@ -93,6 +99,7 @@ app.add_typer(qrels_app, name="qrels")
 app.add_typer(topics_app, name="topics")
 app.add_typer(testset_app, name="testset")
 app.add_typer(benchmark_app, name="benchmark")
+app.add_typer(extraction_app, name="extraction")
 app.add_typer(index_app, name="index")
 app.command("query")(query.query_text)
 app.command("eval")(score.evaluate_runs)

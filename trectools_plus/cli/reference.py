@@ -15,6 +15,7 @@ MADE_BY = "<!-- Made by scripts/docs from the code; edit the code, not this page
 def generated_pages() -> dict[str, str]:
     """Every generated page, as ``{path below docs/: text}``."""
     from trectools_plus.benchmark.report import report_json_schema
+    from trectools_plus.extraction.report import extraction_report_schema
     from trectools_plus.testsets.model import json_schema_of_test_sets
     from trectools_plus.validation.docs import render_rules_markdown
 
@@ -23,6 +24,7 @@ def generated_pages() -> dict[str, str]:
         "measures.md": MADE_BY + render_measures_markdown(),
         "rules.md": MADE_BY + render_rules_markdown(),
         "schema/BenchmarkReport.schema.json": _render_schema(report_json_schema()),
+        "schema/ExtractionReport.schema.json": _render_schema(extraction_report_schema()),
         "schema/TestSet.schema.json": _render_schema(json_schema_of_test_sets()),
     }
 

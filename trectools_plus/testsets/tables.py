@@ -40,6 +40,8 @@ def topics_of(test_set: TestSet, path: str | None = None) -> Topics:
         for name in QUERY_FIELDS
         if any(getattr(query, name) for query in queries)
     }
+    if language := test_set.metadata.language:
+        further["language"] = [query.language or language for query in queries]
     columns = {
         "query_id": [query.query_id for query in queries],
         "text": [query.text for query in queries],

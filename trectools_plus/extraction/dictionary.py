@@ -1,0 +1,136 @@
+"""Finds the names of terms in a text: the same content words, in any order and with any ending.
+
+Each name is filed under its rarest stem. A clause is searched once: for every stem in it, the
+names filed there are tried, and those all of whose stems the clause holds are looked for as
+windows of neighbouring content words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from trectools_plus.extraction.chunking import chunk
+from trectools_plus.extraction.mentions import Mention, longest_only
+from trectools_plus.extraction.names import Name
+from trectools_plus.extraction.words import CONJUNCTIONS, Word, words_of
+
+Key = tuple[str, ...]
+"""The sorted stems of a name: names that differ in order or endings only share one."""
+
+_SHORTEST_STEM = 3
+
+
+class Dictionary:
+    """The names of terms, filed for search.
+
+    Args:
+        names: The names.
+        max_gap: How many content words may stand inside a mention without belonging to it, where
+            the words are coordinated: 1 finds *parathyroid hyperplasia* in *parathyroid adenoma
+            or hyperplasia*.
+        shortest_abbreviation: Abbreviations of fewer letters are passed over.
+    """
+
+    def __init__(
+        self, names: Sequence[Name], *, max_gap: int = 1, shortest_abbreviation: int = 3
+    ) -> None:
+        self._max_gap = max_gap
+        self._abbreviations: dict[str, list[Name]] = defaultdict(list)
+        self._names: dict[Key, list[Name]] = defaultdict(list)
+        for name in names:
+            if not name.is_abbreviation:
+                self._file(name)
+            elif len(name.text.strip()) >= shortest_abbreviation:
+                self._abbreviations[name.text.strip()].append(name)
+        frequency = Counter(stem for key in self._names for stem in set(key))
+        self._by_rarest: dict[str, list[Key]] = defaultdict(list)
+        for key in self._names:
+            self._by_rarest[min(key, key=lambda stem: (frequency[stem], stem))].append(key)
+
+    def _file(self, name: Name) -> None:
+        key = tuple(sorted(name.stems))
+        if key and (len(key) > 1 or len(key[0]) >= _SHORTEST_STEM):
+            self._names[key].append(name)
+
+    def find(self, text: str) -> list[Mention]:
+        """Find the mentions of a text, longest only, in the order of their places.
+
+        The confidence of a mention is 1 over the number of terms its words could equally mean:
+        those that have them as label, else those that have them as exact synonym, else the rest.
+        """
+        found = set[Mention]()
+        for clause in chunk(text, "clause"):
+            words = words_of(text, clause.start, clause.end)
+            found.update(self._abbreviated(words))
+            found.update(self._spelt_out(text, words))
+        return sorted(longest_only(found), key=lambda m: (m.start, m.end, m.term_id))
+
+    def _abbreviated(self, words: Iterable[Word]) -> Iterator[Mention]:
+        for word in words:
+            names = self._abbreviations.get(word.text)
+            if names:
+                yield from _mentions([word], names)
+
+    def _spelt_out(self, text: str, words: list[Word]) -> Iterator[Mention]:
+        content = [word for word in words if word.stem]
+        present = Counter(word.stem for word in content)
+        for stem in present:
+            for key in self._by_rarest.get(stem, ()):
+                needed = Counter(key)
+                if all(present[part] >= count for part, count in needed.items()):
+                    for window in self._windows(content, needed, len(key)):
+                        names = self._fitting(text, words, window, self._names[key])
+                        yield from _mentions(window, names)
+
+    def _windows(
+        self, content: Sequence[Word], needed: Counter[str], size: int
+    ) -> Iterator[list[Word]]:
+        """The shortest runs of words that hold the needed stems, with at most the allowed gap."""
+        reach = size + (self._max_gap if size > 1 else 0)
+        for first, word in enumerate(content):
+            if word.stem not in needed:
+                continue
+            missing, used = needed.copy(), list[Word]()
+            for other in content[first : first + reach]:
+                if missing[other.stem] > 0:
+                    missing[other.stem] -= 1
+                    used.append(other)
+                    if len(used) == size:
+                        yield used
+                        break
+
+    def _fitting(
+        self, text: str, words: Sequence[Word], window: list[Word], names: list[Name]
+    ) -> list[Name]:
+        """The names that the window can stand for, given what stands between its words."""
+        start, end = window[0].start, window[-1].end
+        between = [word for word in words if start <= word.start < end]
+        has_comma = "," in text[start:end]
+        joined = "/" in text[start:end] or any(w.text.lower() in CONJUNCTIONS for w in between)
+        if sum(bool(word.stem) for word in between) > len(window):
+            return names if joined else []  # words left out: only where words are coordinated
+        if not (has_comma or joined):
+            return names
+        # Nothing left out, yet a comma or "and" inside: only if the name itself is written so.
+        order = tuple(word.stem for word in window)
+        return [
+            name
+            for name in names
+            if name.stems == order
+            and (name.has_comma or not has_comma)
+            and (name.has_conjunction or not joined)
+        ]
+
+
+def _mentions(window: Sequence[Word], names: Iterable[Name]) -> Iterator[Mention]:
+    best = dict[str, int]()
+    for name in names:
+        best[name.term_id] = min(name.rank, best.get(name.term_id, name.rank))
+    first = min(best.values(), default=0)
+    meant = [term_id for term_id, rank in best.items() if rank == first]
+    places = frozenset(word.start for word in window)
+    for term_id in meant:
+        yield Mention(
+            term_id, window[0].start, window[-1].end, places, 1 / len(meant), "dictionary"
+        )
