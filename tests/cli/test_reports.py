@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from trectools_plus.cli.app import benchmark_app
@@ -135,6 +136,24 @@ def test_list_and_show(call: Call, reports: tuple[Path, Path]) -> None:
         "first/BenchmarkReport.json"
     ).read_text("utf-8")
     assert call("show", "nowhere")[0] == 2
+
+
+def test_show_gives_the_table_for_papers_and_programs(
+    call: Call, reports: tuple[Path, Path]
+) -> None:
+    code, out, err = call("show", "first", "--table", "a.tex", "--table", "b.csv")
+    assert (code, out, err) == (0, "", "")
+    shown = call("show", "first", "--format", "latex")[1]
+    assert shown == Path("a.tex").read_text("utf-8")
+    assert r"\toprule" in shown
+    shown = call("show", "first", "--format", "csv")[1]
+    assert shown == Path("b.csv").read_text("utf-8")
+    table = pl.read_csv("b.csv").filter(mode="bm25", measure="R@10")
+    report = json.loads(Path("first/BenchmarkReport.json").read_text("utf-8"))
+    assert table["mean"].item() == report["modes"]["bm25"]["measures"]["R@10"]["mean"]
+    code, _, err = call("show", "first", "--table", "c.parquet", "--table", "d.docx")
+    assert (code, Path("c.parquet").exists()) == (2, False)
+    assert err.startswith("error: no table can be written as .docx")
 
 
 def test_results_come_back_unless_told_otherwise(call: Call, bench: Any) -> None:
