@@ -114,7 +114,7 @@ def test_merge(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
     assert call("merge", reports[0], "--run", f"new={run}")[0] == 3
 
 
-def test_list_and_show(call: Call, reports: tuple[Path, Path]) -> None:
+def test_list_and_show(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
     code, out, err = call("list", reports[0].parent)
     assert (code, err) == (0, "")
     assert "first" in out
@@ -126,6 +126,11 @@ def test_list_and_show(call: Call, reports: tuple[Path, Path]) -> None:
     code, out, err = call("list")
     assert (code, out) == (0, "")
     assert "no report in results" in err
+    best = [one["best"] for one in json.loads(call("list", ".", "--format", "json")[1])["reports"]]
+    assert best == ["tie, R@10", "tie, R@10"]
+    bench.make("alone", {"bm25": {}})
+    code, out, _ = call("list", "alone", "--format", "json")
+    assert json.loads(out)["reports"][0]["best"] == "bm25, R@10 1.0000"
     code, out, _ = call("show", "first")
     assert code == 0
     assert "Metric" in out

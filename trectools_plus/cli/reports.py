@@ -117,8 +117,7 @@ def benchmark_verify(report: Report) -> None:
     from trectools_plus.validation.wording import plural
 
     with progress_bar() as progress:
-        progress("scoring again", 0, 1)
-        found = verify_report(report)
+        found = verify_report(report, progress)
     for problem in found.problems:
         typer.echo(problem)
     checked = f"{plural(found.figures, 'figure')} and {plural(found.files, 'file')} checked"
@@ -131,7 +130,11 @@ def benchmark_verify(report: Report) -> None:
 def benchmark_merge(
     report: Report,
     run: Annotated[
-        str, typer.Option(metavar="NAME=FILE", help="The run to add, and what to call it.")
+        str,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="The run to add, and what to call it; FILE may be - for standard input.",
+        ),
     ],
 ) -> None:
     """Add a run to a report, and render the report again.
@@ -154,8 +157,7 @@ def benchmark_merge(
             f"expected NAME=FILE but got '{run}'", where="--run", remedy="write --run mine=mine.run"
         )
     with progress_bar() as progress:
-        progress("scoring", 0, 1)
-        result = merge_run(report, name, path)
+        result = merge_run(report, name, path, progress)
     files = write_reports(result)
     print_report(result.report, sys.stdout)
     typer.echo(f"\nreport   {files['json']}")
