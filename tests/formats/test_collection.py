@@ -147,7 +147,9 @@ def test_plain_fields_of_the_catalogue_become_columns(monkeypatch: pytest.Monkey
         Query("1", "a", 2, True, "law", ("x",), None),
         Query("2", "b", 1, False, None, (), None),
     ]
-    dataset = SimpleNamespace(queries_iter=lambda: iter(queries), queries_cls=lambda: Query)
+    dataset = SimpleNamespace(
+        has_queries=lambda: True, queries_iter=lambda: iter(queries), queries_cls=lambda: Query
+    )
     monkeypatch.setattr("ir_datasets.load", lambda _: dataset)
     frame = CatalogueDataset("x").read_topics().frame
     assert frame.columns == ["query_id", "text", "hops", "hard", "domain"]
