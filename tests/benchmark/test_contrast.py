@@ -13,6 +13,7 @@ from scipy import stats
 
 from trectools_plus.benchmark.contrast import compare_reports, state_verdict
 from trectools_plus.errors import IncomparableError, InputError
+from trectools_plus.reporting.contrast_text import contrast_document, render_contrast_markdown
 
 
 def values(folder: Path, measure: str) -> np.ndarray[Any, Any]:
@@ -94,3 +95,18 @@ def test_latency_is_compared_query_by_query(bench: Any) -> None:
     assert found.difference == pytest.approx(-0.5, abs=0.01)
     # Pairing removes what the queries share.
     assert found.high - found.low < 0.02
+
+
+def test_settings_that_differ_are_named(bench: Any) -> None:
+    a = bench.make("a", {"x": {}}, seed=1)
+    b = bench.make("b", {"x": {3: 0}}, seed=2, targets={"R@10": {"competitive": 0.9}})
+    contrast = compare_reports(a, b)
+    assert contrast.settings["seed"] == (1, 2)
+    assert contrast.settings["targets.R@10.competitive"][1] == 0.9
+    assert "resamples" not in contrast.settings
+    assert contrast.packages == {}
+    text = render_contrast_markdown(contrast)
+    assert "seed 1 to 2" in text
+    assert "Packages that differ" not in text
+    assert contrast_document(contrast)["settings"]["seed"] == {"a": 1, "b": 2}
+    assert compare_reports(a, a).settings == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,21 @@ def test_queries_left_out_are_dropped_only_where_that_is_comparable(bench: Any) 
     assert report.modes["b"].measures["R@10"].mean == pytest.approx(50 / 60)
     assert report.modes["b"].diagnostics.status == "incomplete"
     assert json.loads((zero / "BenchmarkReport.json").read_text())["modes"].keys() == {"a"}
+
+
+def test_standard_input_is_read_once(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = bench.make("out", {"a": {}})
+    run = bench.folder / "out-data" / "a.run"
+    told: list[str] = []
+    with run.open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        report = merge_run(folder, "b", "-", lambda what, done, total: told.append(what)).report
+    assert report.modes["b"].measures == report.modes["a"].measures
+    assert report.modes["b"].run.source is None
+    assert list(dict.fromkeys(told)) == ["reading runs", "adding the run", "scoring", "comparing"]
+    strange = bench.folder / "strange.run"
+    strange.write_text("other Q0 good 1 1.0 x\n")
+    with strange.open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        with pytest.raises(IncomparableError, match="other queries"):
+            merge_run(folder, "b", "-")

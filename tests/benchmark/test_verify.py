@@ -9,13 +9,18 @@ from typing import Any
 import polars as pl
 import pytest
 
+from trectools_plus.benchmark.config_file import load_config
+from trectools_plus.benchmark.runner import run_benchmark
 from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import InputError
+from trectools_plus.reporting.files import write_reports
 
 
 @pytest.fixture
 def report(bench: Any) -> Path:
-    folder: Path = bench.make("out", {"a": {n: 1 + n % 4 for n in range(60)}, "b": {}})
+    places = {n: 1 + n % 4 for n in range(60)}
+    targets = {"R@10": {"baseline": 0.5, "competitive": 0.6, "strong": 0.7}}
+    folder: Path = bench.make("out", {"a": {**places, 7: 0}, "b": {7: 0}}, targets=targets)
     return folder
 
 
@@ -34,6 +39,25 @@ def test_an_untouched_report_holds(report: Path) -> None:
     assert found.files > 5
 
 
+def test_progress_is_told(report: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    verify_report(report, lambda *step: told.append(step))
+    steps = list(dict.fromkeys(what for what, _, _ in told))
+    assert steps == ["hashing files", "reading runs", "scoring", "comparing"]
+    for what in steps:
+        done = [(place, total) for name, place, total in told if name == what]
+        assert [place for place, _ in done] == list(range(done[-1][1] + 1)), what
+
+
+def test_latencies_are_those_of_each_query(small: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = {**small.options, "modes": ["lexical"], "resamples": 200, "output_dir": str(out)}
+    write_reports(run_benchmark(load_config(options=options)))
+    assert verify_report(out).problems == []
+    edit(out, lambda d: d["modes"]["lexical"]["latency_ms"].update(p95=1e-6))
+    assert any("lexical latency_ms p95: 1e-06 is" in line for line in verify_report(out).problems)
+
+
 def test_a_changed_run_is_named_with_the_figures_that_fell(report: Path) -> None:
     path = report / "runs" / "a.run"
     lines = path.read_text().splitlines()
@@ -41,7 +65,7 @@ def test_a_changed_run_is_named_with_the_figures_that_fell(report: Path) -> None
     path.write_text("\n".join(rest) + "\n")
     problems = "\n".join(verify_report(report).problems)
     assert f"{path}: the file changed" in problems
-    assert "a R@10 mean: 1.0 is 0.98" in problems
+    assert "a R@10 mean: 0.983" in problems
     assert "per_query.parquet: a q3 R@10: 1.0 is 0.0" in problems
     assert "b against a RR@10 difference" in problems
     assert "b R@10 mean" not in problems
@@ -56,6 +80,25 @@ def test_a_changed_run_is_named_with_the_figures_that_fell(report: Path) -> None
         (lambda d: d["comparisons"][1].update(significant=False), "significant: False is True"),
         (lambda d: d["comparisons"].pop(), "comparisons: 1 are 2"),
         (lambda d: d["best_mode"].update({"RR@10": "a"}), "best_mode RR@10: a is b"),
+        (
+            lambda d: d["best_mode_significant"].update({"RR@10": False}),
+            "best_mode_significant RR@10: False is True",
+        ),
+        (lambda d: d["groups"].update({"RR@10": [["a", "b"]]}), "groups RR@10: [['a', 'b']] is"),
+        (
+            lambda d: d["modes"]["a"]["measures"]["R@10"]["target"].update(status="baseline"),
+            "a R@10 target status: baseline is strong",
+        ),
+        (lambda d: d["failing_queries"].clear(), "failing query q7: it is not listed"),
+        (
+            lambda d: d["failing_queries"][0].update(query_id="q8"),
+            "failing query q8: it does not fail",
+        ),
+        (
+            lambda d: d["failing_queries"][0]["first_relevant_rank"].update(a=12),
+            "failing query q7 first_relevant_rank a: 12 is None",
+        ),
+        (lambda d: d["manifest"]["dataset"].update(queries=61), "queries: 61 is 60"),
         (lambda d: d["modes"]["a"]["run"].update(sha256="0" * 64), "a.run: the file changed"),
         (
             lambda d: d["manifest"]["dataset"]["contents"].update(qrels="0" * 64),

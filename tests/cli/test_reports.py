@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from trectools_plus.cli.app import benchmark_app
@@ -113,7 +114,7 @@ def test_merge(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
     assert call("merge", reports[0], "--run", f"new={run}")[0] == 3
 
 
-def test_list_and_show(call: Call, reports: tuple[Path, Path]) -> None:
+def test_list_and_show(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
     code, out, err = call("list", reports[0].parent)
     assert (code, err) == (0, "")
     assert "first" in out
@@ -125,6 +126,11 @@ def test_list_and_show(call: Call, reports: tuple[Path, Path]) -> None:
     code, out, err = call("list")
     assert (code, out) == (0, "")
     assert "no report in results" in err
+    best = [one["best"] for one in json.loads(call("list", ".", "--format", "json")[1])["reports"]]
+    assert best == ["tie, R@10", "tie, R@10"]
+    bench.make("alone", {"bm25": {}})
+    code, out, _ = call("list", "alone", "--format", "json")
+    assert json.loads(out)["reports"][0]["best"] == "bm25, R@10 1.0000"
     code, out, _ = call("show", "first")
     assert code == 0
     assert "Metric" in out
@@ -135,6 +141,24 @@ def test_list_and_show(call: Call, reports: tuple[Path, Path]) -> None:
         "first/BenchmarkReport.json"
     ).read_text("utf-8")
     assert call("show", "nowhere")[0] == 2
+
+
+def test_show_gives_the_table_for_papers_and_programs(
+    call: Call, reports: tuple[Path, Path]
+) -> None:
+    code, out, err = call("show", "first", "--table", "a.tex", "--table", "b.csv")
+    assert (code, out, err) == (0, "", "")
+    shown = call("show", "first", "--format", "latex")[1]
+    assert shown == Path("a.tex").read_text("utf-8")
+    assert r"\toprule" in shown
+    shown = call("show", "first", "--format", "csv")[1]
+    assert shown == Path("b.csv").read_text("utf-8")
+    table = pl.read_csv("b.csv").filter(mode="bm25", measure="R@10")
+    report = json.loads(Path("first/BenchmarkReport.json").read_text("utf-8"))
+    assert table["mean"].item() == report["modes"]["bm25"]["measures"]["R@10"]["mean"]
+    code, _, err = call("show", "first", "--table", "c.parquet", "--table", "d.docx")
+    assert (code, Path("c.parquet").exists()) == (2, False)
+    assert err.startswith("error: no table can be written as .docx")
 
 
 def test_results_come_back_unless_told_otherwise(call: Call, bench: Any) -> None:

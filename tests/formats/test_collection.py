@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
 from trectools_plus.errors import FormatError, InputError, UsageError
+from trectools_plus.formats.catalogue import CatalogueDataset
 from trectools_plus.formats.collection import Collection, load_collection
 
 CORPUS = '{"_id": "d1", "title": "T", "text": "a"}\n{"_id": "d2", "text": "b"}\n'
@@ -128,3 +130,27 @@ def test_a_part_that_is_not_there_or_fails_is_one_error(monkeypatch: pytest.Monk
     dataset.has_queries = lambda: False
     with pytest.raises(InputError, match="this dataset has no queries"):
         load_collection("irds:x")
+
+
+class Query(NamedTuple):
+    query_id: str
+    text: str
+    hops: int
+    hard: bool
+    domain: str | None
+    tags: tuple[str, ...]
+    nothing: None
+
+
+def test_plain_fields_of_the_catalogue_become_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = [
+        Query("1", "a", 2, True, "law", ("x",), None),
+        Query("2", "b", 1, False, None, (), None),
+    ]
+    dataset = SimpleNamespace(
+        has_queries=lambda: True, queries_iter=lambda: iter(queries), queries_cls=lambda: Query
+    )
+    monkeypatch.setattr("ir_datasets.load", lambda _: dataset)
+    frame = CatalogueDataset("x").read_topics().frame
+    assert frame.columns == ["query_id", "text", "hops", "hard", "domain"]
+    assert frame.rows() == [("1", "a", "2", "true", "law"), ("2", "b", "1", "false", None)]

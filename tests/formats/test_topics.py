@@ -75,6 +75,16 @@ def test_trec_sgml(tmp_path: Path) -> None:
     assert topics.frame["narrative"][0] == "A relevant document must &c."
 
 
+def test_jsonl_numbers_and_flags_are_fields_too(tmp_path: Path) -> None:
+    first = '{"qid": 1, "query": "a", "hard": true, "hops": 2, "weight": 0.5, "tags": ["x"]}'
+    second = '{"qid": 2, "query": "b", "hard": false, "hops": 2.0, "weight": null, "sub": {"a": 1}}'
+    frame = read_topics(write(tmp_path, f"{first}\n{second}\n")).frame
+    assert set(frame.columns) == {"query_id", "text", "hard", "hops", "weight"}
+    assert frame["hard"].to_list() == ["true", "false"]
+    assert frame["hops"].to_list() == ["2", "2.0"]
+    assert frame["weight"].to_list() == ["0.5", None]
+
+
 XML = """<?xml version="1.0" encoding="UTF-8"?>
 <topics task="COVIDSearch">
   <topic number="1">

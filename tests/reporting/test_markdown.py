@@ -46,7 +46,7 @@ def test_a_significant_best_mode_is_starred_and_explained(make_report: Any) -> N
         "**0.5000 [0.470, 0.530]** ᵃ",
         r"b \*",
     ]
-    assert "\\* significantly ahead of every other mode." in text
+    assert "\\* significantly ahead of every other mode" in text
     assert "Significantly above: ᵃ a" in text
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.report import SetSize
-from trectools_plus.reporting.comparison_table import legend
+from trectools_plus.reporting.comparison_table import comparison_rows, legend
 from trectools_plus.reporting.console import print_report
 from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.significance import denominator_line, group_lines, show_p
@@ -33,6 +33,33 @@ def test_the_legend_names_test_correction_and_family(make_report: Any) -> None:
     ]
     text = " ".join(legend(make_report(comparisons=tukey)))
     assert "(randomised Tukey HSD, p ≤ 0.05, for 3 comparisons" in text
+
+
+def test_the_best_mode_is_judged_by_every_pair_and_the_legend_says_so(make_report: Any) -> None:
+    assert legend(make_report())[-1].endswith("n.s. not significantly ahead of every other mode.")
+    against = "2 comparisons on one measure: 2 modes against 1 baseline"
+    some = [
+        one.model_copy(update={"family": against})
+        for one in make_report().comparisons
+        if one.baseline == "lexical"
+    ]
+    every = "after Holm over 3 comparisons on one measure: every pair of 3 modes)."
+    assert legend(make_report(comparisons=some))[-1].endswith(every)
+    # No letter is used among modes that are not told apart: the test is named all the same.
+    equal = make_report({"a": {"RR@10": 0.5}, "b": {"RR@10": 0.51}})
+    assert "randomisation test" in legend(equal)[-1]
+    none = make_report(comparisons=[], best_mode_significant={"nDCG@10": True, "RR@10": True})
+    assert legend(none)[-1] == "* significantly ahead of every other mode."
+
+
+def test_eight_modes_have_marks_and_names_in_groups(make_report: Any) -> None:
+    report = make_report({f"r{n}": {"RR@10": n / 10} for n in range(8)}, groups={})
+    assert comparison_rows(report)[0].cells[7].marks == "ᵃᵇᶜᵈᵉᶠᵍ"
+    grouped = make_report(
+        {f"r{n}": {"RR@10": n / 10} for n in range(9)},
+        groups={"RR@10": [[f"r{n}" for n in range(8)], ["r8"]]},
+    )
+    assert group_lines(grouped) == ["RR@10: r0, r1, r2, r3, r4, r5, r6 and r7; r8"]
 
 
 def test_groups_are_named_once_for_measures_that_share_them(make_report: Any) -> None:

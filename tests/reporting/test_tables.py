@@ -18,6 +18,7 @@ from trectools_plus.reporting.tables_data import (
     table_as_csv,
     table_as_frame,
     table_as_json,
+    write_tables,
 )
 from trectools_plus.reporting.tables_text import (
     escape_latex,
@@ -157,3 +158,31 @@ def test_other_endings_and_missing_folders_are_refused(make_report: Any, tmp_pat
         write_table(table, tmp_path / "table.docx")
     with pytest.raises(InputError):
         write_table(table, tmp_path / "no" / "table.csv")
+
+
+def test_the_notes_name_the_test_and_the_family(make_report: Any) -> None:
+    table = report_table(make_report(MEANS))
+    family = "after Holm over 3 comparisons on one measure: every pair of 3 modes)."
+    assert f"(randomisation test, p ≤ 0.05 {family}" in table_as_markdown(table)
+    assert rf"(randomisation test, p \(\leq\) 0.05 {family}" in table_as_latex(table)
+    alone = report_table(make_report({"only": {"nDCG@10": 0.3}}))
+    assert "test" not in table_as_latex(alone)
+
+
+def test_a_latex_row_never_begins_with_what_its_line_end_would_read(make_report: Any) -> None:
+    means = {name: {"nDCG@10": 0.5} for name in ("[best]", "*starred", "c", "d", "e", "f")}
+    lines = [line.strip() for line in table_as_latex(report_table(make_report(means))).splitlines()]
+    ends = [place for place, line in enumerate(lines) if line.endswith("\\\\")]
+    assert len(ends) == 13
+    assert not any(lines[place + 1].startswith(("[", "*")) for place in ends)
+    assert any(line.startswith("{}[best] &") for line in lines)
+
+
+def test_several_files_are_written_or_none(make_report: Any, tmp_path: Path) -> None:
+    table = report_table(make_report(MEANS))
+    with pytest.raises(UsageError, match="docx"):
+        write_tables(table, [tmp_path / "a.tex", tmp_path / "b.docx"])
+    assert list(tmp_path.iterdir()) == []
+    write_tables(table, [tmp_path / "a.TEX", tmp_path / "b.parquet"])
+    assert (tmp_path / "a.TEX").read_text("utf-8") == table_as_latex(table)
+    assert pl.read_parquet(tmp_path / "b.parquet").equals(table_as_frame(table))

@@ -8,6 +8,7 @@ which tools disagree. A mode that finds nothing has no file: readers refuse one 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -145,8 +146,21 @@ def _read_arms(
     return arms
 
 
-def read_arm(name: str, path: str, dataset: Dataset, folder: OutputFolder) -> Arm:
-    """Read a given run and write it to ``runs/<name>.run``.
+def read_arm(
+    name: str,
+    path: str,
+    dataset: Dataset,
+    folder: OutputFolder,
+    look: Callable[[Run], None] | None = None,
+) -> Arm:
+    """Read a given run, once, and write it to ``runs/<name>.run``.
+
+    Args:
+        name: The mode.
+        path: The run; ``-`` is standard input.
+        dataset: What it is judged by.
+        folder: The benchmark's output folder.
+        look: Sees the run before it meets the judgments; may refuse it.
 
     Raises:
         FindingsError: If it holds what scoring refuses.
@@ -154,7 +168,7 @@ def read_arm(name: str, path: str, dataset: Dataset, folder: OutputFolder) -> Ar
     """
     from trectools_plus.formats.hashing import sha256_file
 
-    run, findings = _load_given(path, dataset)
+    run, findings = _load_given(path, dataset, look)
     source = None if path == "-" else SourceFile(path=path, sha256=sha256_file(path))
     # The findings are those of the file as given: writing it anew mends some of them.
     return _make_arm(dataset, folder, Run(run.frame, name), source=source, findings=findings)
@@ -203,12 +217,14 @@ def _make_arm(
     )
 
 
-def _load_given(path: str, dataset: Dataset) -> tuple[Run, list[FindingRecord]]:
+def _load_given(
+    path: str, dataset: Dataset, look: Callable[[Run], None] | None
+) -> tuple[Run, list[FindingRecord]]:
     """Read a run with all findings; refuse what scoring refuses."""
     from trectools_plus.validation import refuse_errors
     from trectools_plus.validation.loading import load_run_with_findings
 
-    run, found = load_run_with_findings(path, qrels=dataset.qrels)
+    run, found = load_run_with_findings(path, qrels=dataset.qrels, look=look)
     known = {finding.code for finding in found}
     paired = [finding for finding in _check_pair(run, dataset) if finding.code not in known]
     refuse_errors(paired)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 
 from trectools_plus.benchmark.arms import Arm
 from trectools_plus.benchmark.claims import compare_all, find_groups, prove_best
@@ -28,10 +29,16 @@ from trectools_plus.benchmark.summary import find_best, summarise, summarise_lat
 from trectools_plus.errors import IncomparableError
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.provenance import describe_machine, format_time, package_versions
+from trectools_plus.retrieval.base import Progress, no_progress
 from trectools_plus.retrieval.modes import models_used
 
 
-def score_arms(config: BenchmarkConfig, dataset: Dataset, arms: Mapping[str, Arm]) -> Evaluation:
+def score_arms(
+    config: BenchmarkConfig,
+    dataset: Dataset,
+    arms: Mapping[str, Arm],
+    progress: Progress = no_progress,
+) -> Evaluation:
     """Every measure of every arm; the arms were checked when they were made.
 
     Raises:
@@ -41,7 +48,9 @@ def score_arms(config: BenchmarkConfig, dataset: Dataset, arms: Mapping[str, Arm
 
     runs = {mode: arm.run for mode, arm in arms.items()}
     measures = config.bind_measures(config.measure_names)
-    evaluation = score_runs(dataset.qrels, runs, measures, config.missing)
+    tell = partial(progress, "scoring")
+    evaluation = score_runs(dataset.qrels, runs, measures, config.missing, tell)
+    tell(len(runs), len(runs))
     refuse_different_queries(evaluation)
     if not evaluation.query_ids[next(iter(runs))]:
         raise IncomparableError(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.errors import IncomparableError
 
@@ -58,3 +61,24 @@ def find_differences(first: BenchmarkReport, second: BenchmarkReport) -> list[st
     if rules[0] != rules[1]:
         found.append(f"queries without results count as {rules[0]} and {rules[1]}")
     return found
+
+
+def find_changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """What differs between two configurations, or two lists of versions.
+
+    Returns:
+        By dotted name, such as ``retrieval.k1``, the value in each; ``None`` where it is not set.
+    """
+    a, b = _flatten(first), _flatten(second)
+    names = dict.fromkeys([*a, *b])
+    return {name: (a.get(name), b.get(name)) for name in names if a.get(name) != b.get(name)}
+
+
+def _flatten(part: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in part.items():
+        if isinstance(value, Mapping):
+            flat |= _flatten(value, f"{above}{key}.")
+        else:
+            flat[f"{above}{key}"] = value
+    return flat

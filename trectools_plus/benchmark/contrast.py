@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.comparability import refuse_incomparable
+from trectools_plus.benchmark.comparability import find_changes, refuse_incomparable
 from trectools_plus.benchmark.compare import (
     ADJUSTED_TEST,
     DEFAULT_CORRECTION,
@@ -82,12 +82,17 @@ class Contrast:
         queries: Queries averaged over.
         modes: One entry per mode that both hold.
         notes: Modes of one report only.
+        settings: What differs between the two configurations: by dotted name the value in A and
+            in B, ``None`` where it is not set.
+        packages: Versions that differ, in the same way.
     """
 
     names: tuple[str, str]
     queries: int
     modes: list[ModeContrast]
     notes: list[str]
+    settings: dict[str, tuple[Any, Any]]
+    packages: dict[str, tuple[Any, Any]]
 
 
 def compare_reports(first: str | Path, second: str | Path) -> Contrast:
@@ -131,7 +136,15 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
         )
         for pair in pairs
     ]
-    return Contrast(names, a.report.manifest.dataset.queries, contrasts, _notes(a, b, pairs, names))
+    ours, theirs = a.report.manifest, b.report.manifest
+    return Contrast(
+        names,
+        ours.dataset.queries,
+        contrasts,
+        _notes(a, b, pairs, names),
+        find_changes(ours.config, theirs.config),
+        find_changes(ours.packages, theirs.packages),
+    )
 
 
 def state_verdict(contrast: Contrast) -> str:

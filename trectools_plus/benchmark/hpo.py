@@ -65,8 +65,6 @@ def _version_of(ontology: Ontology, test_set: TestSet) -> str:
     return f"{ontology.version} with {metadata.dataset_id} {metadata.version}".strip()
 
 
-
-
 def _qrels_of(test_set: TestSet, ontology: Ontology, path: str) -> Qrels:
     """The grades; an alternative id becomes its term's, which is the same term."""
     problems: list[str] = []

@@ -24,7 +24,7 @@ class ListedReport:
         queries: Queries averaged over.
         modes: The modes compared.
         best: The best mode on the first measure, with its mean and whether it is significantly
-            ahead.
+            ahead; the mean alone of a single mode.
         cached_from: The experiment whose results came back; ``None`` when all was computed.
     """
 
@@ -75,17 +75,23 @@ def list_reports(folder: str | Path) -> Listing:
     )
 
 
+def _show(report: BenchmarkReport, mode: str, measure: str) -> str:
+    result = report.modes[mode]
+    mean = result.measures[measure].mean
+    return f"{result.label}, {measure} {'undefined' if mean is None else f'{mean:.4f}'}"
+
+
 def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
     manifest = report.manifest
     measure = report.measure_names[0]
     mode = report.best_mode[measure]
-    best = f"no best mode on {measure}"
     if mode is not None:
         mark = "*" if report.best_mode_significant[measure] else "n.s."
-        best = (
-            f"{report.modes[mode].label}, {measure} "
-            f"{report.modes[mode].measures[measure].mean:.4f} {mark}"
-        )
+        best = f"{_show(report, mode, measure)} {mark}"
+    elif len(report.modes) == 1:
+        best = _show(report, next(iter(report.modes)), measure)
+    else:
+        best = f"tie, {measure}"
     return ListedReport(
         folder=str(folder),
         experiment_id=manifest.experiment_id,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
-
-import polars as pl
 
 from trectools_plus.benchmark.arms import Arm, read_arm
 from trectools_plus.benchmark.assemble import make_report, score_arms
@@ -25,6 +24,8 @@ from trectools_plus.benchmark.runner import BenchmarkResult
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.retrieval.base import Progress, no_progress
 
 _Entry = TypeVar("_Entry", FailingQuery, NearMiss)
 
@@ -34,7 +35,9 @@ STRATA_LOST = (
 )
 
 
-def merge_run(path: str | Path, name: str, run_path: str) -> BenchmarkResult:
+def merge_run(
+    path: str | Path, name: str, run_path: str, progress: Progress | None = None
+) -> BenchmarkResult:
     """Add a run to a report: score it against the same judgments and compare it with every mode.
 
     Nothing is written yet: :func:`trectools_plus.reporting.files.write_reports` renders the report
@@ -44,7 +47,8 @@ def merge_run(path: str | Path, name: str, run_path: str) -> BenchmarkResult:
     Args:
         path: The report's JSON, or its folder, with the runs and judgments beside it.
         name: What the run is called in the report.
-        run_path: Its file.
+        run_path: Its file; ``-`` is standard input.
+        progress: Called as ``progress(description, done, total)``.
 
     Raises:
         InputError: If a file cannot be read, or is not the one that the report speaks of.
@@ -57,23 +61,29 @@ def merge_run(path: str | Path, name: str, run_path: str) -> BenchmarkResult:
     source = ReportFolder(path)
     config = source.config
     _check_name(name, source.report)
+    tell = progress or no_progress
     qrels = source.read_qrels()
-    runs = {mode: source.read_run(mode) for mode in source.report.modes}
-    _refuse_other_queries(run_path, qrels, runs)
     _refuse_changed_terms(source.report)
+    runs = source.read_runs(tell)
     dataset = _dataset_of(source, qrels)
     folder = OutputFolder(source.folder)
     try:
         copy_files(source, folder)
         arms = {mode: _old_arm(source, mode, run) for mode, run in runs.items()}
-        arms[name] = read_arm(name, run_path, dataset, folder)
-        report, result = _make(source, config, dataset, arms, name, run_path)
+        look = partial(_refuse_other_queries, run_path, qrels, runs)
+        tell("adding the run", 0, 1)
+        arms[name] = read_arm(name, run_path, dataset, folder, look)
+        tell("adding the run", 1, 1)
+        evaluation = score_arms(config, dataset, arms, tell)
+        tell("comparing", 0, 1)
+        report = _make(source, config, dataset, arms, evaluation, (name, run_path))
+        tell("comparing", 1, 1)
     except BaseException:
         folder.discard()
         raise
     return BenchmarkResult(
         report,
-        result,
+        evaluation.per_query,
         {mode: arm.run for mode, arm in arms.items()},
         folder,
         dataset,
@@ -96,12 +106,10 @@ def _check_name(name: str, report: BenchmarkReport) -> None:
         )
 
 
-def _refuse_other_queries(path: str, qrels: Qrels, runs: dict[str, Run]) -> None:
+def _refuse_other_queries(path: str, qrels: Qrels, runs: dict[str, Run], run: Run) -> None:
     """See that a run is one of the report's queries; those it leaves out count as missing."""
-    from trectools_plus.validation.loading import load_run
-
     known = set(qrels.query_ids).union(*(run.query_ids for run in runs.values()))
-    strange = [query_id for query_id in load_run(path).query_ids if query_id not in known]
+    strange = [query_id for query_id in run.query_ids if query_id not in known]
     if strange:
         raise IncomparableError(
             f"the run answers other queries than the report: {len(strange)} of them are neither "
@@ -147,11 +155,12 @@ def _make(
     config: BenchmarkConfig,
     dataset: Dataset,
     arms: dict[str, Arm],
-    name: str,
-    run_path: str,
-) -> tuple[BenchmarkReport, pl.DataFrame]:
+    evaluation: Evaluation,
+    merged: tuple[str, str],
+) -> BenchmarkReport:
+    """The report anew; ``merged`` is what the added run is called, and its file."""
     old = source.report
-    evaluation = score_arms(config, dataset, arms)
+    name, run_path = merged
     added = MergedRun(
         name=name, path=run_path, sha256="" if run_path == "-" else sha256_file(run_path)
     )
@@ -176,8 +185,7 @@ def _make(
         "near_misses": near,
         "notes": [*notes, STRATA_LOST] if lost else notes,
     }
-    report = new.model_copy(update=kept)
-    return report, evaluation.per_query
+    return new.model_copy(update=kept)
 
 
 def _tell(query: _Entry, texts: dict[str, str | None]) -> _Entry:

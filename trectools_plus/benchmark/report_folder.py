@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, RunInfo, read_repor
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.retrieval.base import Progress, no_progress
 
 if TYPE_CHECKING:
     from trectools_plus.measures.evaluation import Evaluation, Missing
@@ -149,11 +150,31 @@ class ReportFolder:
             raise InputError("the run is not the one that was scored", where=str(path))
         return Run(load_run(str(path)).frame, name, str(path))
 
-    def score(self, measures: Sequence[str], *, changed: bool = False) -> Evaluation:
+    def read_runs(
+        self, progress: Progress = no_progress, *, changed: bool = False
+    ) -> dict[str, Run]:
+        """Every mode's run; see :meth:`read_run`."""
+        runs = {}
+        for done, mode in enumerate(self.report.modes):
+            progress("reading runs", done, len(self.report.modes))
+            runs[mode] = self.read_run(mode, changed=changed)
+        progress("reading runs", len(runs), len(runs))
+        return runs
+
+    def score(
+        self,
+        measures: Sequence[str],
+        progress: Progress = no_progress,
+        *,
+        runs: Mapping[str, Run] | None = None,
+        changed: bool = False,
+    ) -> Evaluation:
         """Score the report's runs with any measures.
 
         Args:
             measures: Names.
+            progress: Told of the work done.
+            runs: From :meth:`read_runs`, where they were read already.
             changed: As in :meth:`read_run`.
 
         Raises:
@@ -161,10 +182,15 @@ class ReportFolder:
         """
         from trectools_plus.measures.evaluator import score_runs
 
-        runs = {mode: self.read_run(mode, changed=changed) for mode in self.report.modes}
+        if runs is None:
+            runs = self.read_runs(progress, changed=changed)
         missing: Missing = self.report.manifest.config.get("missing", "zero")
         qrels = self.read_qrels(changed=changed)
-        return score_runs(qrels, runs, self.config.bind_measures(measures), missing)
+        tell = partial(progress, "scoring")
+        bound = self.config.bind_measures(measures)
+        evaluation = score_runs(qrels, runs, bound, missing, tell)
+        tell(len(runs), len(runs))
+        return evaluation
 
 
 def copy_files(source: ReportFolder, folder: OutputFolder) -> None:

@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from trectools_plus.benchmark.claims import compare_all, find_groups, prove_best
 from trectools_plus.benchmark.compare import compare
 from trectools_plus.benchmark.components import contributions
-from trectools_plus.benchmark.config import BenchmarkConfig
-from trectools_plus.benchmark.dataset import hash_qrels
+from trectools_plus.benchmark.dataset import Dataset, hash_qrels
+from trectools_plus.benchmark.diagnostics import find_failing
 from trectools_plus.benchmark.output_folder import PER_QUERY_FILE, QRELS_FILE, read_checksums
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.benchmark.report_topics import read_report_topics
 from trectools_plus.benchmark.strata import make_strata
-from trectools_plus.benchmark.summary import find_best, summarise
+from trectools_plus.benchmark.summary import find_best, summarise, summarise_latency
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.retrieval.base import Progress, no_progress
 
 _NEAR = 1e-9
-_FIGURES = ("mean", "median", "std", "n", "ci")
+_FIGURES = ("mean", "median", "std", "n", "ci", "target")
 _NUMBERS = ("n", "difference", "wins", "ties", "losses", "effect_size", "p_adjusted", "significant")
 _PARTS = ("ci", "paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
+
+Check = Callable[[ReportFolder, Evaluation], Iterator[str]]
+"""One item per figure: empty, or what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +52,43 @@ class Verification:
     problems: list[str]
 
 
-def verify_report(path: str | Path) -> Verification:
+def verify_report(path: str | Path, progress: Progress | None = None) -> Verification:
     """Score a report's runs again and compare every figure.
 
-    Means, medians, deviations, intervals, differences, p-values and values per query are computed
-    from ``runs/<mode>.run`` and ``qrels.txt`` beside the report, with its own settings; those of
-    strata too where the topics can still be had as they were. Figures may differ by 1e-9.
+    Means, medians, deviations, intervals, targets, differences, p-values, best modes, groups,
+    failing queries and values per query are computed from ``runs/<mode>.run`` and ``qrels.txt``
+    beside the report, with its own settings; latencies from ``latency.parquet``; strata too where
+    the topics can still be had as they were. Figures may differ by 1e-9.
 
     Args:
         path: The report's JSON, or its folder.
+        progress: Called as ``progress(description, done, total)``.
 
     Raises:
         InputError: If the report, a run or the judgments are missing or cannot be read.
     """
     source = ReportFolder(path)
+    tell = progress or no_progress
+    tell("hashing files", 0, 1)
     files = list(_check_files(source))
+    tell("hashing files", 1, 1)
     changed = [problem for problem in files if problem]
-    evaluation = source.score(source.report.measure_names, changed=True)
-    figures = [
-        *_compare_figures(source, evaluation),
-        *_compare_strata(source, evaluation),
-        *_compare_components(source, evaluation),
-        *_compare_values(source, evaluation),
-    ]
+    runs = source.read_runs(tell, changed=True)
+    evaluation = source.score(source.report.measure_names, tell, runs=runs, changed=True)
+    parts: tuple[Check, ...] = (
+        _compare_figures,
+        _compare_differences,
+        partial(_compare_failing, runs),
+        _compare_latency,
+        _compare_strata,
+        _compare_components,
+        _compare_values,
+    )
+    figures: list[str] = []
+    for done, part in enumerate(parts):
+        tell("comparing", done, len(parts))
+        figures += part(source, evaluation)
+    tell("comparing", len(parts), len(parts))
     problems = [*changed, *(problem for problem in figures if problem)]
     return Verification(len(figures), len(files), list(dict.fromkeys(problems)))
 
@@ -104,6 +124,8 @@ def _compare_figures(source: ReportFolder, evaluation: Evaluation) -> Iterator[s
     contents = report.manifest.dataset.contents.get("qrels")
     same = hash_qrels(source.read_qrels(changed=True)) == contents
     yield "" if same else f"{QRELS_FILE}: other judgments than those of the report"
+    queries = len(next(iter(evaluation.query_ids.values())))
+    yield from _differ("queries", report.manifest.dataset.queries, queries)
     summaries = summarise(evaluation, config)
     for mode, result in report.modes.items():
         for name, figures in result.measures.items():
@@ -112,15 +134,10 @@ def _compare_figures(source: ReportFolder, evaluation: Evaluation) -> Iterator[s
                 yield from _differ(
                     f"{mode} {name} {field}", _plain(figures, field), _plain(again, field)
                 )
-    best = find_best(evaluation)
-    for name, held in report.best_mode.items():
-        yield from _differ(f"best_mode {name}", held, best.get(name))
-    yield from _compare_differences(report, evaluation, config)
 
 
-def _compare_differences(
-    report: BenchmarkReport, evaluation: Evaluation, config: BenchmarkConfig
-) -> Iterator[str]:
+def _compare_differences(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
+    report, config = source.report, source.config
     made = compare(
         evaluation,
         config.baseline,
@@ -140,6 +157,55 @@ def _compare_differences(
             continue
         for field in (*_NUMBERS, *_PARTS):
             yield from _differ(f"{what} {field}", _plain(entry, field), _plain(other, field))
+    yield from _compare_claims(source, evaluation, made)
+
+
+def _compare_claims(
+    source: ReportFolder, evaluation: Evaluation, made: list[Comparison]
+) -> Iterator[str]:
+    """Which mode is best, whether that is significant, and which cannot be told apart."""
+    report, config = source.report, source.config
+    best = find_best(evaluation)
+    every_pair = compare_all(evaluation, made, config)
+    claims: dict[str, tuple[Any, Any]] = {
+        "best_mode": (report.best_mode, best),
+        "best_mode_significant": (report.best_mode_significant, prove_best(best, every_pair)),
+    }
+    if report.groups:
+        groups = find_groups(evaluation, every_pair, config.confidence)
+        claims["groups"] = (report.groups, groups)
+    for what, (held, again) in claims.items():
+        yield from _differ(what, held, again)
+
+
+def _compare_failing(
+    runs: dict[str, Run], source: ReportFolder, evaluation: Evaluation
+) -> Iterator[str]:
+    """The queries that fail in every mode; their texts are not looked at."""
+    info = source.report.manifest.dataset
+    dataset = Dataset(info.id, None, None, source.read_qrels(changed=True))
+    held, again = (
+        {one.query_id: one.model_dump(exclude={"query_id", "text"}) for one in failing}
+        for failing in (source.report.failing_queries, find_failing(dataset, runs, evaluation))
+    )
+    for query_id in {**held, **again}:
+        what = f"failing query {query_id}"
+        if query_id not in held:
+            yield f"{what}: it is not listed"
+        elif query_id not in again:
+            yield f"{what}: it does not fail"
+        else:
+            yield from _differ(what, held[query_id], again[query_id])
+
+
+def _compare_latency(source: ReportFolder, _: Evaluation) -> Iterator[str]:
+    """Latencies against those of each query, where they were kept."""
+    table = source.latency
+    if table is None:
+        return
+    for mode, result in source.report.modes.items():
+        again = summarise_latency(table.filter(run=mode)["latency_ms"].to_numpy())
+        yield from _differ(f"{mode} latency_ms", _plain_all(result.latency_ms), _plain_all(again))
 
 
 def _compare_strata(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:

@@ -51,24 +51,46 @@ def benchmark_list(
 def benchmark_show(
     report: Report,
     output_format: Annotated[
-        Literal["text", "markdown", "json"],
-        typer.Option("--format", help="text to read, markdown for a page, json for programs."),
+        Literal["text", "markdown", "json", "latex", "csv"],
+        typer.Option(
+            "--format",
+            help="text to read, markdown and json for the whole report; latex and csv for its "
+            "comparison table alone.",
+        ),
     ] = "text",
+    table: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the comparison table to a file ending in .tex, .md, .csv, .json or "
+            ".parquet, and show nothing; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
-    """Show a report again.
+    """Show a report again, or write its table for a paper.
 
     \b
     Examples:
       benchmark show results/20250131-120000-0f3a9c21
       benchmark show results/today/BenchmarkReport.json --format markdown
+      benchmark show results/today --table paper/table.tex --table figures.csv
     """
     from trectools_plus.benchmark.report_folder import ReportFolder
     from trectools_plus.reporting.console import print_report
     from trectools_plus.reporting.json_report import render_json
     from trectools_plus.reporting.markdown import render_markdown
+    from trectools_plus.reporting.tables import report_table
+    from trectools_plus.reporting.tables_data import table_as_csv, write_tables
+    from trectools_plus.reporting.tables_text import table_as_latex
 
     found = ReportFolder(report).report
-    if output_format == "json":
+    if table:
+        write_tables(report_table(found), table)
+    elif output_format == "latex":
+        typer.echo(table_as_latex(report_table(found)), nl=False)
+    elif output_format == "csv":
+        typer.echo(table_as_csv(report_table(found)), nl=False)
+    elif output_format == "json":
         typer.echo(render_json(found), nl=False)
     elif output_format == "markdown":
         typer.echo(render_markdown(found), nl=False)
@@ -95,8 +117,7 @@ def benchmark_verify(report: Report) -> None:
     from trectools_plus.validation.wording import plural
 
     with progress_bar() as progress:
-        progress("scoring again", 0, 1)
-        found = verify_report(report)
+        found = verify_report(report, progress)
     for problem in found.problems:
         typer.echo(problem)
     checked = f"{plural(found.figures, 'figure')} and {plural(found.files, 'file')} checked"
@@ -109,7 +130,11 @@ def benchmark_verify(report: Report) -> None:
 def benchmark_merge(
     report: Report,
     run: Annotated[
-        str, typer.Option(metavar="NAME=FILE", help="The run to add, and what to call it.")
+        str,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="The run to add, and what to call it; FILE may be - for standard input.",
+        ),
     ],
 ) -> None:
     """Add a run to a report, and render the report again.
@@ -132,8 +157,7 @@ def benchmark_merge(
             f"expected NAME=FILE but got '{run}'", where="--run", remedy="write --run mine=mine.run"
         )
     with progress_bar() as progress:
-        progress("scoring", 0, 1)
-        result = merge_run(report, name, path)
+        result = merge_run(report, name, path, progress)
     files = write_reports(result)
     print_report(result.report, sys.stdout)
     typer.echo(f"\nreport   {files['json']}")

@@ -10,6 +10,7 @@ import polars as pl
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.corpus import Document, collect_corpus
+from trectools_plus.formats.jsonl import as_field_text
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 
 _T = TypeVar("_T")
@@ -53,7 +54,9 @@ class CatalogueDataset:
         return self._read("documents", "docs", lambda: collect_corpus(self._documents(), self.name))
 
     def read_topics(self) -> Topics:
-        """Read the queries; further text fields become columns. Line ends in texts stay.
+        """Read the queries; further texts, numbers and flags become columns of text.
+
+        Line ends in texts stay.
 
         Raises:
             InputError: If there are none, or they cannot be fetched or read.
@@ -94,16 +97,20 @@ class CatalogueDataset:
 
     def _topics(self) -> Topics:
         queries = list(self._dataset.queries_iter())
-        further = [
-            name
-            for name in self._dataset.queries_cls()._fields
-            if name not in ("query_id", "text")
-            and all(isinstance(getattr(query, name), str) for query in queries)
-        ]
+        further = {}
+        for name in self._dataset.queries_cls()._fields:
+            values = [getattr(query, name) for query in queries]
+            texts = [as_field_text(value) for value in values]
+            # A field of lists or objects anywhere is none of plain values.
+            plain = all(
+                text is not None or value is None for text, value in zip(texts, values, strict=True)
+            )
+            if name not in ("query_id", "text") and plain and any(texts):
+                further[name] = texts
         columns = {
             "query_id": [query.query_id for query in queries],
             "text": [getattr(query, "text", None) or query.default_text() for query in queries],
-            **{name: [getattr(query, name) for query in queries] for name in further},
+            **further,
         }
         return Topics(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), self.name)
 

@@ -94,6 +94,13 @@ def get_id(record: dict[str, Any], key: str, path: str, line: int) -> str:
     return str(value)
 
 
+def as_field_text(value: object) -> str | None:
+    """Text as it is; a number or flag as JSON writes it; ``None`` for null, lists and objects."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value) if isinstance(value, bool | int | float) else None
+
+
 def _get(record: dict[str, Any], key: str, path: str, line: int) -> Any:
     if key not in record:
         raise FormatError(

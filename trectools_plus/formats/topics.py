@@ -10,7 +10,7 @@ import polars as pl
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.ids import id_problem, shortened
-from trectools_plus.formats.jsonl import find_key, get_id, get_text, iter_objects
+from trectools_plus.formats.jsonl import as_field_text, find_key, get_id, get_text, iter_objects
 from trectools_plus.formats.lines import decode_lines, decode_text
 from trectools_plus.formats.rows import refuse_unwritable, write_rows
 from trectools_plus.formats.source import Source, read_source
@@ -33,7 +33,8 @@ def read_topics(path: str | Path) -> Topics:
     - TSV: ``id TAB text``; further tabs belong to the text, as blanks. Lines that start with
       ``#`` and hold no tab are comments. A topic that is repeated as it is counts once.
     - JSON Lines (``{``): an id (``_id``, ``query_id``, ``qid`` or ``id``) and a text (``text``,
-      ``query`` or ``title``), the same names on every line; further text fields become columns.
+      ``query`` or ``title``), the same names on every line; further texts, numbers and flags
+      become columns of text.
     - TREC SGML (``<top>``): ``<num>`` and ``<title>``; the other fields become columns.
     - TREC XML (``<topic number=…>``): ``<query>`` or ``<title>``, or the element's own text.
 
@@ -134,9 +135,10 @@ def _iter_jsonl(source: Source) -> Iterator[Topic]:
         text_key = text_key or find_key(record, TEXT_KEYS, "text", path, line)
         query_id, text = get_id(record, id_key, path, line), get_text(record, text_key, path, line)
         further = {
-            key: value
+            key: field
             for key, value in record.items()
-            if isinstance(value, str) and key not in (id_key, text_key, *TOPICS_SCHEMA)
+            if key not in (id_key, text_key, *TOPICS_SCHEMA)
+            and (field := as_field_text(value)) is not None
         }
         yield Topic(line, query_id, text, further)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import get_args
 
 import numpy as np
@@ -61,10 +61,12 @@ def score_runs(
     runs: Mapping[str, Run | ScoredFile],
     measures: Sequence[Measure],
     missing: Missing,
+    tell: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """Score runs that have been checked already; see :func:`evaluate`.
 
-    A :class:`ScoredFile` was scored with these measures, while it was read.
+    A :class:`ScoredFile` was scored with these measures, while it was read. ``tell`` is called
+    with the number of runs scored so far, and that of all.
     """
     queries = JudgedQueries.from_qrels(qrels)
     in_qrels = {*queries.query_ids, *queries.without_relevant}
@@ -72,7 +74,9 @@ def score_runs(
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}
     notes = [f"{one.name}: {note}" for one in measures for note in one.notes_on_qrels(queries)]
-    for name, run in runs.items():
+    for done, (name, run) in enumerate(runs.items()):
+        if tell is not None:
+            tell(done, len(runs))
         in_run = set(run.query_ids)
         has_results = np.array([query in in_run for query in queries.query_ids], dtype=bool)
         scored = np.full(len(has_results), True) if missing == "zero" else has_results

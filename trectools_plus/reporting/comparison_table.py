@@ -9,10 +9,14 @@ from dataclasses import dataclass
 
 from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.reporting.significance import denominator_line, describe_test
+from trectools_plus.reporting.significance import (
+    denominator_line,
+    describe_claim,
+    describe_test,
+)
 from trectools_plus.validation.wording import plural
 
-_LETTERS = "ᵃᵇᶜᵈᵉᶠ"
+_LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
 """One mark per mode; with more modes than letters the table marks the best only."""
 
 AHEAD_OF_ALL = "*"
@@ -92,20 +96,28 @@ def legend(report: BenchmarkReport) -> list[str]:
     lines[0] += " Bold: best mean."
     marks = mode_marks(report)
     used = {mark for row in comparison_rows(report) for cell in row.cells for mark in cell.marks}
+    test = describe_test(report.comparisons[0]) if used else ""
     if used:
         named = ", ".join(
             f"{mark} {report.modes[mode].label}" for mode, mark in marks.items() if mark in used
         )
-        lines.append(f"Significantly above: {named} ({describe_test(report.comparisons[0])}).")
+        lines.append(f"Significantly above: {named} ({test}).")
+    best = _best_line(report, test)
+    return [*lines, best] if best else lines
+
+
+def _best_line(report: BenchmarkReport, said: str) -> str:
+    """What the marks behind the best modes mean, and by which test where it was not ``said``."""
     meanings = {
         AHEAD_OF_ALL: "significantly ahead of every other mode",
         NOT_AHEAD_OF_ALL: "not significantly ahead of every other mode",
     }
     shown = {row.best.rpartition(" ")[2] for row in comparison_rows(report)}
     explained = [f"{mark} {words}" for mark, words in meanings.items() if mark in shown]
-    if explained:
-        lines.append(f"{'; '.join(explained)}.")
-    return lines
+    if not explained:
+        return ""
+    claim = describe_claim(report)
+    return f"{'; '.join(explained)}{'' if claim in ('', said) else f' ({claim})'}."
 
 
 def describe_dataset(report: BenchmarkReport) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TextIO
 
@@ -14,6 +15,7 @@ from trectools_plus.reporting.significance import describe_test, show_p
 
 _HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p (t)", "Adj. p", "")
 _SHOWN = 5
+_SHOWN_CHANGES = 8
 
 
 def render_contrast_markdown(contrast: Contrast) -> str:
@@ -73,7 +75,13 @@ def contrast_document(contrast: Contrast) -> dict[str, Any]:
             for mode in contrast.modes
         ],
         "notes": contrast.notes,
+        "settings": _changes_document(contrast.settings),
+        "packages": _changes_document(contrast.packages),
     }
+
+
+def _changes_document(changes: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[str, Any]]:
+    return {name: {"a": a, "b": b} for name, (a, b) in changes.items()}
 
 
 def print_contrast(contrast: Contrast, stream: TextIO) -> None:
@@ -140,7 +148,24 @@ def _remarks(contrast: Contrast) -> list[str]:
     ]
     if all(mode.latency is None for mode in contrast.modes):
         remarks.append("Latency: not timed in both.")
+    for what, changes in (("Settings", contrast.settings), ("Packages", contrast.packages)):
+        if changes:
+            shown = [
+                f"{name} {_show_value(a)} to {_show_value(b)}" for name, (a, b) in changes.items()
+            ]
+            more = len(shown) - _SHOWN_CHANGES
+            remarks.append(
+                f"{what} that differ, A to B: {', '.join(shown[:_SHOWN_CHANGES])}"
+                + (f" and {more} more." if more > 0 else ".")
+            )
     return remarks + [f"Note: {note}." for note in contrast.notes]
+
+
+def _show_value(value: Any) -> str:
+    """A setting in a sentence: lists with plus signs, nothing as ``none``."""
+    if isinstance(value, list | tuple):
+        return "+".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
 
 
 def _show_latency(latency: LatencyDifference, level: float) -> str:

@@ -50,9 +50,9 @@ def report_notes(report: BenchmarkReport) -> list[str]:
     ]
 
 
-def join_labels(labels: list[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``, or ``12 modes``."""
-    if len(labels) > _NAMED:
+def join_labels(labels: list[str], named: int = _NAMED) -> str:
+    """``a``, ``a and b``, ``a, b and c``; ``12 modes`` where they are more than ``named``."""
+    if len(labels) > named:
         return f"{len(labels)} modes"
     return " and ".join(part for part in (", ".join(labels[:-1]), labels[-1]) if part)
 

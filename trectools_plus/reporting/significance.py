@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from trectools_plus.benchmark.compare import alpha_of
+from trectools_plus.benchmark.compare import alpha_of, describe_family
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.reporting.mode_notes import join_labels
 from trectools_plus.validation.wording import plural
 
+_NAMED = 8
+"""How many modes of a group are named before they are only counted."""
 TEST_NAMES = {
     "paired_bootstrap": "paired bootstrap",
     "t_test": "t-test",
@@ -42,6 +44,19 @@ def describe_test(entry: Comparison) -> str:
     return f"{level} after {correction} over {entry.family}"
 
 
+def describe_claim(report: BenchmarkReport) -> str:
+    """How a best mode's lead was judged: over every pair of modes, whatever the baseline is.
+
+    Empty where the report holds no comparison that could tell which test it was.
+    """
+    entry = next(iter(report.comparisons), None)
+    if entry is None:
+        return ""
+    modes = len(report.modes)
+    family = describe_family(modes, 0, modes * (modes - 1) // 2)
+    return describe_test(entry.model_copy(update={"family": family}))
+
+
 def group_lines(report: BenchmarkReport) -> list[str]:
     """Which modes cannot be told apart, measures with the same groups in one line.
 
@@ -54,7 +69,7 @@ def group_lines(report: BenchmarkReport) -> list[str]:
         if len(report.modes) < 2 or all(len(group) < 2 for group in groups):
             continue
         named = "; ".join(
-            join_labels([report.modes[mode].label for mode in group]) for group in groups
+            join_labels([report.modes[mode].label for mode in group], _NAMED) for group in groups
         )
         by_groups.setdefault(named, []).append(measure)
     return [f"{', '.join(measures)}: {named}" for named, measures in by_groups.items()]

@@ -15,6 +15,7 @@ from trectools_plus.reporting.comparison_table import (
     is_beaten,
     legend,
 )
+from trectools_plus.reporting.significance import describe_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +53,21 @@ class ReportTable:
     Attributes:
         title: What was searched, and for how many queries.
         note: How means and intervals are to be read, one sentence or two.
+        test: How significance was decided, in words; empty where no mode is marked.
         labels: The modes' names for people, by mode, in the report's order.
         cells: By measure, in the order asked for; in each one cell per mode.
     """
 
     title: str
     note: str
+    test: str
     labels: dict[str, str]
     cells: dict[str, tuple[TableCell, ...]]
 
     @property
     def has_marks(self) -> bool:
         """Whether any mode is significantly better than another."""
-        return any(cell.better_than for row in self.cells.values() for cell in row)
+        return bool(self.test)
 
 
 def report_table(report: BenchmarkReport) -> ReportTable:
@@ -76,7 +79,9 @@ def report_table(report: BenchmarkReport) -> ReportTable:
             for mode, shown in zip(report.modes, row.cells, strict=True)
         )
     labels = {mode: result.label for mode, result in report.modes.items()}
-    return ReportTable(describe_dataset(report), legend(report)[0], labels, cells)
+    marked = any(cell.better_than for row in cells.values() for cell in row)
+    test = describe_test(report.comparisons[0]) if marked else ""
+    return ReportTable(describe_dataset(report), legend(report)[0], test, labels, cells)
 
 
 def _cell(report: BenchmarkReport, mode: str, measure: str, best: bool) -> TableCell:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -81,15 +82,31 @@ def write_table(report_table: ReportTable, path: str | Path) -> None:
         UsageError: If the ending is another one.
         InputError: If the file cannot be written.
     """
-    ending = Path(path).suffix.lower()
-    if ending == ".parquet":
-        table_as_parquet(report_table, path)
-    elif ending in _TEXTS:
-        with atomic_write(path) as stream:
-            stream.write(_TEXTS[ending](report_table))
-    else:
-        raise UsageError(
-            f"no table can be written as {ending or 'a file without ending'}",
-            where=str(path),
-            remedy=f"use {', '.join(_TEXTS)} or .parquet",
-        )
+    write_tables(report_table, [path])
+
+
+def write_tables(report_table: ReportTable, paths: Sequence[str | Path]) -> None:
+    """Write a table into several files, each in the format of its ending.
+
+    Raises:
+        UsageError: If an ending is another one; nothing is written then.
+        InputError: If a file cannot be written.
+    """
+    for path in paths:
+        ending = _ending(path)
+        if ending != ".parquet" and ending not in _TEXTS:
+            raise UsageError(
+                f"no table can be written as {ending or 'a file without ending'}",
+                where=str(path),
+                remedy=f"use {', '.join(_TEXTS)} or .parquet",
+            )
+    for path in paths:
+        if _ending(path) == ".parquet":
+            table_as_parquet(report_table, path)
+        else:
+            with atomic_write(path) as stream:
+                stream.write(_TEXTS[_ending(path)](report_table))
+
+
+def _ending(path: str | Path) -> str:
+    return Path(path).suffix.lower()

@@ -26,6 +26,8 @@ _LATEX = {
     "·": r"\textperiodcentered{}",
     "–": "--",
     "−": r"\(-\)",
+    "≤": r"\(\leq\)",
+    "≥": r"\(\geq\)",
 }
 
 Mark = Callable[[str], str]
@@ -104,7 +106,8 @@ def _letters(report_table: ReportTable) -> dict[str, str]:
 def _notes(report_table: ReportTable) -> list[str]:
     if not _letters(report_table):
         return [report_table.note]
-    return [report_table.note, "A letter: significantly better than the mode with that letter."]
+    mark = f"A letter: significantly better than the mode with that letter ({report_table.test})."
+    return [report_table.note, mark]
 
 
 def _interval(cell: TableCell) -> str:
@@ -134,4 +137,6 @@ def _latex_mark(letters: str) -> str:
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(cells) + r" \\"
+    # Behind a line's end LaTeX would take a bracket or a star for an option of it.
+    guard = "{}" if cells[0].startswith(("[", "*")) else ""
+    return guard + " & ".join(cells) + r" \\"

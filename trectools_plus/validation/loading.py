@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -37,14 +38,26 @@ def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
 
 
 def load_run_with_findings(
-    path: str | Path, *, qrels: Qrels | None = None, max_depth: int | None = None
+    path: str | Path,
+    *,
+    qrels: Qrels | None = None,
+    max_depth: int | None = None,
+    look: Callable[[Run], None] | None = None,
 ) -> tuple[Run, tuple[Finding, ...]]:
-    """:func:`load_run`, with the findings that did not stop it."""
-    return _load_run(path, qrels, max_depth, forbidding_only=False)
+    """:func:`load_run`, with the findings that did not stop it.
+
+    ``look`` sees the run before it meets the qrels, and may refuse it with an error of its own.
+    """
+    return _load_run(path, qrels, max_depth, forbidding_only=False, look=look)
 
 
 def _load_run(
-    path: str | Path, qrels: Qrels | None, max_depth: int | None, *, forbidding_only: bool
+    path: str | Path,
+    qrels: Qrels | None,
+    max_depth: int | None,
+    *,
+    forbidding_only: bool,
+    look: Callable[[Run], None] | None = None,
 ) -> tuple[Run, tuple[Finding, ...]]:
     view = open_run(path, max_depth)
     if isinstance(view, FileReport):
@@ -52,12 +65,15 @@ def _load_run(
         raise AssertionError("a file without a table has an error")
     findings = check_view(view, forbidding_only=forbidding_only)
     refuse_errors(findings)
+    frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
+    run = Run(frame, name=str(view.frame["tag"][0]), path=str(path))
+    if look is not None:
+        look(run)
     if qrels is not None:
         pair = PairView(view, QrelsView.of_table(qrels))
         findings += check_pair_view(pair, forbidding_only=forbidding_only)
         refuse_errors(findings)
-    frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
-    return Run(frame, name=str(view.frame["tag"][0]), path=str(path)), tuple(findings)
+    return run, tuple(findings)
 
 
 def load_qrels(path: str | Path) -> Qrels:

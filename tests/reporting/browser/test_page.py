@@ -9,7 +9,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.report import FailingQuery, StratumResult
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    Diagnosis,
+    FailingQuery,
+    StratumResult,
+)
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.reporting.html.page import PageFigure, write_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
@@ -45,6 +50,12 @@ def make_file(make_report: Any, path: Path) -> Path:
         }
     }
     report = report.model_copy(update={"strata": strata})
+    write_html(report, path, make_evidence(report, texts), [PageFigure("A triangle", SVG)])
+    return path
+
+
+def make_evidence(report: BenchmarkReport, texts: dict[str, str]) -> QueryEvidence:
+    ids = list(texts)
     rows = [
         (mode, query_id, measure, ((place + 1) * number * 7 % 60) / 60)
         for place, mode in enumerate(report.modes)
@@ -55,15 +66,13 @@ def make_file(make_report: Any, path: Path) -> Path:
         mode: Run.from_dict({query_id: {"d1": 2.0, "d2": 1.0} for query_id in ids}, mode)
         for mode in report.modes
     }
-    evidence = QueryEvidence(
+    return QueryEvidence(
         pl.DataFrame(rows, schema=["run", "query_id", "measure", "value"], orient="row"),
         runs,
         Qrels.from_dict({query_id: {"d2": 2, "d3": 1} for query_id in ids}),
         Topics.from_dict(texts),
         Corpus(pl.DataFrame({"doc_id": ["d1"], "title": ["A title"], "text": ["x"]})),
     )
-    write_html(report, path, evidence, [PageFigure("A triangle", SVG)])
-    return path
 
 
 @pytest.fixture
@@ -120,10 +129,37 @@ def test_many_modes_with_long_names_fit_too(
         for n in range(12)
     }
     path = tmp_path / "many.html"
-    write_html(make_report(means, latency=False), path)
+    diagnosis = [Diagnosis(mode=mode, sign="x", observed="low", suggests="more") for mode in means]
+    report = make_report(means, latency=False, diagnosis=diagnosis)
+    write_html(report, path, make_evidence(report, {"q1": "a query"}))
     page.open(path, width)
+    page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert page.run("document.scrollingElement.scrollWidth <= innerWidth")
+    # A long name is broken within its cell: it neither widens the column nor runs into the next.
+    widest = page.run(
+        "Math.max(...[...document.querySelectorAll('.comparison td, .comparison th')]"
+        ".map((cell) => cell.getBoundingClientRect().width))"
+    )
+    assert widest < 250
+    too_wide = page.run(
+        "[...document.querySelectorAll('.scroll table:not(.stack) th')]"
+        ".filter((cell) => cell.scrollWidth > cell.clientWidth + 1)"
+        ".map((cell) => [cell.textContent, cell.scrollWidth, cell.clientWidth])"
+    )
+    assert too_wide == []
     assert page.problems == []
+
+
+def test_short_names_stay_whole_on_a_phone(page: Any, file: Path) -> None:
+    page.open(file, 390)
+    broken = page.run(
+        "[...document.querySelectorAll('tbody th[scope=row]')].filter((cell) => {"
+        " const range = document.createRange(); range.selectNodeContents(cell);"
+        " return !/[-\\s]/.test(cell.textContent.trim()) && cell.textContent.length < 14"
+        " && new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;"
+        " }).map((cell) => cell.textContent)"
+    )
+    assert broken == []
 
 
 def test_the_comparison_sorts_with_the_keyboard(page: Any, file: Path) -> None:
