@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from trectools_plus.cli.term_files import AnnotationsFile
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,14 +94,7 @@ def benchmark_run(
             "MaxOntSim and the list of near misses look at [default: the installed HPO].",
         ),
     ] = None,
-    annotations: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where the formulas resnik, lin and jiang_conrath of MaxOntSim have information "
-            "content from, in the format of phenotype.hpoa [default: from the ontology's graph].",
-        ),
-    ] = None,
+    annotations: AnnotationsFile = None,
     missing: Annotated[
         str | None,
         typer.Option(
