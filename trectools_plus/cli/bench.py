@@ -21,6 +21,7 @@ from trectools_plus.cli.retrieval_options import (
     SpladeModel,
     retrieval_values,
 )
+from trectools_plus.cli.term_files import AnnotationsFile
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -121,14 +122,7 @@ def benchmark_run(
             "MaxOntSim and the list of near misses look at [default: the installed HPO].",
         ),
     ] = None,
-    annotations: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where the formulas resnik, lin and jiang_conrath of MaxOntSim have information "
-            "content from, in the format of phenotype.hpoa [default: from the ontology's graph].",
-        ),
-    ] = None,
+    annotations: AnnotationsFile = None,
     missing: Annotated[
         str | None,
         typer.Option(

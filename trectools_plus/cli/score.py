@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from trectools_plus.cli.term_files import AnnotationsFile
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,14 +62,7 @@ def evaluate_runs(
             help="The terms that MaxOntSim compares, an OBO file [default: the installed HPO].",
         ),
     ] = None,
-    annotations: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where the formulas resnik, lin and jiang_conrath of MaxOntSim have information "
-            "content from, in the format of phenotype.hpoa [default: from the ontology's graph].",
-        ),
-    ] = None,
+    annotations: AnnotationsFile = None,
     output_format: Annotated[
         Literal["table", "json", "csv", "parquet"],
         typer.Option("--format", help="table to read; the others for programs."),
