@@ -1,12 +1,12 @@
 """Finds the names of terms in a text: the same content words, in any order and with any ending.
 
-Each name is filed under its rarest stem. A clause is searched once: for every stem in it, the
-names filed there are tried, and those all of whose stems the clause holds are looked for as
-windows of neighbouring content words.
+Each name is filed under its rarest stem. For every word of a clause the names filed under its stem
+are tried: are all their other stems among the neighbouring content words?
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -74,22 +74,25 @@ class Dictionary:
 
     def _spelt_out(self, text: str, words: list[Word]) -> Iterator[Mention]:
         content = [word for word in words if word.stem]
-        present = Counter(word.stem for word in content)
-        for stem in present:
-            for key in self._by_rarest.get(stem, ()):
-                needed = Counter(key)
-                if all(present[part] >= count for part, count in needed.items()):
-                    for window in self._windows(content, needed, len(key)):
-                        names = self._fitting(text, words, window, self._names[key])
-                        yield from _mentions(window, names)
+        starts = [word.start for word in words]
+        for place, word in enumerate(content):
+            for key in self._by_rarest.get(word.stem, ()):
+                for window in self._windows(content, place, key):
+                    begin = bisect_left(starts, window[0].start)
+                    between = words[begin : bisect_left(starts, window[-1].end)]
+                    names = _fitting(text, between, window, self._names[key])
+                    yield from _mentions(window, names)
 
-    def _windows(
-        self, content: Sequence[Word], needed: Counter[str], size: int
-    ) -> Iterator[list[Word]]:
-        """The shortest runs of words that hold the needed stems, with at most the allowed gap."""
+    def _windows(self, content: Sequence[Word], place: int, key: Key) -> Iterator[list[Word]]:
+        """The shortest runs of words around a place that hold a key, with at most the gap."""
+        size = len(key)
         reach = size + (self._max_gap if size > 1 else 0)
-        for first, word in enumerate(content):
-            if word.stem not in needed:
+        near = {word.stem for word in content[max(0, place - reach + 1) : place + reach]}
+        if not near.issuperset(key):
+            return
+        needed = Counter(key)
+        for first in range(max(0, place - reach + 1), place + 1):
+            if content[first].stem not in needed:
                 continue
             missing, used = needed.copy(), list[Word]()
             for other in content[first : first + reach]:
@@ -100,27 +103,27 @@ class Dictionary:
                         yield used
                         break
 
-    def _fitting(
-        self, text: str, words: Sequence[Word], window: list[Word], names: list[Name]
-    ) -> list[Name]:
-        """The names that the window can stand for, given what stands between its words."""
-        start, end = window[0].start, window[-1].end
-        between = [word for word in words if start <= word.start < end]
-        has_comma = "," in text[start:end]
-        joined = "/" in text[start:end] or any(w.text.lower() in CONJUNCTIONS for w in between)
-        if sum(bool(word.stem) for word in between) > len(window):
-            return names if joined else []  # words left out: only where words are coordinated
-        if not (has_comma or joined):
-            return names
-        # Nothing left out, yet a comma or "and" inside: only if the name itself is written so.
-        order = tuple(word.stem for word in window)
-        return [
-            name
-            for name in names
-            if name.stems == order
-            and (name.has_comma or not has_comma)
-            and (name.has_conjunction or not joined)
-        ]
+
+def _fitting(
+    text: str, between: Sequence[Word], window: list[Word], names: list[Name]
+) -> list[Name]:
+    """The names that a window can stand for, given all words from its first to its last."""
+    inside = text[window[0].start : window[-1].end]
+    has_comma = "," in inside
+    joined = "/" in inside or any(word.text.lower() in CONJUNCTIONS for word in between)
+    if sum(bool(word.stem) for word in between) > len(window):
+        return names if joined else []  # words left out: only where words are coordinated
+    if not (has_comma or joined):
+        return names
+    # Nothing left out, yet a comma or "and" inside: only if the name itself is written so.
+    order = tuple(word.stem for word in window)
+    return [
+        name
+        for name in names
+        if name.stems == order
+        and (name.has_comma or not has_comma)
+        and (name.has_conjunction or not joined)
+    ]
 
 
 def _mentions(window: Sequence[Word], names: Iterable[Name]) -> Iterator[Mention]:

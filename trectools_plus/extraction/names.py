@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.words import CONJUNCTIONS, content_stems, words_of
+from trectools_plus.extraction.words import CONJUNCTIONS, words_of
 from trectools_plus.ontology.ontology import Ontology
 
 PHENOTYPES = "HP:0000118"
@@ -95,7 +95,7 @@ def _name(term_id: str, text: str, rank: int) -> Name:
         term_id,
         text,
         rank,
-        content_stems(text),
+        tuple(word.stem for word in words if word.stem),
         is_abbreviation=len(single) <= _LONGEST_ABBREVIATION and capitals >= 2,
         has_comma="," in text,
         has_conjunction="/" in text or any(word.text.lower() in CONJUNCTIONS for word in words),

@@ -73,11 +73,12 @@ class Searcher:
     def find(self, text: str) -> list[Mention]:
         """Find the mentions of a text, in the order of their places."""
         chunks = chunk(text, self._level)
-        rankings = self._retriever.search([part.text for part in chunks], self._depth)
+        asked = list(dict.fromkeys(part.text for part in chunks))
+        rankings = dict(zip(asked, self._retriever.search(asked, self._depth), strict=True))
         found = [
             mention
-            for part, ranking in zip(chunks, rankings, strict=True)
-            for mention in self._mentions(text, part, ranking)
+            for part in chunks
+            for mention in self._mentions(text, part, rankings[part.text])
         ]
         return sorted(found, key=lambda m: (m.start, m.end, m.term_id))
 
@@ -100,11 +101,14 @@ class Searcher:
 
     def _verified(self, words: Sequence[Word], terms: Iterable[str]) -> Iterator[Mention]:
         content = [word for word in words if word.stem]
+        stems = {word.stem for word in content}
         assert self._wordings is not None
         for term_id in terms:
             for name in self._names[term_id]:
                 size = len(name.stems)
                 if name.is_abbreviation or not 0 < size <= _MOST_WORDS:
+                    continue
+                if len(stems.union(name.stems)) > len(stems) + 1:  # more than one word is not there
                     continue
                 for first in range(len(content) - size + 1):
                     window = content[first : first + size]

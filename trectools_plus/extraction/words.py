@@ -44,11 +44,6 @@ def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
     return [Word(m.start(), m.end(), m[0], stem_of(m[0])) for m in found]
 
 
-def content_stems(text: str) -> tuple[str, ...]:
-    """The stems of a text's content words, in their order."""
-    return tuple(word.stem for word in words_of(text) if word.stem)
-
-
 @lru_cache(maxsize=1 << 17)
 def stem_of(word: str) -> str:
     """A word lower-cased, in American spelling, without its ending; empty for a function word.
