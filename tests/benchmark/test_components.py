@@ -100,6 +100,9 @@ def test_texts(made: Path) -> None:
     text = render_markdown(report)
     assert "## What each component contributes" in text
     assert "| Hybrid | without dense |" in text
+    page = (made / "BenchmarkReport.html").read_text("utf-8")
+    assert '<h2 id="components-heading">What each component contributes</h2>' in page
+    assert "Hybrid without dense</th>" in page
 
 
 def test_merging_keeps_them_and_a_new_benchmark_removes_their_runs(made: Path, small) -> None:

@@ -86,6 +86,8 @@ def test_plain_files(call: Call, files: dict[str, str], tmp_path: Path) -> None:
         "lexical.run",
         "vector.run",
         "hybrid.run",
+        "hybrid-without-lexical.run",
+        "hybrid-without-vector.run",
     }
 
 

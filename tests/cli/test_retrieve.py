@@ -95,7 +95,7 @@ def test_settings_reach_the_manifest(collection: list[str], tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--modes", "lexical,bm25"], "unknown mode 'bm25' — there are lexical, vector, hybrid"),
+        (["--modes", "lexical,bm26"], "unknown mode 'bm26' — there are lexical, vector, hybrid"),
         (["--modes", ","], "no mode given"),
         (["--backend", "milvus"], "unknown backend 'milvus' — available: embedded"),
         (["--dataset", "hpo"], "exclude each other"),

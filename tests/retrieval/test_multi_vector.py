@@ -17,6 +17,7 @@ from trectools_plus.retrieval import multi_vector
 from trectools_plus.retrieval.aggregation import AGGREGATIONS, DEFAULT_WEIGHTS, aggregation_of
 from trectools_plus.retrieval.base import Ranking
 from trectools_plus.retrieval.encoder import TextEncoder
+from trectools_plus.retrieval.index_build import build_indexes
 from trectools_plus.retrieval.multi_vector import MultiVectorRetriever, nearest_documents
 from trectools_plus.retrieval.parts import KINDS, TextParts
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -234,3 +235,17 @@ def test_a_strategy_without_anything_to_look_at_is_refused() -> None:
         retriever_of("label_only", [("a", "definition", "x")])
     with pytest.raises(InputError, match="no document has a synonym"):
         retriever_of("all_weighted", [("a", "label", "x")], aggregation_weights={"synonym": 1})
+
+
+def test_indexes_are_built_once_and_named_by_their_keys() -> None:
+    corpus = Corpus.from_dict({"a": "fox", "b": "dog"})
+    chosen = RetrievalSettings(multi_vector=True, reranker="lexical")
+    first = build_indexes(corpus, ["hybrid", "lexical"], chosen)
+    assert [(one.kind, one.reused) for one in first] == [
+        ("lexical", False),
+        ("multi-vector", False),
+    ]
+    assert all(one.folder.is_dir() and one.key[:32] in one.folder.name for one in first)
+    again = build_indexes(corpus, ["vector", "all_max"], chosen)
+    assert [(one.key, one.reused) for one in again] == [(first[1].key, True)]
+    assert again[0].bytes == sum(file.stat().st_size for file in first[1].folder.iterdir())

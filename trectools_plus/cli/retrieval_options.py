@@ -74,7 +74,7 @@ Setting = Annotated[
         " rrf_k=60, weights=0.5,0.5 (lexical, vector, and splade where that is a mode),"
         " normalisation=min-max (or z-score), candidates=100, batch_size=1, multi_vector=false,"
         " aggregation_strategy=label_synonyms_max,"
-        " aggregation_weights=label=0.5,synonym=0.3,definition=0.2, embedding_model=DIR,"
+        " aggregation_weights=label=1,synonym=1, embedding_model=DIR,"
         " query_prompt=TEXT, document_prompt=TEXT, max_length=TOKENS, splade_model=DIR,"
         " reranker=lexical (or cross-encoder), reranker_model=DIR, rerank_depth=50, device=cpu.",
     ),

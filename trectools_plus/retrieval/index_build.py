@@ -64,8 +64,9 @@ def build_indexes(
     Raises:
         UsageError, InputError: As :func:`trectools_plus.retrieval.modes.build_retrievers`.
     """
+    # An index serves every strategy, so one that every document can be scored by.
     plain = (settings or RetrievalSettings()).model_copy(
-        update={"reranker": None, "reranker_model": None}
+        update={"reranker": None, "reranker_model": None, "aggregation_strategy": "all_max"}
     )
     root = cache_folder()
     before = {path.name for path in root.iterdir()} if root.is_dir() else set()
