@@ -114,7 +114,7 @@ def test_every_language_is_its_own_benchmark(tmp_path: Path) -> None:
     markdown = files["markdown"].read_text("utf-8")
     assert markdown == render_multilingual_markdown(report)
     assert f"{across.mean:.4f}" in markdown
-    assert "(en – de)" in markdown
+    assert " en–de |" in markdown
 
 
 @needs_hpo
