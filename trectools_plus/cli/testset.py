@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from trectools_plus.testsets.model import TestQuery, TestSet
     from trectools_plus.testsets.shipped import ListedTestSet
 
+_WIDTH = 100
+
 Set = Annotated[str, typer.Argument(metavar="SET", help="A test set: a file, or a shipped name.")]
 Seed = Annotated[int, typer.Option(min=0, help="Decides which queries; the same gives the same.")]
 OutputFormat = Annotated[
@@ -216,14 +218,7 @@ def _shown(query: TestQuery) -> dict[str, str]:
 def _print_list(found: list[ListedTestSet]) -> None:
     """A table, at most 100 columns wide."""
     rows = [
-        [
-            one.name,
-            one.language,
-            f"{one.queries:,}",
-            one.version,
-            f"{one.description.partition('. ')[0].removesuffix('.')}.",
-        ]
-        for one in found
+        [one.name, one.language, f"{one.queries:,}", one.version, one.description] for one in found
     ]
     _print_table(["Name", "Language", "Queries", "Version", "Description"], rows)
 
@@ -243,13 +238,19 @@ def _print_table(header: list[str], rows: list[list[str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(
-        file=sys.stdout, highlight=False, markup=False, emoji=False, soft_wrap=False, width=100
-    )
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=_WIDTH)
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    left = _WIDTH - 2 - sum(width + 2 for width in widths[:-1])  # for the last column
     for name in header:
-        number = name in ("Queries", "Used", "Held out")
-        table.add_column(name, overflow="fold", justify="right" if number else "left")
+        number, is_long = name in ("Queries", "Used", "Held out"), name == "Description"
+        table.add_column(
+            name,
+            overflow="ellipsis" if is_long else "fold",
+            no_wrap=is_long,
+            max_width=left if is_long else None,
+            justify="right" if number else "left",
+        )
     for row in rows:
         table.add_row(*row)
     console.print(table)

@@ -107,7 +107,7 @@ def _across(one: CrossLingual) -> list[str]:
     variance = "–" if one.variance is None else f"{one.variance:.5f}"
     gap = show(one.gap)
     if one.gap:
-        gap += f" ({one.best_language} – {one.worst_language})"
+        gap += f" {one.best_language}–{one.worst_language}"
     return [show(one.mean), variance, gap]
 
 

@@ -17,7 +17,10 @@ from trectools_plus.validation.testset_view import TestSetView
 from trectools_plus.validation.topics.engine import check_topics
 from trectools_plus.validation.topics.reading import read_view
 
-_SAID_OTHERWISE = {"T212": frozenset({"T131", "Q131", "Q133"})}
+_SAID_OTHERWISE = {
+    "T211": frozenset({"Q121", "Q122"}),
+    "T212": frozenset({"T131", "Q131", "Q133"}),
+}
 """Rules for any judgments that say in milder words what a rule for test sets says."""
 
 

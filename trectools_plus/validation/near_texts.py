@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-NEAR = 0.8
+NEAR = 0.75
 """Share of common character trigrams from which two texts count as nearly the same."""
 
 _LANGUAGES = {"en": "english", "de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}

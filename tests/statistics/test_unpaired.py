@@ -1,0 +1,79 @@
+"""Two samples of different queries. Null hypothesis: the values came to their samples by chance."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics import compare_unpaired
+
+FIRST = [0.1, 0.5, 0.7, 1.0, 1.0]
+SECOND = [0.0, 0.2, 0.2, 0.3]
+
+
+def test_small_samples_are_gone_through() -> None:
+    pooled = FIRST + SECOND
+    observed = np.mean(FIRST) - np.mean(SECOND)
+    differences = []
+    for chosen in combinations(range(len(pooled)), len(FIRST)):
+        one = [pooled[at] for at in chosen]
+        other = [pooled[at] for at in range(len(pooled)) if at not in chosen]
+        differences.append(np.mean(one) - np.mean(other))
+    upper = np.mean(np.array(differences) >= observed - 1e-12)
+    lower = np.mean(np.array(differences) <= observed + 1e-12)
+    found = compare_unpaired(FIRST, SECOND)
+    assert found.p_permutation == pytest.approx(min(1.0, 2 * min(upper, lower)))
+
+
+def test_welch_is_scipys() -> None:
+    found = compare_unpaired(FIRST, SECOND, confidence=0.9)
+    expected = stats.ttest_ind(FIRST, SECOND, equal_var=False)
+    interval = expected.confidence_interval(0.9)
+    assert found.p_welch == pytest.approx(expected.pvalue, rel=1e-12)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-12)
+    assert found.difference == pytest.approx(np.mean(FIRST) - np.mean(SECOND))
+    assert (found.n_first, found.n_second, found.level) == (5, 4, 0.9)
+
+
+def test_one_sample_that_does_not_vary() -> None:
+    found = compare_unpaired([1.0] * 6, SECOND)
+    half = stats.t.ppf(0.975, 3) * stats.sem(SECOND)  # as of a single sample
+    difference = 1.0 - np.mean(SECOND)
+    assert (found.low, found.high) == pytest.approx((difference - half, difference + half))
+
+
+def test_large_samples_agree_with_the_t_test() -> None:
+    generator = np.random.default_rng(1)
+    one, other = generator.normal(0.2, 1, 60), generator.normal(0, 1, 50)
+    found = compare_unpaired(one, other)
+    assert found.p_permutation == pytest.approx(found.p_welch, abs=0.02)
+    assert found == compare_unpaired(one[::-1], other[::-1])
+    assert found.p_permutation != compare_unpaired(one, other, seed=7).p_permutation
+
+
+def test_samples_that_do_not_vary() -> None:
+    same = compare_unpaired([1, 1, 1], [1, 1])
+    assert (same.difference, same.low, same.high, same.p_permutation) == (0, 0, 0, 1)
+    apart = compare_unpaired([1] * 10, [0] * 10)
+    assert (apart.low, apart.high) == (1, 1)
+    assert apart.p_permutation < 0.001
+    assert math.isnan(apart.p_welch)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [([], [1, 2]), ([1], [1, 2]), ([1, np.nan], [1, 2]), ([[1, 2]], [1, 2])]
+)
+def test_what_cannot_be_compared_is_refused(first: object, second: object) -> None:
+    with pytest.raises(UsageError):
+        compare_unpaired(first, second)
+
+
+def test_options_out_of_range_are_refused() -> None:
+    for options in ({"confidence": 1.0}, {"resamples": 0}):
+        with pytest.raises(UsageError):
+            compare_unpaired(FIRST, SECOND, **options)

@@ -1,0 +1,93 @@
+"""Two annotators' grades; kappa itself is tested with the statistics."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.formats.tables import Qrels
+from trectools_plus.testsets.agreement import compare_grades, read_grades
+from trectools_plus.validation.findings import FindingsError
+
+GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30)
+
+
+def both(pairs: list[tuple[int, int]]) -> tuple[Qrels, Qrels]:
+    sides = (
+        {f"q{at}": {"d": grade} for at, grade in enumerate(side)}
+        for side in zip(*pairs, strict=True)
+    )
+    one, other = (Qrels.from_dict(side) for side in sides)
+    return one, other
+
+
+@given(pairs=GRADES)
+def test_kappas_are_scikit_learns(pairs: list[tuple[int, int]]) -> None:
+    first, second = zip(*pairs, strict=True)
+    assume(len({*first, *second}) > 1)
+    found = compare_grades(*both(pairs), resamples=10)
+    for name, weights in (("none", None), ("linear", "linear"), ("quadratic", "quadratic")):
+        expected = cohen_kappa_score(first, second, weights=weights, labels=[0, 1, 2, 3])
+        assert found.kappas[name].value == pytest.approx(expected, abs=1e-12)
+    assert found.agreed == sum(one == other for one, other in pairs)
+    assert found.pairs - found.agreed == len(found.disagreements)
+
+
+def test_only_pairs_that_both_graded_count() -> None:
+    one = Qrels.from_dict({"1": {"a": 3, "b": 2, "c": 0}, "2": {"a": 1}})
+    other = Qrels.from_dict({"1": {"a": 3, "b": 0, "x": 1}, "3": {"a": 1}})
+    found = compare_grades(one, other, resamples=10)
+    assert (found.pairs, found.agreed, found.only_first, found.only_second) == (2, 1, 2, 2)
+    assert [(one.query_id, one.doc_id, one.first, one.second) for one in found.disagreements] == [
+        ("1", "b", 2, 0)
+    ]
+
+
+def test_disagreements_begin_with_the_farthest_apart() -> None:
+    found = compare_grades(*both([(3, 2), (0, 3), (1, 1), (1, 0)]), resamples=10)
+    assert [one.query_id for one in found.disagreements] == ["q1", "q0", "q3"]
+
+
+def test_accepted_is_above_and_not_at_the_threshold() -> None:
+    pairs = [(0, 0)] * 4 + [(1, 1)] * 4 + [(0, 1)] + [(1, 0)]  # p_o = 0.8, p_e = 0.5: kappa 0.6
+    found = compare_grades(*both(pairs), resamples=10)
+    assert found.kappas["none"].value == pytest.approx(0.6)
+    assert compare_grades(*both(pairs), threshold=0.59, resamples=10).accepted
+    assert not compare_grades(*both(pairs), threshold=0.61, resamples=10).accepted
+    better = compare_grades(*both([*pairs, (1, 1), (0, 0)]), resamples=10)
+    assert better.accepted
+
+
+def test_the_weighting_decides() -> None:
+    pairs = [(grade, max(grade - 1, 0)) for grade in (0, 1, 2, 3)] * 3 + [(0, 0), (3, 3)]
+    assert not compare_grades(*both(pairs), resamples=10).accepted
+    assert compare_grades(*both(pairs), weights="quadratic", resamples=10).accepted
+    with pytest.raises(UsageError, match="unknown weighting"):
+        compare_grades(*both(pairs), weights="cubic")
+
+
+def test_one_grade_only_is_not_accepted() -> None:
+    found = compare_grades(*both([(1, 1), (1, 1)]), resamples=10)
+    assert math.isnan(found.kappas["none"].value)
+    assert not found.accepted
+
+
+def test_nothing_in_common_is_not_comparable() -> None:
+    with pytest.raises(IncomparableError):
+        compare_grades(Qrels.from_dict({"1": {"a": 1}}), Qrels.from_dict({"2": {"a": 1}}))
+
+
+def test_test_sets_and_qrels_are_read(maker) -> None:
+    rows = [{"query_id": "1", "text": "t", "relevant": {"a": 3, "b": 1}}]
+    own, qrels = maker.write("a.json", rows), maker.write("a.qrels", "1 0 a 3\n1 0 b 1\n")
+    beir = maker.write("a.tsv", "query-id\tcorpus-id\tscore\n1\ta\t3\n1\tb\t1\n")
+    for path in (own, qrels, beir):
+        assert read_grades(path).to_dict() == {"1": {"a": 3, "b": 1}}
+    assert read_grades("hpo-en-tiny").query_ids[0] == "en-001"
+    with pytest.raises(FindingsError):
+        read_grades(maker.write("b.qrels", "1 0 a 3\n1 0 a 1\n"))

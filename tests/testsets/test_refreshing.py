@@ -1,0 +1,115 @@
+"""The next version of a test set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.errors import UsageError
+from trectools_plus.testsets.model import TestSet
+from trectools_plus.testsets.reading import read_test_set
+from trectools_plus.testsets.refreshing import refresh_test_set
+from trectools_plus.testsets.shipped import load_test_set
+from trectools_plus.testsets.versions import next_version
+from trectools_plus.testsets.writing import write_test_set
+
+
+@pytest.mark.parametrize(
+    ("version", "following"),
+    [("1.0.0", "1.1.0"), ("1.9.3", "1.10.0"), ("2.3", "2.4"), ("1", "1.1"), ("", "1.1.0"),
+     ("v1.2.0", "v1.3.0")],
+)  # fmt: skip
+def test_the_next_minor_version(version: str, following: str) -> None:
+    assert next_version(version) == following
+
+
+@pytest.mark.parametrize("version", ["beta", "1.0.0-rc1", "2025-01-31", "1.2.3.4"])
+def test_versions_without_a_next_one(version: str) -> None:
+    with pytest.raises(UsageError, match="has no next one"):
+        next_version(version)
+
+
+@pytest.fixture
+def old() -> TestSet:
+    return load_test_set("hpo-en-standard")
+
+
+@pytest.fixture
+def pool() -> TestSet:
+    return load_test_set("hpo-en-comprehensive")
+
+
+def test_queries_are_replaced_by_others_of_their_kind(old: TestSet, pool: TestSet) -> None:
+    done = refresh_test_set(old, pool, 10, seed=3)
+    assert len(done.removed) == len(done.added) == 10
+    for gone, come in zip(done.removed, done.added, strict=True):
+        assert (gone.category, gone.difficulty) == (come.category, come.difficulty)
+    new = done.test_set
+    for before, after in zip(old.queries, new.queries, strict=True):
+        assert before == after or (before in done.removed and after in done.added)
+    strata = [
+        Counter((query.category, query.difficulty) for query in test_set.queries)
+        for test_set in (old, new)
+    ]
+    assert strata[0] == strata[1]
+    assert not {query.query_id for query in done.added} & {query.query_id for query in old.queries}
+
+
+def test_versions_and_changes_are_kept(old: TestSet, pool: TestSet, tmp_path: Path) -> None:
+    first = refresh_test_set(old, pool, 3, seed=1)
+    second = refresh_test_set(first.test_set, pool, 2, seed=2)
+    path = tmp_path / "next.yaml"
+    write_test_set(second.test_set, path)
+    metadata = read_test_set(path).metadata
+    assert metadata.version == "1.2.0"
+    changes = (metadata.model_extra or {})["changes"]
+    assert [entry["version"] for entry in changes] == ["1.1.0", "1.2.0"]
+    assert [entry["parent"]["version"] for entry in changes] == ["1.0.0", "1.1.0"]
+    assert [entry["seed"] for entry in changes] == [1, 2]
+    for entry, done in zip(changes, (first, second), strict=True):
+        for name, queries in (("removed", done.removed), ("added", done.added)):
+            assert entry[name] == [{"query_id": q.query_id, "text": q.text} for q in queries]
+
+
+def test_the_same_seed_gives_the_same_set(old: TestSet, pool: TestSet) -> None:
+    assert refresh_test_set(old, pool, 5, seed=9) == refresh_test_set(old, pool, 5, seed=9)
+    assert refresh_test_set(old, pool, 5, seed=9) != refresh_test_set(old, pool, 5, seed=8)
+
+
+def test_what_is_nearly_there_is_not_taken(maker) -> None:
+    old = maker.make({"1": "broad thumbs", "2": "fever"})
+    pool = maker.make({"3": "thumb, broad", "4": "rash", "5": "Rashes"})
+    done = refresh_test_set(old, pool, 1)
+    assert [query.query_id for query in done.added] == ["4"]
+    with pytest.raises(UsageError, match=r"expected 2 new queries .* the pool has 1"):
+        refresh_test_set(old, pool, 2)
+
+
+def test_kinds_that_the_pool_lacks_leave_room_for_others(maker) -> None:
+    old = maker.make(
+        {"1": "alpha", "2": "beta", "3": "gamma", "4": "delta"},
+        category=["synonym", "synonym", "complex", "complex"],
+    )
+    pool = maker.make(
+        {"5": "epsilon", "6": "zeta", "7": "eta"}, category=["complex", "complex", "layperson"]
+    )
+    done = refresh_test_set(old, pool, 2)
+    assert {query.query_id for query in done.removed} == {"3", "4"}
+    assert {query.query_id for query in done.added} == {"5", "6"}
+
+
+def test_ids_of_the_set_languages_and_counts_are_refused(maker) -> None:
+    old = maker.make({"1": "alpha", "2": "beta"})
+    with pytest.raises(UsageError, match="ids of the set: 1"):
+        refresh_test_set(old, maker.make({"1": "gamma"}), 1)
+    with pytest.raises(UsageError, match="the set is in en, the pool in de"):
+        refresh_test_set(old, maker.make({"3": "gamma"}, language="de"), 1)
+    for count in (0, 3):
+        with pytest.raises(UsageError, match=f"cannot replace {count} of 2"):
+            refresh_test_set(old, maker.make({"3": "gamma"}), count)
+
+
+def test_a_version_of_ones_own(old: TestSet, pool: TestSet) -> None:
+    assert refresh_test_set(old, pool, 1, version="2.0.0").test_set.metadata.version == "2.0.0"

@@ -1,0 +1,127 @@
+"""Parts of a split: shares, strata, near-duplicates, seeds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import UsageError
+from trectools_plus.testsets.conversion import write_split
+from trectools_plus.testsets.reading import read_test_set
+from trectools_plus.testsets.shares import apportion, apportion_strata
+from trectools_plus.testsets.shipped import load_test_set
+from trectools_plus.testsets.splitting import split_test_set
+
+SIZES = st.dictionaries(st.text("abc", max_size=2), st.integers(0, 50), min_size=1)
+
+
+@given(sizes=SIZES, share=st.fractions(0, 1))
+def test_shares_add_up_and_are_less_than_one_off(sizes: dict[str, int], share: Fraction) -> None:
+    total = int(share * sum(sizes.values()))
+    given_ = apportion(total, sizes)
+    assert sum(given_.values()) == total
+    for key, size in sizes.items():
+        exact = Fraction(total * size, sum(sizes.values())) if total else Fraction(0)
+        assert abs(given_[key] - exact) < 1
+        assert 0 <= given_[key] <= size
+
+
+def test_a_worked_division() -> None:
+    # 20 of 21, 26, 53: exact 4.2, 5.2, 10.6
+    assert apportion(20, {"a": 21, "b": 26, "c": 53}) == {"a": 4, "b": 5, "c": 11}
+    # One query of each difficulty cannot be a fifth, but of the category it can.
+    strata = [("a", level) for level in "xyzuv"] + [("b", "x")] * 5
+    chosen = apportion_strata(2, strata)
+    assert chosen["b", "x"] == 1
+    assert sum(count for (category, _), count in chosen.items() if category == "a") == 1
+
+
+@pytest.mark.parametrize("name", ["hpo-en-tiny", "hpo-en-standard", "hpo-de-comprehensive"])
+@pytest.mark.parametrize("seed", [0, 42])
+def test_shipped_sets_are_split_by_category(name: str, seed: int) -> None:
+    test_set = load_test_set(name)
+    split = split_test_set(test_set, 0.2, seed)
+    used, held_out = split.used.queries, split.held_out.queries
+    assert sorted((*used, *held_out), key=lambda query: query.query_id) == sorted(
+        test_set.queries, key=lambda query: query.query_id
+    )
+    assert len(held_out) == round(0.2 * len(test_set.queries))
+    whole, held = (
+        Counter(query.category for query in part) for part in (test_set.queries, held_out)
+    )
+    levels = Counter(query.difficulty for query in held_out)
+    for category, size in whole.items():
+        assert abs(held[category] - 0.2 * size) <= 1
+    if len(test_set.queries) == 200:
+        for level, size in Counter(query.difficulty for query in test_set.queries).items():
+            assert abs(levels[level] - 0.2 * size) <= len(whole)
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    test_set = load_test_set("hpo-en-standard")
+    first = write_split(split_test_set(test_set, seed=7), tmp_path / "a")
+    again = write_split(split_test_set(test_set, seed=7), tmp_path / "b")
+    other = write_split(split_test_set(test_set, seed=8), tmp_path / "c")
+    assert [path.name for path in first] == [
+        "hpo-en-standard-used.json",
+        "hpo-en-standard-held-out.json",
+    ]
+    contents = [[path.read_bytes() for path in files] for files in (first, again, other)]
+    assert contents[0] == contents[1]
+    assert contents[0] != contents[2]
+
+
+def test_parts_name_where_they_are_from(tmp_path: Path) -> None:
+    files = write_split(split_test_set(load_test_set("hpo-en-tiny"), 0.3, 5), tmp_path)
+    for path, part in zip(files, ("used", "held-out"), strict=True):
+        metadata = read_test_set(path).metadata
+        assert metadata.dataset_id == f"hpo-en-tiny-{part}"
+        split = (metadata.model_extra or {})["split"]
+        assert (split["part"], split["seed"], split["held_out"]) == (part, 5, 0.3)
+        assert split["parent"]["dataset_id"] == "hpo-en-tiny"
+        assert len(split["parent"]["sha256"]) == 64
+
+
+def test_the_parent_is_known_by_its_content(maker) -> None:
+    one = split_test_set(maker.make({"1": "alpha", "2": "beta"}), 0.5)
+    other = split_test_set(maker.make({"1": "alpha", "2": "gamma"}), 0.5)
+    digests = [
+        split.used.metadata.model_extra["split"]["parent"]["sha256"] for split in (one, other)
+    ]
+    assert digests[0] != digests[1]
+
+
+@given(seed=st.integers(0, 1000))
+def test_near_duplicates_stay_together(seed: int) -> None:
+    from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
+
+    pairs = ["broad thumb", "short neck", "tall stature", "wide mouth", "red eye", "dry skin"]
+    texts = [*pairs, *(" ".join(reversed(text.split())) for text in pairs), "fever", "rash"]
+    queries = tuple(
+        TestQuery(query_id=str(at), text=text, relevant=(RelevantTerm(doc_id="d", grade=1),))
+        for at, text in enumerate(texts)
+    )
+    test_set = TestSet(metadata=TestSetMetadata(dataset_id="x", language="en"), queries=queries)
+    split = split_test_set(test_set, 0.3, seed)
+    held = {query.query_id for query in split.held_out.queries}
+    assert len(held) == 4
+    for at in range(len(pairs)):
+        assert (str(at) in held) == (str(at + len(pairs)) in held)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 20])
+def test_shares_out_of_range_are_refused(share: float) -> None:
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        split_test_set(load_test_set("hpo-en-tiny"), share)
+
+
+def test_a_part_without_anything_to_find_is_refused(maker) -> None:
+    with pytest.raises(UsageError, match="part would have no query"):
+        split_test_set(maker.make({"1": "alpha"}), 0.5)
+    with pytest.raises(UsageError, match="part would have no query"):
+        split_test_set(maker.make({"1": "fever", "2": "Fever"}), 0.5)
