@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from trectools_plus.benchmark.contrast import compare_reports, state_verdict
+from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.reporting.contrast_text import contrast_document, render_contrast_markdown
 
@@ -110,3 +111,20 @@ def test_settings_that_differ_are_named(bench: Any) -> None:
     assert "Packages that differ" not in text
     assert contrast_document(contrast)["settings"]["seed"] == {"a": 1, "b": 2}
     assert compare_reports(a, a).settings == {}
+
+
+def test_means_over_different_queries_are_noted(bench: Any) -> None:
+    a = bench.make("a", {"x": {3: 0, 4: 0}}, measures=["MeanRank", "R@10"])
+    b = bench.make("b", {"x": {4: 0, 5: 0, 6: 3}}, measures=["MeanRank", "R@10"])
+    contrast = compare_reports(a, b)
+    note = (
+        "MeanRank of x is undefined for 2 of 60 queries in one report only: the two means are over "
+        "different queries, the test over the 57 that both define"
+    )
+    assert contrast.notes == [note]
+    assert contrast.modes[0].comparisons[0].n == 57
+    rules = GateRules(("MeanRank", "R@10"), 0.5)
+    assert note in run_gate(b, a, rules).notes
+    assert (
+        compare_reports(a, bench.make("c", {"x": {3: 0, 4: 0}}, measures=["MeanRank"])).notes == []
+    )

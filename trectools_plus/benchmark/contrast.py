@@ -19,7 +19,7 @@ from trectools_plus.benchmark.compare import (
     make_comparison,
 )
 from trectools_plus.benchmark.config import DEFAULT_CONFIDENCE, DEFAULT_SEED
-from trectools_plus.benchmark.gate_changes import QueryChange
+from trectools_plus.benchmark.gate_changes import QueryChange, most_changed, note_undefined
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report_folder import ReportFolder, ScoreBook
 from trectools_plus.errors import IncomparableError, InputError
@@ -27,8 +27,6 @@ from trectools_plus.validation.wording import plural
 
 if TYPE_CHECKING:
     from trectools_plus.statistics import PairedComparison
-
-_MOST_CHANGED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ class Contrast:
         names: Of A and B.
         queries: Queries averaged over.
         modes: One entry per mode that both hold.
-        notes: Modes of one report only.
+        notes: Modes of one report only, measures that one leaves undefined.
         settings: What differs between the two configurations: by dotted name the value in A and
             in B, ``None`` where it is not set.
         packages: Versions that differ, in the same way.
@@ -122,6 +120,10 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
         (pair, name): _pair_values(books, pair, name, (a, b)) for pair in pairs for name in measures
     }
     found = _compare(tables, a)
+    undefined = [
+        note_undefined(_label(a, b, pair), name, table, ("a", "b"))
+        for (pair, name), table in tables.items()
+    ]
     contrasts = [
         ModeContrast(
             label=_label(a, b, pair),
@@ -131,7 +133,7 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
                 for name in measures
             },
             comparisons=[found[pair, name] for name in measures],
-            changed={name: _most_changed(tables[pair, name]) for name in measures},
+            changed={name: most_changed(tables[pair, name]) for name in measures},
             latency=_compare_latency(a, b, pair),
         )
         for pair in pairs
@@ -141,7 +143,7 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
         names,
         ours.dataset.queries,
         contrasts,
-        _notes(a, b, pairs, names),
+        [*_notes(a, b, pairs, names), *(note for note in undefined if note)],
         find_changes(ours.config, theirs.config),
         find_changes(ours.packages, theirs.packages),
     )
@@ -254,18 +256,6 @@ def _options(a: ReportFolder) -> dict[str, Any]:
         "resamples": int(config.get("resamples", 10_000)),
         "seed": int(config.get("seed", DEFAULT_SEED)),
     }
-
-
-def _most_changed(table: pl.DataFrame) -> list[QueryChange]:
-    change = (pl.col("b") - pl.col("a")).abs()
-    found = (
-        table.drop_nulls()
-        .with_columns(change.alias("change"))
-        .filter(pl.col("change") > EQUAL)
-        .sort(["change", "query_id"], descending=[True, False])
-    )
-    rows = found.select("query_id", "a", "b").head(_MOST_CHANGED).iter_rows()
-    return [QueryChange(*row) for row in rows]
 
 
 def _compare_latency(

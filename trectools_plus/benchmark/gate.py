@@ -12,7 +12,12 @@ import polars as pl
 
 from trectools_plus.benchmark.comparability import refuse_incomparable
 from trectools_plus.benchmark.compare import EQUAL, is_lower_better
-from trectools_plus.benchmark.gate_changes import QueryChange, check_changes, find_fallen
+from trectools_plus.benchmark.gate_changes import (
+    QueryChange,
+    check_changes,
+    find_fallen,
+    note_undefined,
+)
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_folder import ReportFolder, ScoreBook
 from trectools_plus.errors import IncomparableError, InputError, UsageError
@@ -128,12 +133,19 @@ def run_gate(
     pairs = [_pair_values(books, case) for case in cases]
     if rules.require_significant:
         _refuse_unknown_values(pairs, ours, theirs)
-    tests = check_changes(pairs, ours.report.manifest.config)
+    defined = [None if pair is None else pair.drop_nulls() for pair in pairs]
+    tests = check_changes(defined, ours.report.manifest.config)
     entries = [
         _judge(ours.report, case, mean, pair, p_value, rules)
-        for case, mean, pair, p_value in zip(cases, means, pairs, tests, strict=True)
+        for case, mean, pair, p_value in zip(cases, means, defined, tests, strict=True)
     ]
-    return GateResult(rules, entries, _notes(ours, theirs, pairs), ours.report, theirs.report)
+    undefined = [
+        note_undefined(ours.report.modes[mode].label, name, pair, ("current", "baseline"))
+        for (mode, name), pair in zip(cases, pairs, strict=True)
+        if pair is not None
+    ]
+    notes = [*_notes(ours, theirs, pairs), *(note for note in undefined if note)]
+    return GateResult(rules, entries, notes, ours.report, theirs.report)
 
 
 def parse_drop(text: str) -> float:
@@ -199,7 +211,7 @@ def _means(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> tuple[f
 
 
 def _pair_values(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> pl.DataFrame | None:
-    """``query_id, current, baseline`` where both are defined; ``None`` where not known."""
+    """``query_id, current, baseline``, undefined ones null; ``None`` where not known."""
     current, baseline = (book.values(*case) for book in books)
     if current is None or baseline is None:
         return None
@@ -215,7 +227,7 @@ def _pair_values(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> p
             "current": current["value"],
             "baseline": baseline["value"],
         }
-    ).drop_nulls()
+    )
 
 
 def _refuse_unknown_values(

@@ -17,6 +17,8 @@ from trectools_plus.benchmark.compare import (
 )
 from trectools_plus.benchmark.config import DEFAULT_CONFIDENCE, DEFAULT_SEED
 
+_MOST_CHANGED = 10
+
 
 @dataclass(frozen=True, slots=True)
 class QueryChange:
@@ -81,3 +83,37 @@ def find_fallen(pair: pl.DataFrame, sign: float) -> list[QueryChange]:
     )
     columns = ["query_id", "baseline", "current"]
     return [QueryChange(*row) for row in fallen.select(columns).iter_rows()]
+
+
+def most_changed(table: pl.DataFrame) -> list[QueryChange]:
+    """The queries that changed most, largest change first; ``query_id, a, b`` are the columns."""
+    change = (pl.col("b") - pl.col("a")).abs()
+    found = (
+        table.drop_nulls()
+        .with_columns(change.alias("change"))
+        .filter(pl.col("change") > EQUAL)
+        .sort(["change", "query_id"], descending=[True, False])
+    )
+    rows = found.select("query_id", "a", "b").head(_MOST_CHANGED).iter_rows()
+    return [QueryChange(*row) for row in rows]
+
+
+def note_undefined(mode: str, measure: str, pair: pl.DataFrame, names: tuple[str, str]) -> str:
+    """What to know where a measure is undefined for a query in one report only; else empty.
+
+    The two means are then over different queries, and their difference is not that of the pairs.
+
+    Args:
+        mode: The mode, as people call it.
+        measure: The measure.
+        pair: One column per report, named by ``names``; undefined values are null.
+        names: The columns.
+    """
+    alone = pair.filter(pl.col(names[0]).is_null() != pl.col(names[1]).is_null()).height
+    if not alone:
+        return ""
+    both = pair.drop_nulls().height
+    return (
+        f"{measure} of {mode} is undefined for {alone} of {pair.height} queries in one report "
+        f"only: the two means are over different queries, the test over the {both} that both define"
+    )

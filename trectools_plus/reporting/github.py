@@ -145,6 +145,10 @@ def _find_comment(request: PullRequest, comments: str, marker: str) -> int | Non
     return None
 
 
+_PERMISSION = "the token needs `permissions: pull-requests: write`"
+_NETWORK = "see that the server can be reached; GITHUB_API_URL names it"
+
+
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """A redirect would carry the token to another host."""
 
@@ -172,17 +176,17 @@ def _call(request: PullRequest, method: str, place: str, body: Any = None) -> An
             return json.loads(answer.read())
     except urllib.error.HTTPError as error:
         with error:
-            _refuse(request, f"HTTP status {error.code}, {error.reason}")
+            _refuse(request, f"HTTP status {error.code}, {error.reason}", _PERMISSION)
     except urllib.error.URLError as error:
         _refuse(request, str(error.reason))
     except (OSError, HTTPException, ValueError) as error:
         _refuse(request, type(error).__name__)
 
 
-def _refuse(request: PullRequest, reason: str) -> NoReturn:
+def _refuse(request: PullRequest, reason: str, remedy: str = _NETWORK) -> NoReturn:
     hidden = reason.replace(request.token, "***")
     raise InputError(
         f"the comment cannot be posted: {hidden}",
         where=f"{request.api}/repos/{request.repository}, pull request {request.number}",
-        remedy="the token needs `permissions: pull-requests: write`",
+        remedy=remedy,
     ) from None

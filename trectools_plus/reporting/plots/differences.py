@@ -101,8 +101,9 @@ def _draw(axes: Axes, differences: FloatArray, measure: str) -> None:
                 zorder=2,
             )
     largest = float(np.abs(differences).max(initial=0.0))
-    reach = 1.08 * (largest if largest > EQUAL else 1.0)
-    axes.set_ylim(-reach, reach)
+    reach = largest if largest > EQUAL else 1.0
+    # More room above: the mean is written there, where few queries' bars would cover it.
+    axes.set_ylim(-1.08 * reach, 1.3 * reach)
     axes.set_xlim(0.5, max(len(differences), 1) + 0.5)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
     axes.axhline(0.0, color=INK, linewidth=0.8, zorder=3)
