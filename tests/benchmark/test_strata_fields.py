@@ -59,6 +59,6 @@ def test_topics_without_fields_make_no_strata() -> None:
 def test_strata_of_the_shipped_cases() -> None:
     topics = load_hpo_topics()
     found = find_strata(topics, topics.query_ids)
-    assert set(found) == {"category", "difficulty", "hpo_domain"}  # one language, no remarks
+    assert set(found) == {"category", "difficulty", "hpo_domain", "query_type"}  # one language
     for values in found.values():
         assert sum(len(rows) for rows in values.values()) == len(topics.query_ids)
