@@ -12,6 +12,7 @@ from trectools_plus.formats.tables import CORPUS_SCHEMA, QRELS_SCHEMA, Corpus, Q
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.terms import Term
+from trectools_plus.testsets.languages import declared_language
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.testsets.shipped import DEFAULT_TEST_SET, load_test_set
 from trectools_plus.testsets.tables import topics_of
@@ -32,10 +33,12 @@ def load_hpo_collection(test_file: str | Path | None = None) -> Collection:
     Raises:
         MissingExtraError: If the extra ``hpo`` is not installed.
         InputError: If the test file cannot be read.
-        FormatError: If the test file is wrong, or expects something that is no live term.
+        FormatError: If the test file is wrong, declares several languages, or expects something
+            that is no live term.
     """
     path = DEFAULT_TEST_SET if test_file is None else test_file
     test_set = load_test_set(path)
+    declared_language(test_set, str(path))
     ontology = load_ontology()
     return Collection(
         name="hpo",
