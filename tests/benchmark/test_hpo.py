@@ -90,6 +90,20 @@ def cases(tmp_path, *ids):
     return path
 
 
+def test_a_set_in_two_languages_is_refused(tmp_path):
+    path = tmp_path / "cases.json"
+    path.write_text(
+        json.dumps(
+            [
+                {"text": text, "hpo_ids": ["HP:0001250"], "language": language}
+                for text, language in (("seizures", "en"), ("Krampfanfälle", "de"))
+            ]
+        )
+    )
+    with pytest.raises(FormatError, match="texts in several languages: de, en"):
+        load_hpo_collection(path)
+
+
 def test_ids_of_merged_terms_become_the_term_they_were_merged_into(tmp_path, ontology):
     alternative = next(
         other

@@ -204,6 +204,13 @@ def test_a_name_says_the_form() -> None:
         convert_test_set(load_test_set("hpo-en-tiny"), "a.json", "yaml")
 
 
+def test_json_goes_to_standard_output_too(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    test_set = load_test_set("hpo-de-tiny")
+    convert_test_set(test_set, "-", "json")
+    content = json.loads(capsysbinary.readouterr().out)
+    assert TestSet.model_validate(content) == test_set
+
+
 def test_yaml_texts_are_texts_to_any_loader(tmp_path: Path) -> None:
     query = TestQuery(query_id="010", text="no", relevant=(RelevantTerm(doc_id="1e3", grade=3),))
     test_set = TestSet(metadata=TestSetMetadata(dataset_id="1.10"), queries=(query,))

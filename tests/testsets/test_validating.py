@@ -259,6 +259,19 @@ def test_real_sets_only_lack_their_language(shared_data: Path, name: str, count:
 
 
 IDS = st.sampled_from(["d", "e", "f g"])
+
+
+@pytest.mark.parametrize("name", ["malformed", "malformed_topics"])
+def test_whatever_a_file_holds_is_a_report(shared_data: Path, name: str) -> None:
+    paths = [path for path in sorted((shared_data / name).iterdir()) if path.is_file()]
+    assert len(paths) > 15
+    reports = [*validate_test_sets(paths, every_line=True)]
+    assert [report.path for report in reports] == [str(path) for path in paths]
+    assert any("T241" in {finding.code for finding in report.findings} for report in reports) == (
+        name == "malformed_topics"
+    )
+
+
 VALUES = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["a", "easy", "en", ""])
 LISTS = st.lists(VALUES, max_size=2)
 TERM = st.dictionaries(st.sampled_from(["doc_id", "grade"]), VALUES, max_size=2)

@@ -12,6 +12,7 @@ from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.ontology_terms import corpus_of
+from trectools_plus.testsets.languages import declared_language
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.testsets.shipped import DEFAULT_TEST_SET, load_test_set
 from trectools_plus.testsets.tables import topics_of
@@ -35,10 +36,12 @@ def load_hpo_collection(
     Raises:
         MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
         InputError: If a file cannot be read.
-        FormatError: If a file is wrong, or the test file expects something that is no live term.
+        FormatError: If a file is wrong, or the test file declares several languages, or expects
+            something that is no live term.
     """
     path = DEFAULT_TEST_SET if test_file is None else test_file
     test_set = load_test_set(path)
+    declared_language(test_set, str(path))
     terms = load_ontology(ontology)
     return Collection(
         name="hpo",

@@ -60,7 +60,10 @@ def testset_convert(
         ),
     ],
     output: Annotated[
-        Path, typer.Argument(metavar="OUTPUT", help="A .json or .yaml file, or a folder.")
+        Path,
+        typer.Argument(
+            metavar="OUTPUT", help="A .json or .yaml file, a folder, or - with --to json."
+        ),
     ],
     to: Annotated[
         Literal["json", "yaml", "trec", "trec-jsonl", "beir"] | None,
@@ -97,7 +100,8 @@ def testset_convert(
         typer.echo(
             f"note: TSV topics leave out {', '.join(dropped)}; --to trec-jsonl keeps them", err=True
         )
-    typer.echo(f"{len(test_set.queries)} queries: {', '.join(map(str, written.files))}")
+    if str(output) != "-":
+        typer.echo(f"{len(test_set.queries)} queries: {', '.join(map(str, written.files))}")
 
 
 def testset_split(

@@ -54,7 +54,7 @@ def convert_test_set(test_set: TestSet, output: str | Path, form: Form) -> Conve
 
     Args:
         test_set: The set.
-        output: The file or folder.
+        output: The file or folder; ``-`` is standard output, for JSON.
         form: ``json`` or ``yaml``; ``trec``, ``trec-jsonl`` or ``beir``: see
             :func:`trectools_plus.testsets.folders.write_folder`.
 
@@ -63,7 +63,8 @@ def convert_test_set(test_set: TestSet, output: str | Path, form: Form) -> Conve
         InputError: If a file cannot be written, or an id cannot stand in qrels.
     """
     if form == "json" or form == "yaml":
-        if form_of_output(output) != form:
+        to_stdout = str(output) == "-" and form == "json"
+        if not to_stdout and form_of_output(output) != form:
             raise UsageError(f"a {form} file is to end in .{form}", where=str(output))
         write_test_set(test_set, output)
         return Converted((Path(output),))
