@@ -150,6 +150,35 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in error
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_who_is_asked_to_end_clears_up_first(tmp_path: Path, name: str) -> None:
+    number = getattr(signal, name)
+    code = (
+        "import sys, tempfile, time\n"
+        "from trectools_plus.cli.errors import run_command\n"
+        "def command(**_):\n"
+        "    with tempfile.TemporaryDirectory(dir=sys.argv[1]):\n"
+        "        print('there', flush=True)\n"
+        "        time.sleep(60)\n"
+        "run_command(command, 'slow')\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert [*tmp_path.iterdir()]
+        process.send_signal(number)
+        _, error = process.communicate(timeout=30)
+    assert (process.returncode, error) == (128 + number, "")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_the_operating_systems_no_is_translated(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop, translated_errors():
         raise OSError(28, "No space left on device", "out.run")

@@ -68,6 +68,23 @@ def test_no_process_is_started_where_it_cannot_pay(monkeypatch, measures, n_byte
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_a_process_is_born_deaf_to_ctrl_c(two_processors):
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    with open_scorer(MEASURES, LARGE) as scorer:
+        scorer.score(list("abcde"), make_run(1))
+        # Read at once: before the new process has run a line of ours.
+        blocked = [blocked_signals(number) for number in scorer.pool._processes]
+    assert blocked
+    assert all(mask & 1 << (signal.SIGINT - 1) for mask in blocked)
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
+
+
+def blocked_signals(pid):
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return int(status.partition("SigBlk:")[2].split()[0], 16)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_processes_end_with_a_parent_that_is_killed():
     code = (
         "import os, time; os.cpu_count = lambda: 2\n"

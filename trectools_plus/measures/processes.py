@@ -49,7 +49,8 @@ class Scorer:
             scores = here()
             return lambda: scores
         try:
-            beside = self.pool.submit(score_judged, self.measures, query_ids, run)
+            with _without_interrupts():  # this call starts the processes
+                beside = self.pool.submit(score_judged, self.measures, query_ids, run)
         except BrokenExecutor:
             return here
 
@@ -88,6 +89,23 @@ def open_scorer(measures: Sequence[Measure], n_bytes: int) -> Iterator[Scorer]:
         yield Scorer(measures, pool)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Hold back Ctrl-C in this thread; a process started meanwhile never sees it.
+
+    A terminal sends it to all processes, and one that is still importing would answer with a
+    traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _leave_with_parent() -> None:
