@@ -17,7 +17,7 @@ from trectools_plus.measures.evaluation import Evaluation
 
 FEWEST_VALUES = 2
 """A field with one value is the whole set again."""
-MOST_VALUES = 20
+MOST_VALUES = 30
 """A field with more values describes single queries rather than kinds of them."""
 FEWEST_PER_VALUE = 2
 """Queries per value on average; with fewer nearly every query has a value of its own."""
@@ -55,7 +55,7 @@ def make_strata(topics: Topics, evaluation: Evaluation, config: BenchmarkConfig)
 def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Rows]]:
     """Which of the queries have which value, for the fields that make strata.
 
-    A field does when the queries have at least 2 and at most 20 different values of it, and at
+    A field does when the queries have at least 2 and at most 30 different values of it, and at
     least 2 queries per value on average. White space around values does not count; an empty value
     is none, and queries without one are in no stratum of the field.
 
