@@ -21,6 +21,7 @@ def stages(inputs: Inputs) -> str:
     from trectools_plus.measures import parse_measures
     from trectools_plus.measures.judgments import Judgments
     from trectools_plus.measures.pieces import Piece, read_pieces
+    from trectools_plus.measures.scoring import depth_seen
     from trectools_plus.measures.streaming import score_pieces
     from trectools_plus.validation import load_qrels
     from trectools_plus.validation.engine import check_view
@@ -41,9 +42,12 @@ def stages(inputs: Inputs) -> str:
         return check_view(view, forbidding_only=True)
 
     def judge(view: RunView) -> list[Piece]:
-        return list(read_pieces(path, [lambda: b""], ready, lambda _path, _data: view))
+        chunks = [lambda: b""]
+        return list(read_pieces(path, chunks, ready, lambda _path, _data: view, depth=depth))
 
     path = str(inputs.clean)
+    measures = parse_measures(DEFAULTS)
+    depth = depth_seen(measures)
     ready: Future[Judgments] = Future()
     ready.set_result(timed("qrels: read, check", lambda: Judgments.of(load_qrels(inputs.qrels))))
     pieces: list[Piece] = []
@@ -53,6 +57,5 @@ def stages(inputs: Inputs) -> str:
         view = timed("parse: ids, ranks, scores", RunView.of_file, columns)
         timed("check: rules that forbid scoring", check, view)
         pieces += timed("rank, and join with the qrels", judge, view)
-    measures = parse_measures(DEFAULTS)
     timed("delegate to pytrec_eval", score_pieces, path, pieces, ready, measures)
     return "\n".join(f"{stage:36} {seconds:8.3f}" for stage, seconds in spent.items())

@@ -43,7 +43,14 @@ def map_chunks(
     def call(chunk: tuple[int, np.random.SeedSequence]) -> T:
         return function(chunk[0], np.random.Generator(np.random.PCG64(chunk[1])))
 
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+    from threadpoolctl import threadpool_limits
+
+    # Threads within threads would wait for each other, and how a matrix product is cut up would
+    # decide about its last bits.
+    with (
+        threadpool_limits(1, user_api="blas"),
+        ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,
+    ):
         return list(pool.map(call, zip(sizes, streams, strict=True)))
 
 
