@@ -92,6 +92,7 @@ def test_nothing_predicted_scores_nothing(collection, obo_path, tmp_path):
     report = run_extraction(collection, ontology=obo_path, predictions=tmp_path / "p.jsonl").report
     assert report.scores["present"]["exact"]["micro"].f1.value == 0
     assert report.scores["present"]["exact"]["macro"].f1.value == pytest.approx(1 / 3)
+    assert report.notes[-1] == "documents without a prediction: 3 of 3 (d1, d2, d3)"
 
 
 def test_files_hold_the_report_and_repeat(collection, obo_path, tmp_path, monkeypatch):

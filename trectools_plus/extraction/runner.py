@@ -184,7 +184,7 @@ def score_predictions(
             for place, document in enumerate(documents.documents)
         ],
         mistakes=find_mistakes(documents.documents, predictions, ontology),
-        notes=list(documents.notes),
+        notes=[*documents.notes, *_notes(predictions)],
     )
 
 
@@ -219,6 +219,15 @@ def _row(counts: FloatArray) -> DocumentCounts:
         recall=recall,
         f1=f1,
     )
+
+
+def _notes(predictions: Mapping[str, Sequence[Prediction]]) -> list[str]:
+    """Which documents have no predictions."""
+    without = [doc_id for doc_id, found in predictions.items() if not found]
+    if not without:
+        return []
+    named = ", ".join(without[:3]) + (", …" if len(without) > 3 else "")
+    return [f"documents without a prediction: {len(without)} of {len(predictions)} ({named})"]
 
 
 def _manifest(ontology: Ontology, similarity: str, seed: int, command: str | None) -> Manifest:
