@@ -103,6 +103,20 @@ def test_the_vector_retriever_is_built_over_names(ontology, monkeypatch, tmp_pat
     assert [one.term_id for one in alone] == ["X:2"]
 
 
+def test_scores_that_are_no_cosines_have_no_threshold_of_their_own():
+    for retriever, least in (("vector", 0.5), ("all_max", 0.5), ("lexical", 0), ("hybrid", 0)):
+        assert make_extraction_settings({"retriever": retriever}).chunk_threshold == least
+    given = {"retriever": "lexical", "chunk_threshold": 2}
+    assert make_extraction_settings(given).chunk_threshold == 2
+
+
+def test_a_hybrid_retriever_is_heard(ontology, monkeypatch, tmp_path):
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path))
+    settings = make_extraction_settings({"method": "retrieval", "retriever": "hybrid"})
+    found = Extractor(ontology, settings).extract("Retinal colobomas.")
+    assert [one.term_id for one in found] == ["X:2"]
+
+
 def test_a_strategy_asks_a_multi_vector_index_of_the_terms_that_can_be_predicted(ontology):
     terms = eligible_terms(ontology, "X:1")
     corpus = corpus_of_terms(ontology, terms)

@@ -48,7 +48,10 @@ NumResults = Annotated[
 ]
 ChunkThreshold = Annotated[
     float | None,
-    typer.Option(help="Drop names with a lower retrieval score [default: 0.5]."),
+    typer.Option(
+        help="Drop names with a lower retrieval score [default: 0.5, a cosine; 0 for lexical "
+        "and hybrid]."
+    ),
 ]
 MinConfidence = Annotated[
     float | None,

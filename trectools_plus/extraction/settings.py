@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.chunking import Level
@@ -26,7 +26,8 @@ class ExtractionSettings(BaseModel):
             names of terms, or an aggregation strategy of multi-vector search over whole terms.
         level: What a chunk is: sentence, clause or phrase.
         num_results: How many names a chunk is answered with.
-        chunk_threshold: Answers with a lower retrieval score are dropped; a cosine for ``vector``.
+        chunk_threshold: Answers with a lower retrieval score are dropped: a cosine. 0 unless given
+            for ``lexical`` and ``hybrid``, whose scores are none.
         min_confidence: Mentions with a lower confidence are dropped; 0.5 is more likely than not.
         top_term_only: Only the first term of each chunk is kept.
         verify: Whether an answer counts only where words of the chunk are one of the term's names,
@@ -55,6 +56,13 @@ class ExtractionSettings(BaseModel):
     assertions: bool = True
     root: str = ""
     min_depth: int = Field(default=0, ge=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_cosine_no_threshold(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("retriever") in ("lexical", "hybrid"):
+            return {"chunk_threshold": 0.0, **values}
+        return values
 
 
 def make_extraction_settings(
