@@ -95,6 +95,19 @@ def test_nothing_predicted_scores_nothing(collection, obo_path, tmp_path):
     assert report.notes[-1] == "documents without a prediction: 3 of 3 (d1, d2, d3)"
 
 
+def test_one_document_has_no_interval(collection, obo_path):
+    for name in ("d2", "d3"):
+        (collection / "small" / "annotations" / f"{name}.json").unlink()
+    settings = ExtractionSettings(method="dictionary")
+    report = run_extraction(collection, ontology=obo_path, settings=settings).report
+    for by_matching in report.scores.values():
+        for by_average in by_matching.values():
+            assert {score.f1.ci for score in by_average.values()} == {None}
+    assert report.notes[-1].startswith("no intervals: one document")
+    bare = run_extraction(collection, ontology=obo_path, settings=settings, intervals=False).report
+    assert not any(note.startswith("no intervals") for note in bare.notes)
+
+
 def test_files_hold_the_report_and_repeat(collection, obo_path, tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     contents = []
