@@ -91,8 +91,8 @@ def compare_extractions(
     Raises:
         IncomparableError: If documents or gold terms differ, or soft figures rest on other formulas
             or ontologies.
-        UsageError: If there is no such view or matching, only one document, or the number of resamples or the level is
-            out of range.
+        UsageError: If there is no such view or matching, only one document, or the number of
+            resamples or the level is out of range.
     """
     check_choice(view, VIEWS, "view")
     check_choice(matching, MATCHINGS, "matching")
