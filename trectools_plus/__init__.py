@@ -27,9 +27,17 @@ if TYPE_CHECKING:
     from trectools_plus.benchmark.gate import run_gate as run_gate
     from trectools_plus.benchmark.hpo import load_hpo_collection as load_hpo_collection
     from trectools_plus.benchmark.merge import merge_run as merge_run
+    from trectools_plus.benchmark.multilingual import run_multilingual as run_multilingual
+    from trectools_plus.benchmark.overfitting import check_overfitting as check_overfitting
     from trectools_plus.benchmark.runner import run_benchmark as run_benchmark
     from trectools_plus.benchmark.verify import verify_report as verify_report
     from trectools_plus.errors import TrectoolsPlusError as TrectoolsPlusError
+    from trectools_plus.extraction.comparison import compare_extractions as compare_extractions
+    from trectools_plus.extraction.extractor import Extractor as Extractor
+    from trectools_plus.extraction.report import read_extraction_report as read_extraction_report
+    from trectools_plus.extraction.runner import run_extraction as run_extraction
+    from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings
+    from trectools_plus.extraction.sweep import sweep as sweep_extraction  # noqa: F401
     from trectools_plus.formats.collection import Collection as Collection
     from trectools_plus.formats.collection import load_collection as load_collection
     from trectools_plus.formats.corpus import read_corpus as read_corpus
@@ -45,8 +53,12 @@ if TYPE_CHECKING:
     from trectools_plus.measures.names import explain as explain
     from trectools_plus.measures.residuals import residual_bounds as residual_bounds
     from trectools_plus.measures.ties import tie_bounds as tie_bounds
+    from trectools_plus.ontology.hpo import load_ontology as load_ontology
+    from trectools_plus.ontology.ontology import Ontology as Ontology
+    from trectools_plus.reporting.extraction_files import write_extraction as write_extraction
     from trectools_plus.reporting.files import write_reports as write_reports
     from trectools_plus.reporting.ir_metadata import ir_metadata_header as ir_metadata_header
+    from trectools_plus.reporting.multilingual import write_multilingual as write_multilingual
     from trectools_plus.reporting.plots.files import write_plots as write_plots
     from trectools_plus.reporting.tables import report_table as report_table
     from trectools_plus.reporting.tables_data import write_table as write_table
@@ -86,7 +98,14 @@ if TYPE_CHECKING:
     from trectools_plus.statistics.size import advise_on_size as advise_on_size
     from trectools_plus.statistics.systems import compare_systems as compare_systems
     from trectools_plus.statistics.tukey import randomised_tukey as randomised_tukey
+    from trectools_plus.testsets.agreement import compare_grades as compare_grades
+    from trectools_plus.testsets.conversion import convert_test_set as convert_test_set
+    from trectools_plus.testsets.model import TestSet as TestSet
+    from trectools_plus.testsets.refreshing import refresh_test_set as refresh_test_set
+    from trectools_plus.testsets.shipped import list_test_sets as list_test_sets
     from trectools_plus.testsets.shipped import load_test_set as load_test_set
+    from trectools_plus.testsets.splitting import split_test_set as split_test_set
+    from trectools_plus.testsets.validating import validate_test_sets as validate_test_sets
     from trectools_plus.validation.engine import validate_qrels as validate_qrels
     from trectools_plus.validation.engine import validate_run as validate  # noqa: F401
     from trectools_plus.validation.loading import load_qrels as load_qrels
@@ -97,10 +116,14 @@ _HOMES = {
     "BenchmarkConfig": "benchmark.config",
     "Collection": "formats.collection",
     "Corpus": "formats.tables",
+    "ExtractionSettings": "extraction.settings",
+    "Extractor": "extraction.extractor",
     "GateRules": "benchmark.gate",
     "MultiVectorRetriever": "retrieval.multi_vector",
+    "Ontology": "ontology.ontology",
     "Qrels": "formats.tables",
     "Run": "formats.tables",
+    "TestSet": "testsets.model",
     "TextParts": "retrieval.parts",
     "Topics": "formats.tables",
     "TrectoolsPlusError": "errors",
@@ -109,12 +132,16 @@ _HOMES = {
     "bootstrap_intervals": "statistics.bootstrap",
     "build_indexes": "retrieval.index_build",
     "build_retrievers": "retrieval.modes",
+    "check_overfitting": "benchmark.overfitting",
     "cohens_kappa": "statistics.kappa",
     "compare": "benchmark.compare",
+    "compare_extractions": "extraction.comparison",
+    "compare_grades": "testsets.agreement",
     "compare_paired": "statistics.paired.comparison",
     "compare_reports": "benchmark.contrast",
     "compare_systems": "statistics.systems",
     "compare_vectors_options": "benchmark.compare_vectors",
+    "convert_test_set": "testsets.conversion",
     "corpus_of": "retrieval.ontology_terms",
     "delta_relative_improvement": "statistics.reproducibility",
     "effect_ratio": "statistics.reproducibility",
@@ -127,8 +154,10 @@ _HOMES = {
     "kendall_tau": "statistics.rank_correlation",
     "kendall_tau_union": "statistics.reproducibility",
     "krippendorffs_alpha": "statistics.krippendorff",
+    "list_test_sets": "testsets.shipped",
     "load_collection": "formats.collection",
     "load_hpo_collection": "benchmark.hpo",
+    "load_ontology": "ontology.hpo",
     "load_qrels": "validation.loading",
     "load_run": "validation.loading",
     "load_test_set": "testsets.shipped",
@@ -137,19 +166,28 @@ _HOMES = {
     "randomised_tukey": "statistics.tukey",
     "rank_biased_overlap": "statistics.rank_biased_overlap",
     "read_corpus": "formats.corpus",
+    "read_extraction_report": "extraction.report",
     "read_topics": "formats.topics",
+    "refresh_test_set": "testsets.refreshing",
     "report_table": "reporting.tables",
     "residual_bounds": "measures.residuals",
     "root_mean_square_error": "statistics.reproducibility",
     "run_benchmark": "benchmark.runner",
+    "run_extraction": "extraction.runner",
     "run_gate": "benchmark.gate",
+    "run_multilingual": "benchmark.multilingual",
     "smallest_detectable_difference": "statistics.power",
+    "split_test_set": "testsets.splitting",
+    "sweep_extraction": "extraction.sweep:sweep",
     "tau_ap": "statistics.rank_correlation",
     "tie_bounds": "measures.ties",
     "truncated_overlap": "statistics.reproducibility",
     "validate": "validation.engine:validate_run",
     "validate_qrels": "validation.engine",
+    "validate_test_sets": "testsets.validating",
     "verify_report": "benchmark.verify",
+    "write_extraction": "reporting.extraction_files",
+    "write_multilingual": "reporting.multilingual",
     "write_plots": "reporting.plots.files",
     "write_qrels": "formats.qrels",
     "write_reports": "reporting.files",

@@ -161,3 +161,33 @@ def test_settings_of_the_command_line_stand_beside_those_of_the_file(tmp_path: P
     assert (config.retrieval.k1, config.retrieval.multi_vector) == (1.2, True)
     # A folder in the file is one beside the file.
     assert config.retrieval.embedding_model == str(tmp_path / "models" / "one")
+
+
+def test_similarities_are_over_the_ontology_and_annotations_given(tmp_path: Path) -> None:
+    fixtures = Path(__file__).parents[2] / "fixtures" / "ontology"
+    cases = [
+        {"query_id": "1", "text": "hound", "relevant": {"TOY:0006": 3}},
+        {"query_id": "2", "text": "purring animal", "relevant": {"TOY:0007": 3}},
+    ]
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps(cases))
+    name = "MaxOntSim(formula='lin')@1"
+    config = load_config(
+        options={
+            "dataset": "hpo", "test_file": path, "ontology": fixtures / "toy.obo",
+            "annotations": fixtures / "toy.hpoa", "modes": "lexical,vector,hybrid",
+            "measures": [name], "resamples": 200, "output_dir": tmp_path / "out",
+        }
+    )  # fmt: skip
+    write_reports(run_benchmark(config))
+    report = ReportFolder(tmp_path / "out").report
+    measures = config.bind_measures([name])
+    qrels = load_qrels(str(tmp_path / "out" / "qrels.txt"))
+    assert [one.component for one in report.components] == ["lexical", "vector"]
+    for one in report.components:
+        run = load_run(str(tmp_path / "out" / one.run.path))
+        figure = one.measures[name]
+        rest = evaluate(qrels, run, measures)
+        assert figure.mean_without == pytest.approx(rest.mean(run.name, name))
+        assert figure.mean == report.modes["hybrid"].measures[name].mean
+    assert verify_report(tmp_path / "out").problems == []

@@ -72,7 +72,7 @@ def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
         ({"dataset": "hpo", "cutoffs": "1", "measures": ["AP"]}, "--cutoffs do not go together"),
         ({"dataset": "hpo", "cutoffs": ""}, "no cutoff is named"),
         ({"dataset": "hpo", "cutoffs": "0"}, "at least 1"),
-        ({"dataset": "hpo", "cutoffs": "1,x"}, "a whole number but got 'x'"),
+        ({"dataset": "hpo", "cutoffs": "1,x"}, "a whole number but got 'x' — --cutoffs"),
         ({"dataset": "hpo", "annotations": "x"}, "--annotations — ask for one"),
     ],
 )

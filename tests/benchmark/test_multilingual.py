@@ -8,6 +8,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from trectools_plus.benchmark.config_file import load_config
 from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
     languages_of,
+    multilingual_report_schema,
     run_multilingual,
     summarise,
 )
@@ -96,6 +98,8 @@ def test_every_language_is_its_own_benchmark(tmp_path: Path) -> None:
     files = write_multilingual(result)
     report = MultilingualReport.model_validate_json(files["json"].read_text("utf-8"))
     assert report == result.report
+    document = json.loads(files["json"].read_text("utf-8"))
+    jsonschema.validate(document, multilingual_report_schema())
     means = {}
     for name, (language, one) in zip(sets, report.languages.items(), strict=True):
         config = load_config(options={**OPTIONS, "dataset": "hpo", "test_file": name})
@@ -115,6 +119,24 @@ def test_every_language_is_its_own_benchmark(tmp_path: Path) -> None:
     assert markdown == render_multilingual_markdown(report)
     assert f"{across.mean:.4f}" in markdown
     assert " en–de |" in markdown
+
+
+@needs_hpo
+def test_advice_to_use_another_model_is_that_of_the_languages_concerned(tmp_path: Path) -> None:
+    options = {"modes": ["vector"], "measures": ["RR"], "resamples": 200}
+    options["retrieval"] = {"multi_vector": True}
+    result = run_multilingual(["hpo-en-tiny", "hpo-de-tiny"], tmp_path, options)
+    for one in result.results.values():
+        one.folder.discard()
+    advised = [
+        code
+        for code, one in result.report.languages.items()
+        if any("use a multilingual model" in note for note in one.notes)
+    ]
+    assert advised == ["de"]
+    markdown = render_multilingual_markdown(result.report)
+    assert "> **Note on de:** The queries are not in English (de)" in markdown
+    assert "> **Note on en, de:** Vector search has a vector for each part" in markdown
 
 
 @needs_hpo

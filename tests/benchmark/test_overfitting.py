@@ -86,6 +86,10 @@ def test_what_cannot_be_checked_is_refused(bench, tmp_path: Path) -> None:
         check_overfitting([folder], USED, part(range(20, 60)))
     with pytest.raises(UsageError, match=r"P@3 is not in the reports — there are R@10, RR@10"):
         check_overfitting([folder], USED, HELD_OUT, measures=["P@3"])
+    with pytest.raises(UsageError, match="at least 2 queries in the held-out part but got 1"):
+        check_overfitting([folder], USED, part(range(40, 41)))
+    with pytest.raises(InputError, match="no such file"):
+        check_overfitting([tmp_path / "none.json"], USED, HELD_OUT)
     (folder / "per_query.parquet").unlink()
     with pytest.raises(InputError, match="values per query are missing"):
         check_overfitting([folder], USED, HELD_OUT)

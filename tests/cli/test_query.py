@@ -99,6 +99,28 @@ def test_nothing_found_is_said_on_stderr() -> None:
     [
         (["query", " "], "there is no text to search with — TEXT"),
         (["query", "x", "--aggregation-strategy", "all_max"], "needs --multi-vector"),
+        (["query", "x", "--set", "aggregation_strategy=all_max"], "needs --multi-vector"),
+        (
+            ["query", "x", "--set", "multi_vector=false", "--aggregation-strategy", "all_max"],
+            "--aggregation-strategy needs --multi-vector",
+        ),
+        (
+            ["query", "x", "--multi-vector", "--set", "multi_vector=false"],
+            "--multi-vector and --set multi_vector are one setting",
+        ),
+        (
+            ["query", "x", "--enable-reranker", "--set", "reranker=none"],
+            "--enable-reranker and --set reranker are one setting",
+        ),
+        (
+            ["benchmark", "compare-vectors", "--set", "multi_vector=true"],
+            "the modes compared say which vectors they have",
+        ),
+        (["benchmark", "compare-vectors", "--cutoffs", "x"], "got 'x' — --cutoffs"),
+        (
+            ["benchmark", "multilingual", "hpo-en-tiny", "hpo-de-tiny", "--cutoffs", "0"],
+            "expected at least 1 but got '0' — --cutoffs",
+        ),
         (["query", "x", "--reranker-model", "m"], "--reranker-model needs --enable-reranker"),
         (["query", "x", "--mode", "bm52"], "unknown mode 'bm52'"),
         (["query", "x", "--corpus", "c", "--ontology", "o"], "exclude each other"),
@@ -170,3 +192,62 @@ def test_benchmark_run_multi_vector_is_recorded() -> None:
     assert any("aggregated by all_max" in note for note in multi["notes"])
     assert any("ordered again by the lexical reranker" in note for note in multi["notes"])
     assert plain["notes"] == []
+
+
+@pytest.fixture
+def dogs(tmp_path: Path) -> list[str]:
+    """Two queries over the toy ontology, as options."""
+    case = {"query_id": "1", "text": "hound", "relevant": {"TOY:0006": 3}, "language": "en"}
+    other = {"query_id": "2", "text": "feline", "relevant": {"TOY:0007": 3}, "language": "en"}
+    path = tmp_path / "dogs.json"
+    path.write_text(json.dumps([case, other]))
+    return ["--dataset", "hpo", "--ontology", TOY, "--test-file", str(path)]
+
+
+def test_strategies_are_compared_over_any_ontology(dogs: list[str]) -> None:
+    report = document(
+        "benchmark", "compare-vectors", *dogs, "--strategies", "label_synonyms_max", "--cutoffs",
+        "2", "--output-dir", "out", "--resamples", "200",
+    )  # fmt: skip
+    assert set(report["modes"]["vector"]["measures"]) == {
+        "RR", "HitRate@2", "nDCG@2", "R@2", "P@2", "APcap@2", "MaxOntSim@2",
+    }  # fmt: skip
+    assert report["modes"]["label_synonyms_max"]["measures"]["RR"]["mean"] == 1
+    assert isinstance(report["near_misses"], list)
+
+
+def test_a_strategy_may_stand_beside_a_configuration_that_has_multi_vector(
+    dogs: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "benchmark.yaml"
+    path.write_text("retrieval: {multi_vector: true}\n")
+    report = document(
+        "benchmark", "run", *dogs, "--config", str(path), "--aggregation-strategy", "all_max",
+        "--modes", "vector", "-m", "RR", "--resamples", "200", "--output-dir", "out",
+    )  # fmt: skip
+    assert report["manifest"]["config"]["retrieval"]["aggregation_strategy"] == "all_max"
+
+
+def test_settings_without_effect_are_noted(dogs: list[str]) -> None:
+    words = ["benchmark", "run", *dogs, "-m", "RR", "--resamples", "200"]
+    words += ["--set", "aggregation_weights=label=1", "--multi-vector"]
+    notes = document(*words, "--modes", "lexical", "--output-dir", "a")["notes"]
+    assert [note for note in notes if "no effect" in note] == [
+        "The setting multi_vector has no effect: no mode is vector or hybrid.",
+        "The setting aggregation_weights has no effect: no mode aggregates by all_weighted.",
+    ]
+    heeded = ["--aggregation-strategy", "all_weighted", "--modes", "lexical,vector"]
+    notes = document(*words, *heeded, "--output-dir", "b")["notes"]
+    assert [note for note in notes if "no effect" in note] == []
+
+
+def test_fetch_over_any_ontology_with_models_and_strategies(
+    dogs: list[str], tmp_path: Path
+) -> None:
+    fetched = document(
+        "runs", "fetch", *dogs, "--modes", "vector", "--multi-vector", "--enable-reranker",
+        "--output-dir", "runs",
+    )  # fmt: skip
+    settings = fetched["runs"][0]["settings"]
+    assert (settings["multi_vector"], settings["reranker"]) == (True, "lexical")
+    assert "TOY:0006 1 " in (tmp_path / "runs" / "vector.run").read_text("utf-8")

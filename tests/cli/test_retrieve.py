@@ -100,6 +100,7 @@ def test_settings_reach_the_manifest(collection: list[str], tmp_path: Path) -> N
         (["--backend", "milvus"], "unknown backend 'milvus' — available: embedded"),
         (["--dataset", "hpo"], "exclude each other"),
         (["--test-file", "x.yaml"], "goes with --dataset hpo only"),
+        (["--ontology", "x.obo"], "--ontology goes with --dataset hpo only"),
         (["--set", "k1"], "has no '='"),
         (["--set", "k1=1", "--set", "k1=2"], "is set twice"),
         (["--set", "k1=much"], "--set k1"),

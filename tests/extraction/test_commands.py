@@ -69,10 +69,12 @@ def test_sweep_writes_the_plot(call, words, tmp_path):
     ("further", "code", "said"),
     [
         (["--dataset", "none"], 2, "annotations"),
-        (["--min-confidence", "3"], 2, "min_confidence"),
+        (["--min-confidence", "3"], 2, "at most 1 but got 3 — --min-confidence"),
+        (["--num-results", "3"], 2, "--num-results is a setting of retrieval"),
+        (["--unverified"], 2, "--unverified is a setting of retrieval"),
         (["--similarity", "none"], 2, "formula"),
         (["--predictions", "none.jsonl"], 2, "none.jsonl"),
-        (["--predictions", "x", "--method", "both"], 2, "leave one of the two out"),
+        (["--predictions", "x", "--method", "both"], 2, "--method is a setting of our own"),
         (["--resamples", "0"], 2, "bootstrap"),
     ],
 )
@@ -83,6 +85,18 @@ def test_what_cannot_be_run_is_one_line(call, words, further, code, said):
     assert said in err
     assert err.startswith("error: ")
     assert len(err.splitlines()) == 1
+
+
+def test_the_multi_vector_retriever_has_a_name(call, words, monkeypatch, tmp_path):
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path))
+    base = ("extraction", "run", *words, "--format", "json", "--no-bootstrap-ci")
+    code, out, err = call(*base, "--retriever", "label_synonyms_max")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["system"]["settings"]["retriever"] == "label_synonyms_max"
+    code, _, err = call(*base, "--retriever", "best")
+    assert code == 2
+    assert "'label_synonyms_max'" in err
+    assert "got 'best' — --retriever" in err
 
 
 def test_reports_of_other_documents_cannot_be_compared(call, words, collection, tmp_path):
@@ -99,3 +113,5 @@ def test_sweep_refuses_what_is_no_number(call, words):
     code, _, err = call("extraction", "sweep", *words, "--values", "low,high")
     assert code == 2
     assert "expected numbers" in err
+    code, _, err = call("extraction", "sweep", *words, "--values", "7")
+    assert (code, err) == (2, "error: expected at most 1 but got 7 — --values\n")

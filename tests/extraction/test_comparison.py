@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.errors import IncomparableError
+from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.extraction.comparison import compare_extractions, randomised_p_values
 from trectools_plus.extraction.runner import run_extraction
 from trectools_plus.extraction.scores import Resampling, averages_of, figures_of
@@ -89,3 +89,21 @@ def test_other_documents_and_other_formulas_are_refused(reports, collection, obo
     path.write_text(path.read_text("utf-8").replace("Nothing", "Little"), "utf-8")
     with pytest.raises(IncomparableError, match="other documents"):
         compare_extractions(first, reports())
+
+
+def test_views_and_matchings_have_names(collection, obo_path):
+    settings = ExtractionSettings(method="dictionary")
+    report = run_extraction(collection, ontology=obo_path, settings=settings).report
+    with pytest.raises(UsageError, match="unknown view 'all' — expected present, any, strict"):
+        compare_extractions(report, report, view="all")
+    with pytest.raises(UsageError, match="unknown matching 'near'"):
+        compare_extractions(report, report, matching="near")
+
+
+def test_one_document_is_no_comparison(collection, obo_path):
+    for name in ("d2", "d3"):
+        (collection / "small" / "annotations" / f"{name}.json").unlink()
+    settings = ExtractionSettings(method="dictionary")
+    report = run_extraction(collection, ontology=obo_path, settings=settings).report
+    with pytest.raises(UsageError, match="compare over at least two"):
+        compare_extractions(report, report)

@@ -92,6 +92,20 @@ def test_nothing_predicted_scores_nothing(collection, obo_path, tmp_path):
     report = run_extraction(collection, ontology=obo_path, predictions=tmp_path / "p.jsonl").report
     assert report.scores["present"]["exact"]["micro"].f1.value == 0
     assert report.scores["present"]["exact"]["macro"].f1.value == pytest.approx(1 / 3)
+    assert report.notes[-1] == "documents without a prediction: 3 of 3 (d1, d2, d3)"
+
+
+def test_one_document_has_no_interval(collection, obo_path):
+    for name in ("d2", "d3"):
+        (collection / "small" / "annotations" / f"{name}.json").unlink()
+    settings = ExtractionSettings(method="dictionary")
+    report = run_extraction(collection, ontology=obo_path, settings=settings).report
+    for by_matching in report.scores.values():
+        for by_average in by_matching.values():
+            assert {score.f1.ci for score in by_average.values()} == {None}
+    assert report.notes[-1].startswith("no intervals: one document")
+    bare = run_extraction(collection, ontology=obo_path, settings=settings, intervals=False).report
+    assert not any(note.startswith("no intervals") for note in bare.notes)
 
 
 def test_files_hold_the_report_and_repeat(collection, obo_path, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import trectools_plus
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.runner import run_extraction
 from trectools_plus.extraction.scores import figures_of
@@ -57,6 +58,10 @@ def test_a_whole_number_is_swept(collection, obo_path):
 
 def test_one_document_cannot_be_left_out():
     assert left_out([1.0], [np.ones((1, 4))]) is None
+
+
+def test_the_sweep_is_one_import_away():
+    assert trectools_plus.sweep_extraction is sweep
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ def compare_vectors_options(
         Settings for :func:`trectools_plus.benchmark.config_file.load_config`.
 
     Raises:
-        UsageError: If a strategy is unknown or named twice, or there is nothing to compare.
+        UsageError: If a strategy is unknown or named twice, there is nothing to compare, or the
+            settings say ``multi_vector``.
     """
     chosen = STRATEGIES if strategies is None else tuple(strategies)
     unknown = [name for name in chosen if name not in STRATEGIES]
@@ -43,6 +44,12 @@ def compare_vectors_options(
             f"a strategy is given twice: {', '.join(chosen)}",
             where="--strategies",
             remedy="name each once",
+        )
+    if "multi_vector" in (options.get("retrieval") or {}):
+        raise UsageError(
+            "the modes compared say which vectors they have",
+            where="multi_vector",
+            remedy="leave it out",
         )
     modes = (SINGLE, *chosen) if single else chosen
     if len(modes) < 2:

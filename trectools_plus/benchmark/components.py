@@ -77,10 +77,10 @@ def contributions(
         others than the mode's.
     """
     from trectools_plus.measures.evaluator import score_runs
-    from trectools_plus.measures.names import parse_measures
     from trectools_plus.statistics import compare_columns
 
-    rest = score_runs(qrels, dict(without), parse_measures(config.measure_names), config.missing)
+    measures = config.bind_measures(config.measure_names)
+    rest = score_runs(qrels, dict(without), measures, config.missing)
     names = evaluation.measure_names
     ids = evaluation.query_ids[mode]
     components = [component for component in without if rest.query_ids[component] == ids]

@@ -162,7 +162,8 @@ class _Translator:
     def _where(self, place: tuple[int | str, ...]) -> str | None:
         """``--option``, or the file with the line and name of the field."""
         if place and (self._path is None or place[0] in self._given):
-            return self._name(str(place[0])) if len(place) == 1 else _dotted(place)
+            inside = len(place) > 1 and not isinstance(place[1], int)  # a mapping, no list
+            return _dotted(place) if inside else self._name(str(place[0]))
         if self._path is None:
             return None
         line = self._document.find_line(place)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import Field
+
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_parts import ConfidenceInterval, ReportModel
@@ -53,6 +55,8 @@ class LanguageResult(ReportModel):
     """Where its report is."""
     modes: dict[str, dict[str, LanguageMeasure]]
     """By mode and measure."""
+    notes: list[str] = Field(default_factory=list)
+    """What its report says to know beside the figures."""
 
 
 class CrossLingual(ReportModel):
@@ -232,6 +236,11 @@ def put_together(
     )
 
 
+def multilingual_report_schema() -> dict[str, Any]:
+    """The JSON Schema of the report."""
+    return MultilingualReport.model_json_schema(mode="serialization")
+
+
 def summarise(means: Mapping[str, float | None]) -> CrossLingual:
     """Mean, variance and gap of languages' means.
 
@@ -275,4 +284,5 @@ def _language_result(name: str, result: BenchmarkResult) -> LanguageResult:
             }
             for mode, found in report.modes.items()
         },
+        notes=report.notes,
     )

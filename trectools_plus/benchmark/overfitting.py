@@ -163,6 +163,12 @@ def _measures(table: pl.DataFrame, wanted: Sequence[str] | None) -> list[str]:
 
 def _sample(values: pl.DataFrame, part: str, query_ids: Sequence[str]) -> list[float]:
     sample = values.filter(pl.col("query_id").is_in(query_ids))["value"].to_list()
+    if len(query_ids) < LEAST_QUERIES:
+        raise UsageError(
+            f"expected at least {LEAST_QUERIES} queries in the {part} part but got "
+            f"{len(query_ids)}",
+            remedy="hold out a larger share",
+        )
     if len(sample) < LEAST_QUERIES:
         raise UsageError(
             f"the reports have values for {len(sample)} of {len(query_ids)} queries of the "

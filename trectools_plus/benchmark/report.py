@@ -32,6 +32,7 @@ from trectools_plus.benchmark.report_parts import (
     TieInfo,
 )
 from trectools_plus.errors import InputError
+from trectools_plus.formats.source import unreadable
 from trectools_plus.retrieval.models import ModelRecord
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
@@ -339,8 +340,10 @@ def read_report(path: str | Path) -> BenchmarkReport:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("the report cannot be read", where=str(path)) from error
+    except OSError as error:
+        raise unreadable(error, str(path)) from error
+    except UnicodeDecodeError as error:
+        raise InputError("the report is no UTF-8 text", where=str(path)) from error
     try:
         return BenchmarkReport.model_validate_json(text)
     except ValidationError as error:

@@ -8,6 +8,7 @@ from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.modes import canonical_mode, uses_vectors
+from trectools_plus.retrieval.settings import RetrievalSettings
 
 _MOST_DOCUMENTS = 100_000
 """The words of larger collections are not looked through."""
@@ -16,7 +17,8 @@ _FEW_KNOWN = 0.5
 
 
 def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
-    """Sentences on language, multi-vector search and reranking; none for given runs."""
+    """Sentences on language, multi-vector search, reranking and settings without effect; none for
+    given runs."""
     if config.runs is not None:
         return []
     settings = config.retrieval
@@ -42,7 +44,28 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
             f"The first {settings.rerank_depth} results of every mode were ordered again by the "
             f"{settings.reranker} reranker."
         )
-    return notes
+    return [*notes, *_without_effect(config)]
+
+
+def _without_effect(config: BenchmarkConfig) -> list[str]:
+    """Settings, other than the defaults, that none of the modes looks at."""
+    settings, modes = config.retrieval, {canonical_mode(mode) for mode in config.modes}
+    vectors = any(uses_vectors(mode) for mode in modes)
+    switched = bool(modes & {"vector", "hybrid"})
+    weighted = "all_weighted" in modes or (
+        switched and settings.multi_vector and settings.aggregation_strategy == "all_weighted"
+    )
+    heeded = {
+        "multi_vector": (switched, "no mode is vector or hybrid"),
+        "aggregation_weights": (weighted, "no mode aggregates by all_weighted"),
+        "embedding_model": (vectors, "no mode searches by vectors"),
+        "splade_model": ("splade" in modes, "splade is none of the modes"),
+    }
+    return [
+        f"The setting {name} has no effect: {why}."
+        for name, (has_effect, why) in heeded.items()
+        if not has_effect and getattr(settings, name) != getattr(RetrievalSettings(), name)
+    ]
 
 
 def _foreign(topics: Topics, corpus: Corpus | None) -> str:

@@ -6,10 +6,27 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trectools_plus.cli.benchmark_options import (
+    Confidence,
+    CorpusFile,
+    Cutoffs,
+    Dataset,
+    Depth,
+    Measures,
+    NoCache,
+    OntologyFile,
+    OutputDir,
+    QrelsFile,
+    ReportFormat,
+    Resamples,
+    Seed,
+    SetOfHpo,
+    TopicsFile,
+)
 from trectools_plus.cli.retrieval_options import (
     AggregationStrategy,
     DeviceName,
@@ -32,32 +49,11 @@ _ENDING = re.compile(r"(\.(run|txt|trec|res|tsv))?(\.(gz|bz2|xz|zst))?$")
 
 
 def benchmark_run(
-    dataset: Annotated[
-        str | None,
-        typer.Option(
-            help="hpo (built in), irds:<ir_datasets id>, or a folder in BEIR or TREC layout."
-        ),
-    ] = None,
-    test_file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SET",
-            help="Test cases for --dataset hpo: a file, or a shipped set "
-            "[default: hpo-en-standard].",
-        ),
-    ] = None,
-    corpus: Annotated[
-        str | None,
-        typer.Option(help="Documents: JSONL with doc_id (or _id), text."),
-    ] = None,
-    topics: Annotated[
-        str | None,
-        typer.Option(help="Queries: TSV, JSONL or TREC."),
-    ] = None,
-    qrels: Annotated[
-        str | None,
-        typer.Option(help="Judgments: TREC qrels or BEIR's TSV."),
-    ] = None,
+    dataset: Dataset = None,
+    test_file: SetOfHpo = None,
+    corpus: CorpusFile = None,
+    topics: TopicsFile = None,
+    qrels: QrelsFile = None,
     runs: Annotated[
         list[str] | None,
         typer.Option(
@@ -84,44 +80,17 @@ def benchmark_run(
         Path | None,
         typer.Option(help="A benchmark.yaml with any of these settings; options here win."),
     ] = None,
-    output_dir: Annotated[
-        Path | None,
-        typer.Option(help="Folder for reports and runs [default: results/<experiment id>]."),
-    ] = None,
-    depth: Annotated[
-        int | None, typer.Option(help="Results fetched per query; not with --runs [default: 100].")
-    ] = None,
+    output_dir: OutputDir = None,
+    depth: Depth = None,
     exclude_self: Annotated[
         bool | None,
         typer.Option(
             "--exclude-self", help="Drop a document whose id is the query's, before the cutoff."
         ),
     ] = None,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measures",
-            "-m",
-            help="Measures with commas, such as nDCG@10,AP@100 [default: nDCG@10, AP@100, "
-            "RR@10, R@50, R@100, HitRate@10; for hpo RR, and HitRate, nDCG, R, P, APcap and "
-            "MaxOntSim at 1, 3, 5, 10].",
-        ),
-    ] = None,
-    cutoffs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="K,K",
-            help="Other cutoffs for the default measures, such as 1,5,20; not with --measures.",
-        ),
-    ] = None,
-    ontology: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="The OBO file that documents are terms of: what --dataset hpo searches, and what "
-            "MaxOntSim and the list of near misses look at [default: the installed HPO].",
-        ),
-    ] = None,
+    measures: Measures = None,
+    cutoffs: Cutoffs = None,
+    ontology: OntologyFile = None,
     annotations: AnnotationsFile = None,
     missing: Annotated[
         str | None,
@@ -146,26 +115,10 @@ def benchmark_run(
             "tukey_hsd [default: holm].",
         ),
     ] = None,
-    confidence: Annotated[
-        float | None,
-        typer.Option(help="Level of the intervals [default: 0.95]."),
-    ] = None,
-    resamples: Annotated[
-        int | None,
-        typer.Option(help="Bootstrap resamples [default: 10000]."),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of the resamples [default: 42]."),
-    ] = None,
-    no_cache: Annotated[
-        bool,
-        typer.Option(
-            "--no-cache",
-            help="Compute everything, even where the output folder, or one beside it, holds the "
-            "results of the same configuration, data and code.",
-        ),
-    ] = False,
+    confidence: Confidence = None,
+    resamples: Resamples = None,
+    seed: Seed = None,
+    no_cache: NoCache = False,
     ir_metadata: Annotated[
         bool,
         typer.Option(
@@ -173,10 +126,7 @@ def benchmark_run(
             help="Write the runs once more, as annotated/<mode>.run, with an ir_metadata header.",
         ),
     ] = False,
-    output_format: Annotated[
-        Literal["text", "json"],
-        typer.Option("--format", help="text to read, json (the report) for programs."),
-    ] = "text",
+    output_format: ReportFormat = "text",
     further_runs: Annotated[
         list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
     ] = None,
@@ -209,6 +159,7 @@ def benchmark_run(
         embedding_model=embedding_model,
         splade_model=splade_model,
         device=device,
+        beside_file=config is not None,
     )
     options: dict[str, Any] = {
         "dataset": dataset,

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
+from trectools_plus.cli.benchmark_options import (
+    Confidence,
+    CorpusFile,
+    Cutoffs,
+    Dataset,
+    Depth,
+    Measures,
+    NoCache,
+    OntologyFile,
+    OutputDir,
+    QrelsFile,
+    ReportFormat,
+    Resamples,
+    Seed,
+    SetOfHpo,
+    TopicsFile,
+)
 from trectools_plus.cli.retrieval_options import (
     DeviceName,
     EmbeddingModel,
@@ -16,23 +32,16 @@ from trectools_plus.cli.retrieval_options import (
     Setting,
     retrieval_values,
 )
+from trectools_plus.cli.term_files import AnnotationsFile
 
 
 def benchmark_compare_vectors(
-    dataset: Annotated[
-        str | None,
-        typer.Option(
-            help="hpo (built in), irds:<ir_datasets id>, or a folder in BEIR or TREC layout."
-        ),
-    ] = None,
-    test_file: Annotated[
-        str | None, typer.Option(help="Test cases of your own for --dataset hpo.")
-    ] = None,
-    corpus: Annotated[
-        str | None, typer.Option(help="Documents: JSONL with doc_id (or _id), title, text.")
-    ] = None,
-    topics: Annotated[str | None, typer.Option(help="Queries: TSV, JSONL or TREC.")] = None,
-    qrels: Annotated[str | None, typer.Option(help="Judgments: TREC qrels or BEIR's TSV.")] = None,
+    dataset: Dataset = None,
+    test_file: SetOfHpo = None,
+    ontology: OntologyFile = None,
+    corpus: CorpusFile = None,
+    topics: TopicsFile = None,
+    qrels: QrelsFile = None,
     strategies: Annotated[
         str | None,
         typer.Option(
@@ -54,31 +63,16 @@ def benchmark_compare_vectors(
     enable_reranker: EnableReranker = False,
     reranker_model: RerankerModel = None,
     setting: Setting = None,
-    output_dir: Annotated[
-        Path | None,
-        typer.Option(help="Folder for reports and runs [default: results/<experiment id>]."),
-    ] = None,
-    depth: Annotated[
-        int | None, typer.Option(help="Results fetched per query [default: 100].")
-    ] = None,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option("--measures", "-m", help="Measures with commas; as in benchmark run."),
-    ] = None,
-    confidence: Annotated[
-        float | None, typer.Option(help="Level of the intervals [default: 0.95].")
-    ] = None,
-    resamples: Annotated[
-        int | None, typer.Option(help="Bootstrap resamples [default: 10000].")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the resamples [default: 42].")] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Compute everything, even what is there already.")
-    ] = False,
-    output_format: Annotated[
-        Literal["text", "json"],
-        typer.Option("--format", help="text to read, json (the report) for programs."),
-    ] = "text",
+    output_dir: OutputDir = None,
+    depth: Depth = None,
+    measures: Measures = None,
+    cutoffs: Cutoffs = None,
+    annotations: AnnotationsFile = None,
+    confidence: Confidence = None,
+    resamples: Resamples = None,
+    seed: Seed = None,
+    no_cache: NoCache = False,
+    output_format: ReportFormat = "text",
 ) -> None:
     """Compare one vector for each document with one for each of its parts.
 
@@ -114,6 +108,9 @@ def benchmark_compare_vectors(
         "output_dir": None if output_dir is None else str(output_dir),
         "depth": depth,
         "measures": None if measures is None else split_names(",".join(measures)),
+        "cutoffs": cutoffs,
+        "ontology": ontology,
+        "annotations": annotations,
         "confidence": confidence,
         "resamples": resamples,
         "seed": seed,

@@ -30,8 +30,14 @@ Method = Annotated[
     typer.Option(help="The dictionary of names, retrieval, or both [default: both]."),
 ]
 RetrieverName = Annotated[
-    Literal["lexical", "vector", "hybrid"] | None,
-    typer.Option("--retriever", help="What is asked about chunks [default: vector]."),
+    str | None,
+    typer.Option(
+        "--retriever",
+        metavar="NAME",
+        help="What is asked about chunks: lexical, vector or hybrid over the names of terms, or an "
+        "aggregation strategy of multi-vector search over whole terms, such as "
+        "label_synonyms_max [default: vector].",
+    ),
 ]
 Level = Annotated[
     Literal["sentence", "clause", "phrase"] | None,
@@ -42,7 +48,10 @@ NumResults = Annotated[
 ]
 ChunkThreshold = Annotated[
     float | None,
-    typer.Option(help="Drop names with a lower retrieval score [default: 0.5]."),
+    typer.Option(
+        help="Drop names with a lower retrieval score [default: 0.5, a cosine; 0 for lexical "
+        "and hybrid]."
+    ),
 ]
 MinConfidence = Annotated[
     float | None,
@@ -71,6 +80,21 @@ View = Annotated[
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
 Resamples = Annotated[int, typer.Option(help="Bootstrap resamples of the documents.")]
 Seed = Annotated[int, typer.Option(help="Seed of the resamples.")]
+
+_OPTIONS = {
+    "method": "--method",
+    "retriever": "--retriever",
+    "level": "--chunks",
+    "num_results": "--num-results",
+    "chunk_threshold": "--chunk-threshold",
+    "min_confidence": "--min-confidence",
+    "top_term_only": "--top-term-only",
+    "verify": "--unverified",
+    "assertions": "--no-assertions",
+}
+"""What settings are called on the command line."""
+_OF_RETRIEVAL = ("retriever", "level", "num_results", "chunk_threshold", "top_term_only", "verify")
+"""Settings without effect on the dictionary."""
 
 
 def extraction_run(
@@ -147,19 +171,13 @@ def extraction_run(
         "verify": False if unverified else None,
         "assertions": False if no_assertions else None,
     }
-    given = [name for name, value in values.items() if value is not None]
-    if predictions is not None and given:
-        raise UsageError(
-            f"'{given[0]}' is a setting of our own extraction",
-            where="--predictions",
-            remedy="leave one of the two out",
-        )
+    _check_effect(values, predictions is not None)
     with progress_bar() as progress:
         result = run_extraction(
             folder,
             dataset=dataset,
             ontology=ontology,
-            settings=make_extraction_settings(values),
+            settings=make_extraction_settings(values, _OPTIONS),
             predictions=predictions,
             similarity=similarity,
             intervals=not no_bootstrap_ci,
@@ -294,6 +312,24 @@ def extraction_sweep(
         print_sweep(found, sys.stdout)
         for file in files:
             typer.echo(f"written  {file}")
+
+
+def _check_effect(values: dict[str, Any], has_predictions: bool) -> None:
+    """Refuse settings that the method chosen, or another system's predictions, have no use for."""
+    given = [name for name, value in values.items() if value is not None]
+    if has_predictions and given:
+        raise UsageError(
+            f"{_OPTIONS[given[0]]} is a setting of our own extraction",
+            where="--predictions",
+            remedy="leave one of the two out",
+        )
+    unused = [name for name in given if name in _OF_RETRIEVAL]
+    if values["method"] == "dictionary" and unused:
+        raise UsageError(
+            f"{_OPTIONS[unused[0]]} is a setting of retrieval",
+            where="--method dictionary",
+            remedy="leave one of the two out",
+        )
 
 
 def _numbers(text: str) -> list[float]:

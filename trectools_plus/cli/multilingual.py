@@ -8,6 +8,29 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from trectools_plus.cli.benchmark_options import (
+    Confidence,
+    Cutoffs,
+    Depth,
+    Measures,
+    NoCache,
+    OntologyFile,
+    Resamples,
+    Seed,
+)
+from trectools_plus.cli.retrieval_options import (
+    AggregationStrategy,
+    DeviceName,
+    EmbeddingModel,
+    EnableReranker,
+    MultiVector,
+    RerankerModel,
+    Setting,
+    SpladeModel,
+    retrieval_values,
+)
+from trectools_plus.cli.term_files import AnnotationsFile
+
 
 def benchmark_multilingual(
     sets: Annotated[
@@ -16,30 +39,31 @@ def benchmark_multilingual(
     ],
     modes: Annotated[
         str | None,
-        typer.Option(help="Modes to fetch, with commas: lexical,vector,hybrid (the default)."),
+        typer.Option(
+            help="Modes to fetch, with commas: lexical,vector,hybrid (the default); others as in "
+            "benchmark run."
+        ),
     ] = None,
     output_dir: Annotated[
         Path, typer.Option(help="Folder for all reports, one in it for each language.")
     ] = Path("results/multilingual"),
-    depth: Annotated[
-        int | None, typer.Option(help="Results fetched per query [default: 100].")
-    ] = None,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measures", "-m", help="Measures with commas [default: those of --dataset hpo]."
-        ),
-    ] = None,
-    confidence: Annotated[
-        float | None, typer.Option(help="Level of the intervals [default: 0.95].")
-    ] = None,
-    resamples: Annotated[
-        int | None, typer.Option(help="Bootstrap resamples [default: 10000].")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the resamples [default: 42].")] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Compute everything, even what is there already.")
-    ] = False,
+    multi_vector: MultiVector = False,
+    aggregation_strategy: AggregationStrategy = None,
+    enable_reranker: EnableReranker = False,
+    reranker_model: RerankerModel = None,
+    embedding_model: EmbeddingModel = None,
+    splade_model: SpladeModel = None,
+    device: DeviceName = None,
+    setting: Setting = None,
+    ontology: OntologyFile = None,
+    depth: Depth = None,
+    measures: Measures = None,
+    cutoffs: Cutoffs = None,
+    annotations: AnnotationsFile = None,
+    confidence: Confidence = None,
+    resamples: Resamples = None,
+    seed: Seed = None,
+    no_cache: NoCache = False,
     output_format: Annotated[
         Literal["text", "markdown", "json"],
         typer.Option("--format", help="text to read, markdown for a page, json for programs."),
@@ -56,6 +80,7 @@ def benchmark_multilingual(
     Examples:
       benchmark multilingual hpo-en-tiny hpo-de-tiny hpo-fr-tiny
       benchmark multilingual hpo-en-standard mine-de.json --modes lexical,vector -m RR@10
+      benchmark multilingual hpo-en-tiny hpo-de-tiny --multi-vector --embedding-model models/e5
     """
     from trectools_plus.benchmark.multilingual import run_multilingual
     from trectools_plus.cli.progress import progress_bar
@@ -69,13 +94,27 @@ def benchmark_multilingual(
         write_multilingual,
     )
 
+    values = retrieval_values(
+        setting,
+        multi_vector=multi_vector,
+        aggregation_strategy=aggregation_strategy,
+        enable_reranker=enable_reranker,
+        reranker_model=reranker_model,
+        embedding_model=embedding_model,
+        splade_model=splade_model,
+        device=device,
+    )
     options: dict[str, Any] = {
         "modes": split_list(modes) if modes is not None else None,
         "depth": depth,
         "measures": None if measures is None else split_names(",".join(measures)),
+        "cutoffs": cutoffs,
+        "ontology": ontology,
+        "annotations": annotations,
         "confidence": confidence,
         "resamples": resamples,
         "seed": seed,
+        "retrieval": values or None,
     }
     with progress_bar() as progress:
         result = run_multilingual(

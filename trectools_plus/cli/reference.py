@@ -14,6 +14,7 @@ MADE_BY = "<!-- Made by scripts/docs from the code; edit the code, not this page
 
 def generated_pages() -> dict[str, str]:
     """Every generated page, as ``{path below docs/: text}``."""
+    from trectools_plus.benchmark.multilingual import multilingual_report_schema
     from trectools_plus.benchmark.report import report_json_schema
     from trectools_plus.extraction.report import extraction_report_schema
     from trectools_plus.testsets.model import json_schema_of_test_sets
@@ -25,6 +26,7 @@ def generated_pages() -> dict[str, str]:
         "rules.md": MADE_BY + render_rules_markdown(),
         "schema/BenchmarkReport.schema.json": _render_schema(report_json_schema()),
         "schema/ExtractionReport.schema.json": _render_schema(extraction_report_schema()),
+        "schema/MultilingualReport.schema.json": _render_schema(multilingual_report_schema()),
         "schema/TestSet.schema.json": _render_schema(json_schema_of_test_sets()),
     }
 

@@ -91,18 +91,29 @@ def retrieval_values(
     embedding_model: str | None = None,
     splade_model: str | None = None,
     device: str | None = None,
+    beside_file: bool = False,
 ) -> dict[str, Any]:
     """What the options say, as fields of ``RetrievalSettings``; only those that were given.
 
+    Args:
+        setting: ``--set``.
+        multi_vector: The option of this name, like all that follow.
+        aggregation_strategy: See above.
+        enable_reranker: See above.
+        reranker_model: See above.
+        embedding_model: See above.
+        splade_model: See above.
+        device: See above.
+        beside_file: Whether a configuration file may hold what an option needs.
+
     Raises:
-        UsageError: If ``--set`` cannot be read, or an option is without effect.
+        UsageError: If ``--set`` cannot be read or repeats an option, or an option is without
+            effect.
     """
     values = parse_assignments(setting or [])
-    if aggregation_strategy and not (multi_vector or values.get("multi_vector")):
-        raise UsageError("--aggregation-strategy needs --multi-vector")
     if reranker_model and not enable_reranker:
         raise UsageError("--reranker-model needs --enable-reranker")
-    options: dict[str, Any] = {
+    given: dict[str, Any] = {
         "multi_vector": multi_vector or None,
         "aggregation_strategy": aggregation_strategy,
         "reranker_model": reranker_model,
@@ -111,8 +122,20 @@ def retrieval_values(
         "device": device,
     }
     if enable_reranker:
-        options["reranker"] = "cross-encoder" if reranker_model else "lexical"
-    return values | {name: value for name, value in options.items() if value is not None}
+        given["reranker"] = "cross-encoder" if reranker_model else "lexical"
+    options = {name: value for name, value in given.items() if value is not None}
+    for name in options.keys() & values.keys():
+        option = "--enable-reranker" if name == "reranker" else f"--{name.replace('_', '-')}"
+        raise UsageError(
+            f"{option} and --set {name} are one setting", remedy="leave one of them out"
+        )
+    values |= options
+    switch = values.get("multi_vector", beside_file)
+    if "aggregation_strategy" in values and str(switch).lower() == "false":
+        option = "--" if aggregation_strategy else "--set "
+        name = "aggregation-strategy" if aggregation_strategy else "aggregation_strategy"
+        raise UsageError(f"{option}{name} needs --multi-vector")
+    return values
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:

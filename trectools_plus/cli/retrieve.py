@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from trectools_plus.cli.index import OntologyFile
 from trectools_plus.cli.printing import write_json
-from trectools_plus.cli.retrieval_options import Setting, parse_assignments
+from trectools_plus.cli.retrieval_options import (
+    AggregationStrategy,
+    DeviceName,
+    EmbeddingModel,
+    EnableReranker,
+    MultiVector,
+    RerankerModel,
+    Setting,
+    SpladeModel,
+    retrieval_values,
+)
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,10 +65,22 @@ def runs_fetch(
             "--exclude-self", help="Drop a document whose id is the query's, before the cutoff."
         ),
     ] = False,
+    multi_vector: MultiVector = False,
+    aggregation_strategy: AggregationStrategy = None,
+    enable_reranker: EnableReranker = False,
+    reranker_model: RerankerModel = None,
+    embedding_model: EmbeddingModel = None,
+    splade_model: SpladeModel = None,
+    device: DeviceName = None,
     setting: Setting = None,
+    ontology: OntologyFile = None,
     test_file: Annotated[
         str | None,
-        typer.Option(metavar="SET", help="For --dataset hpo: own test cases, or a shipped set."),
+        typer.Option(
+            metavar="SET",
+            help="Test cases for --dataset hpo: a file, or a shipped set "
+            "[default: hpo-en-standard].",
+        ),
     ] = None,
     backend: Annotated[
         str, typer.Option(metavar="NAME", help="What searches: embedded.")
@@ -75,6 +98,7 @@ def runs_fetch(
       runs fetch --dataset hpo --modes lexical,vector,hybrid --output-dir runs
       runs fetch --corpus corpus.jsonl --topics topics.tsv --modes lexical --output-dir runs
       runs fetch --dataset irds:cranfield --set k1=1.2 --set stopwords=none --output-dir runs
+      runs fetch --dataset hpo --modes bm25,dense --multi-vector --output-dir runs
     """
     from trectools_plus.cli.progress import progress_bar
     from trectools_plus.provenance import format_command
@@ -85,8 +109,18 @@ def runs_fetch(
     _check_backend(backend)
     names = [name.strip() for name in modes.split(",") if name.strip()]
     check_modes(names)
-    settings = make_settings(parse_assignments(setting or []))
-    documents, queries = _load_sources(dataset, corpus, topics, test_file)
+    values = retrieval_values(
+        setting,
+        multi_vector=multi_vector,
+        aggregation_strategy=aggregation_strategy,
+        enable_reranker=enable_reranker,
+        reranker_model=reranker_model,
+        embedding_model=embedding_model,
+        splade_model=splade_model,
+        device=device,
+    )
+    settings = make_settings(values)
+    documents, queries = _load_sources(dataset, corpus, topics, test_file, ontology)
     with progress_bar() as progress:
         files = fetch_to_dir(
             documents,
@@ -113,17 +147,23 @@ def _check_backend(backend: str) -> None:
 
 
 def _load_sources(
-    dataset: str | None, corpus: str | None, topics: str | None, test_file: str | None
+    dataset: str | None,
+    corpus: str | None,
+    topics: str | None,
+    test_file: str | None,
+    ontology: str | None,
 ) -> tuple[Corpus, Topics]:
     if dataset is not None and (corpus or topics):
         raise UsageError("--dataset and --corpus or --topics exclude each other")
-    if test_file is not None and dataset != "hpo":
-        raise UsageError("--test-file goes with --dataset hpo only")
+    if dataset != "hpo":
+        for option, value in {"--test-file": test_file, "--ontology": ontology}.items():
+            if value is not None:
+                raise UsageError(f"{option} goes with --dataset hpo only")
     if dataset is None:
         return _read_files(corpus, topics)
     from trectools_plus.benchmark.dataset import open_collection
 
-    collection = open_collection(dataset, test_file)
+    collection = open_collection(dataset, test_file, ontology)
     if collection.corpus is None:
         raise UsageError("the dataset has no documents to search", where=dataset)
     return collection.corpus, collection.topics

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trectools_plus.errors import IncomparableError
+from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.extraction.counting import MATCHINGS, VIEWS, FloatArray, Matching, View
 from trectools_plus.extraction.report import ExtractionReport
 from trectools_plus.extraction.scores import (
@@ -16,7 +16,12 @@ from trectools_plus.extraction.scores import (
     averages_of,
     figures_of,
 )
-from trectools_plus.statistics.arrays import ROUNDING, check_level, check_resamples
+from trectools_plus.statistics.arrays import (
+    ROUNDING,
+    check_choice,
+    check_level,
+    check_resamples,
+)
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
 from trectools_plus.statistics.paired.randomisation import MOST_ENUMERATED
 from trectools_plus.statistics.resamples import draw_counts, map_chunks
@@ -86,11 +91,18 @@ def compare_extractions(
     Raises:
         IncomparableError: If documents or gold terms differ, or soft figures rest on other formulas
             or ontologies.
-        UsageError: If the number of resamples or the level is out of range.
+        UsageError: If there is no such view or matching, only one document, or the number of
+            resamples or the level is out of range.
     """
-    assert view in VIEWS
-    assert matching in MATCHINGS
+    check_choice(view, VIEWS, "view")
+    check_choice(matching, MATCHINGS, "matching")
     _check_comparable(first, second, matching)
+    if len(first.documents) < 2:
+        raise UsageError(
+            "one document does not show whether systems differ",
+            where=first.dataset.name,
+            remedy="compare over at least two",
+        )
     resampling = resampling or Resampling()
     check_resamples(resampling.resamples, "comparison")
     check_level(resampling.confidence, "comparison")

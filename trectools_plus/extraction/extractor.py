@@ -11,11 +11,11 @@ from trectools_plus.extraction.assertion import assert_mentions
 from trectools_plus.extraction.dictionary import Dictionary
 from trectools_plus.extraction.mentions import Mention, Prediction, strongest
 from trectools_plus.extraction.names import eligible_terms, names_of
-from trectools_plus.extraction.searching import Searcher, corpus_of_names
+from trectools_plus.extraction.searching import Searcher, corpus_of_names, corpus_of_terms
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.base import Progress, Retriever, no_progress
-from trectools_plus.retrieval.modes import build_retrievers
+from trectools_plus.retrieval.modes import STRATEGIES, build_retrievers
 
 _Candidates = tuple[list[Mention], list[Mention]]
 """What the dictionary found, and what retrieval found."""
@@ -59,8 +59,11 @@ class Extractor:
             )
         if settings.method != "dictionary":
             if retriever is None:
-                corpus = corpus_of_names(names, ontology.path)
                 mode = settings.retriever
+                if mode in STRATEGIES:
+                    corpus = corpus_of_terms(ontology, terms)
+                else:
+                    corpus = corpus_of_names(names, ontology.path)
                 retriever = build_retrievers(corpus, [mode], progress=progress)[mode]
             self._searcher = Searcher(
                 retriever,

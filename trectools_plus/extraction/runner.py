@@ -46,6 +46,9 @@ from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.provenance import describe_machine, format_time, package_versions, utc_now
 from trectools_plus.retrieval.base import Progress, Retriever, no_progress
 
+_FEWEST = 2
+"""Documents that intervals need."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExtractionResult:
@@ -148,8 +151,10 @@ def score_predictions(
         ontology: For the soft matching and the near misses.
         system: What made the predictions.
         manifest: How the figures came about; its ``similarity`` is the soft matching's formula.
-        resampling: How intervals are made; none when ``None``.
+        resampling: How intervals are made; none when ``None``, or of a single document.
     """
+    asked = resampling
+    resampling = None if len(documents.documents) < _FEWEST else resampling
     credit_of = {"exact": exact_credit, "soft": soft_credit(ontology, manifest.similarity)}
     tables = {
         view: {
@@ -184,7 +189,7 @@ def score_predictions(
             for place, document in enumerate(documents.documents)
         ],
         mistakes=find_mistakes(documents.documents, predictions, ontology),
-        notes=list(documents.notes),
+        notes=[*documents.notes, *_notes(predictions, asked)],
     )
 
 
@@ -219,6 +224,22 @@ def _row(counts: FloatArray) -> DocumentCounts:
         recall=recall,
         f1=f1,
     )
+
+
+def _notes(
+    predictions: Mapping[str, Sequence[Prediction]], resampling: Resampling | None
+) -> list[str]:
+    """Which documents have no predictions, and why there are no intervals."""
+    notes = []
+    without = [doc_id for doc_id, found in predictions.items() if not found]
+    if without:
+        named = ", ".join(without[:3]) + (", …" if len(without) > 3 else "")
+        notes.append(
+            f"documents without a prediction: {len(without)} of {len(predictions)} ({named})"
+        )
+    if resampling is not None and len(predictions) < _FEWEST:
+        notes.append("no intervals: one document does not show how much documents differ")
+    return notes
 
 
 def _manifest(ontology: Ontology, similarity: str, seed: int, command: str | None) -> Manifest:

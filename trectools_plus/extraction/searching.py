@@ -12,7 +12,9 @@ from trectools_plus.extraction.names import Name
 from trectools_plus.extraction.wordings import Wordings
 from trectools_plus.extraction.words import Word, words_of
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
+from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.base import Ranking, Retriever
+from trectools_plus.retrieval.ontology_terms import corpus_of
 
 _MOST_WORDS = 8
 """No window of more content words is compared with a name."""
@@ -27,6 +29,18 @@ def corpus_of_names(names: Sequence[Name], path: str) -> Corpus:
         count[name.term_id] = number + 1
         rows.append((f"{name.term_id}#{number}", "", name.text))
     return Corpus(pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row"), path=path)
+
+
+def corpus_of_terms(ontology: Ontology, terms: Iterable[str]) -> Corpus:
+    """A corpus with one document per term, which has the label, synonyms and definition as parts.
+
+    Args:
+        ontology: Where the terms come from.
+        terms: Ids of live terms; no other takes part.
+    """
+    whole, wanted = corpus_of(ontology), pl.col("doc_id").is_in(sorted(terms))
+    assert whole.parts is not None
+    return Corpus(whole.frame.filter(wanted), path=whole.path, parts=whole.parts.filter(wanted))
 
 
 def term_of(doc_id: str) -> str:

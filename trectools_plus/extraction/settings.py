@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.chunking import Level
+from trectools_plus.retrieval.aggregation import AggregationName
 from trectools_plus.retrieval.values import explain_problem
 
 Method = Literal["dictionary", "retrieval", "both"]
+RetrieverName = Literal["lexical", "vector", "hybrid", AggregationName]
 
 
 class ExtractionSettings(BaseModel):
@@ -19,10 +22,12 @@ class ExtractionSettings(BaseModel):
     Attributes:
         method: The dictionary of names, retrieval, or both: retrieval then adds mentions where the
             dictionary found none, and never replaces one.
-        retriever: The retrieval mode that is asked about chunks: lexical, vector or hybrid.
+        retriever: The retrieval mode that is asked about chunks: lexical, vector or hybrid over the
+            names of terms, or an aggregation strategy of multi-vector search over whole terms.
         level: What a chunk is: sentence, clause or phrase.
         num_results: How many names a chunk is answered with.
-        chunk_threshold: Answers with a lower retrieval score are dropped; a cosine for ``vector``.
+        chunk_threshold: Answers with a lower retrieval score are dropped: a cosine. 0 unless given
+            for ``lexical`` and ``hybrid``, whose scores are none.
         min_confidence: Mentions with a lower confidence are dropped; 0.5 is more likely than not.
         top_term_only: Only the first term of each chunk is kept.
         verify: Whether an answer counts only where words of the chunk are one of the term's names,
@@ -38,7 +43,7 @@ class ExtractionSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: Method = "both"
-    retriever: Literal["lexical", "vector", "hybrid"] = "vector"
+    retriever: RetrieverName = "vector"
     level: Level = "phrase"
     num_results: int = Field(default=10, ge=1, le=1000)
     chunk_threshold: float = Field(default=0.5, ge=0, allow_inf_nan=False)
@@ -52,9 +57,22 @@ class ExtractionSettings(BaseModel):
     root: str = ""
     min_depth: int = Field(default=0, ge=0)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_cosine_no_threshold(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("retriever") in ("lexical", "hybrid"):
+            return {"chunk_threshold": 0.0, **values}
+        return values
 
-def make_extraction_settings(values: dict[str, Any]) -> ExtractionSettings:
+
+def make_extraction_settings(
+    values: Mapping[str, Any], called: Mapping[str, str] | None = None
+) -> ExtractionSettings:
     """Build settings from a user's values; ``None`` leaves a default.
+
+    Args:
+        values: By the settings' names.
+        called: What the user calls them, for messages; as they are if not given.
 
     Raises:
         UsageError: If a name is unknown or a value out of range; names the first such setting.
@@ -69,4 +87,4 @@ def make_extraction_settings(values: dict[str, Any]) -> ExtractionSettings:
             known = ", ".join(ExtractionSettings.model_fields)
             raise UsageError(f"unknown setting '{name}'", remedy=f"there are {known}") from error
         what, remedy = explain_problem(first)
-        raise UsageError(what, where=name, remedy=remedy) from error
+        raise UsageError(what, where=(called or {}).get(name, name), remedy=remedy) from error

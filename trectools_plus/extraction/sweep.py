@@ -156,7 +156,9 @@ def sweep(
     base = (settings or ExtractionSettings()).model_dump()
     plans = {
         system: [
-            make_extraction_settings({**base, **SYSTEMS[system], parameter: value})
+            make_extraction_settings(
+                {**base, **SYSTEMS[system], parameter: value}, {parameter: "--values"}
+            )
             for value in values
         ]
         for system in systems

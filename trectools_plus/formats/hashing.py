@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from trectools_plus.errors import InputError
+from trectools_plus.formats.source import unreadable
 
 
 def sha256_file(path: str | Path) -> str:
@@ -18,7 +18,7 @@ def sha256_file(path: str | Path) -> str:
         with Path(path).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"cannot read: {error.strerror or error}", where=str(path)) from error
+        raise unreadable(error, str(path)) from error
 
 
 def sha256_text(text: str) -> str:

@@ -160,7 +160,7 @@ def _opened(path: str | Path) -> Iterator[IO[bytes]]:
         with _standard_input() if str(path) == "-" else _open_file(path) as stream:
             yield stream
     except OSError as error:
-        raise _unreadable(error, str(path)) from error
+        raise unreadable(error, str(path)) from error
     except ValueError as error:  # a NUL in a path
         raise InputError(f"cannot read: {error}", where=str(path)) from error
 
@@ -298,7 +298,8 @@ def _too_large(shown: str, size: int) -> InputError:
     )
 
 
-def _unreadable(error: OSError, shown: str) -> InputError:
+def unreadable(error: OSError, shown: str) -> InputError:
+    """Why a file cannot be read, and what to do."""
     if isinstance(error, FileNotFoundError):
         return InputError("no such file", where=shown, remedy="check the path")
     if isinstance(error, IsADirectoryError):

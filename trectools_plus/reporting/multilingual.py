@@ -69,6 +69,7 @@ def render_multilingual_markdown(report: MultilingualReport) -> str:
             for measure, across in measures.items()
         ]
         parts.append(table(["Metric", *report.languages, "Mean", "Variance", "Gap"], rows))
+    parts += [f"> **{escape(said)}:** {escape(note)}" for said, note in _notes(report)]
     if report.command:
         parts.append(f"Made by `{report.command}`.")
     return "\n\n".join(parts) + "\n"
@@ -97,6 +98,17 @@ def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
         grid.add_section()
     console.print(grid)
     console.print(READING, style="dim")
+    for languages, note in _notes(report):
+        console.print(f"{languages}: {note}")
+
+
+def _notes(report: MultilingualReport) -> list[tuple[str, str]]:
+    """Each note of a language's report, with the languages that have it."""
+    having: dict[str, list[str]] = {}
+    for language, one in report.languages.items():
+        for note in one.notes:
+            having.setdefault(note, []).append(language)
+    return [(f"Note on {', '.join(languages)}", note) for note, languages in having.items()]
 
 
 def _of_languages(report: MultilingualReport, mode: str, measure: str) -> list[LanguageMeasure]:

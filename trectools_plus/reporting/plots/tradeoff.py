@@ -98,12 +98,14 @@ def _draw_contours(axes: Axes) -> None:
         axes.annotate(
             f"F1 {f1:g}",
             (1.0, f1 / (2 - f1)),
-            xytext=(-2, 3),
+            xytext=(-2, 5),
             textcoords="offset points",
             ha="right",
             color=INK,
             alpha=0.6,
             fontsize=7,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5},
+            zorder=2,
         )
 
 
