@@ -12,21 +12,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.corpus import Document
 from trectools_plus.retrieval.backends.milvus_connection import MilvusConnection
+from trectools_plus.retrieval.backends.milvus_settings import VectorIndex
 from trectools_plus.retrieval.base import Progress, no_progress
 from trectools_plus.retrieval.document_stream import DocumentStream, Survey, survey
 from trectools_plus.retrieval.encoder import DIMENSIONS, TextEncoder
 from trectools_plus.retrieval.index_cache import IndexRecipe
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.text import Analyzer
-
-VectorIndex = Literal["flat", "hnsw", "auto"]
-"""``flat`` compares every vector, which is exact; ``auto`` leaves the choice to the server."""
 
 _LAYOUT = 1
 _PREFIX = "trectools_plus"
@@ -69,6 +67,8 @@ def open_collection(
     documents: DocumentStream,
     settings: RetrievalSettings,
     vector_index: VectorIndex = "flat",
+    *,
+    surveyed: Survey | None = None,
     progress: Progress = no_progress,
 ) -> MilvusCollection:
     """Find the collection of these documents and settings on the server, or fill it.
@@ -78,12 +78,13 @@ def open_collection(
         documents: Read once for their hash, and once more if they have to be inserted.
         settings: ``k1``, ``b``, ``stemmer`` and ``stopwords`` shape the collection.
         vector_index: How vectors are searched.
+        surveyed: Count and hash of the documents, where they are known already.
         progress: Told of reading and inserting.
 
     Raises:
         InputError: If there are no documents, an id occurs twice, or the server fails.
     """
-    found = survey(documents, progress)
+    found = surveyed or survey(documents, progress)
     recipe = _recipe(found, settings, vector_index)
     name = f"{_PREFIX}_{recipe.key[:32]}"
     if not _is_whole(connection, name, found.count):

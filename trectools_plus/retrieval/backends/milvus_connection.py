@@ -21,7 +21,13 @@ TOKEN_VARIABLE = "MILVUS_TOKEN"
 _SCHEMES = ("http", "https", "tcp")
 _CONNECT_SECONDS = 10.0
 _CALL_SECONDS = 120.0
+_SEARCH_SECONDS = 30.0
+_SEARCHES = ("search", "hybrid_search")
 _LITE_STARTER = "milvus_lite.server_manager"
+
+
+class UnreachableError(InputError):
+    """The server does not answer, whatever it is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,7 @@ class MilvusConnection:
     def __init__(self, address: MilvusAddress) -> None:
         _see_that_it_is_installed(address)
         self.address = address
+        self._is_open = True
         self._client = _open_local(address) if address.is_local else _open_server(address)
         self.server_version = str(self.call("get_server_version"))
 
@@ -100,11 +107,15 @@ class MilvusConnection:
         Raises:
             InputError: If it fails.
         """
+        seconds = _SEARCH_SECONDS if method in _SEARCHES else _CALL_SECONDS
         with _explained(self.address):
-            return getattr(self._client, method)(*args, timeout=_CALL_SECONDS, **options)
+            return getattr(self._client, method)(*args, timeout=seconds, **options)
 
     def close(self) -> None:
         """Disconnect; of a local ``.db``, let other processes have it."""
+        if not self._is_open:
+            return
+        self._is_open = False
         self._client.close()
         if self.address.is_local:
             _release(self.address)
@@ -168,7 +179,7 @@ def _client_class() -> Any:
     """``pymilvus.MilvusClient``, without the tracebacks it logs beside what it raises."""
     from pymilvus import MilvusClient
 
-    for name in ("pymilvus", "milvus_lite"):
+    for name in ("pymilvus", "milvus_lite", "grpc._server"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return MilvusClient
 
@@ -223,7 +234,7 @@ def _explain(address: MilvusAddress, error: BaseException) -> InputError:
             remedy=f"set the environment variable {TOKEN_VARIABLE}, as user:password or a key",
         )
     if status in ("UNAVAILABLE", "DEADLINE_EXCEEDED"):
-        return InputError(
+        return UnreachableError(
             "the Milvus server cannot be reached",
             where=address.uri,
             remedy="check the address, and that the server is up",
@@ -235,10 +246,13 @@ def _grpc_status(error: BaseException | None) -> str | None:
     """The gRPC status at the root of an error, such as ``UNAVAILABLE``."""
     import grpc
 
-    while error is not None:
+    seen: set[int] = set()
+    # pymilvus raises some errors "from" themselves.
+    while error is not None and id(error) not in seen:
         if isinstance(error, grpc.RpcError) and hasattr(error, "code"):
             return str(error.code().name)
-        error = error.__cause__ or error.__context__
+        seen.add(id(error))
+        error = error.__cause__ if error.__cause__ is not error else error.__context__
     return None
 
 

@@ -12,10 +12,11 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.lists import split_list
 from trectools_plus.retrieval.backends.base import Backend
 from trectools_plus.retrieval.backends.http_settings import HttpSettings
+from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
 from trectools_plus.retrieval.collapse import Collapse
 
 EMBEDDED = "embedded"
-BACKENDS = (EMBEDDED, "http", "python")
+BACKENDS = (EMBEDDED, "http", "milvus", "python")
 MODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 """What a mode of a backend may be called: its run file and its tag."""
 
@@ -44,9 +45,10 @@ class BackendSettings(BaseModel):
     """What searches.
 
     Attributes:
-        backend: ``embedded``, ``http`` or ``python``.
+        backend: ``embedded``, ``http``, ``milvus`` or ``python``.
         retriever: For ``python``: ``module:name``, or the name of an installed plug-in, by mode.
         http: For ``http``: the service and its mapping.
+        milvus: For ``milvus``: where it is; by default a ``.db`` in the cache folder.
         collapse: How chunks become documents, where the backend answers with chunks.
     """
 
@@ -55,6 +57,7 @@ class BackendSettings(BaseModel):
     backend: str = EMBEDDED
     retriever: Retrievers = Field(default_factory=dict)
     http: HttpSettings | None = None
+    milvus: MilvusSettings | None = None
     collapse: Collapse | None = None
 
     @model_validator(mode="before")
@@ -63,7 +66,7 @@ class BackendSettings(BaseModel):
         """Settings of one backend, without its name, name it."""
         if not isinstance(values, Mapping) or values.get("backend") is not None:
             return values
-        implied = {"http": "http", "retriever": "python"}
+        implied = {"http": "http", "milvus": "milvus", "retriever": "python"}
         named = [backend for key, backend in implied.items() if values.get(key)]
         return {**values, "backend": named[0]} if len(named) == 1 else values
 
@@ -73,14 +76,14 @@ class BackendSettings(BaseModel):
             raise ValueError(
                 f"`backend`: unknown backend '{self.backend}' — there are {', '.join(BACKENDS)}"
             )
-        needed = {"http": "http", "python": "retriever"}
-        for backend, name in needed.items():
+        settings_of = {"http": "http", "milvus": "milvus", "python": "retriever"}
+        for backend, name in settings_of.items():
             given = bool(getattr(self, name))
             if given and self.backend != backend:
                 raise ValueError(
                     f"`{name}` goes with the backend {backend} — leave it out, or set `backend`"
                 )
-            if not given and self.backend == backend:
+            if not given and self.backend == backend and backend != "milvus":
                 example = "its URL" if name == "http" else "module:name"
                 raise ValueError(f"`backend` {backend} needs `{name}` — give {example}")
         if self.collapse is not None and self.is_embedded:
@@ -106,6 +109,10 @@ class BackendSettings(BaseModel):
             from trectools_plus.retrieval.backends.python import PythonBackend
 
             return PythonBackend(self.retriever)
+        if self.backend == "milvus":
+            from trectools_plus.retrieval.backends.milvus import MilvusBackend
+
+            return MilvusBackend(self.milvus)
         return None
 
     def check_backend_modes(self, modes: tuple[str, ...]) -> None:
@@ -114,7 +121,7 @@ class BackendSettings(BaseModel):
         Raises:
             UsageError: If one is unknown, repeated or cannot name a file; or there is none.
         """
-        if self.is_embedded:
+        if self.is_embedded or self.backend == "milvus":
             from trectools_plus.retrieval.modes import check_modes
 
             check_modes(modes)
