@@ -8,7 +8,7 @@ which tools disagree. A mode that finds nothing has no file: readers refuse one 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,14 @@ from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.findings import record_findings
 from trectools_plus.benchmark.output_folder import QRELS_FILE, RUNS_FOLDER, OutputFolder
-from trectools_plus.benchmark.report import ArmStatus, FindingRecord, RunInfo, SourceFile, TieInfo
+from trectools_plus.benchmark.report import (
+    ArmStatus,
+    FindingRecord,
+    RunInfo,
+    SourceFile,
+    TieInfo,
+    UnscoredMode,
+)
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import separate_ties
@@ -57,9 +64,22 @@ class Arm:
         return "empty" if self.run.frame.is_empty() else "ok"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Arms:
+    """All modes of a benchmark.
+
+    Attributes:
+        scored: Those that answered every query, at least one.
+        unscored: Those that did not, for the report.
+    """
+
+    scored: dict[str, Arm]
+    unscored: dict[str, UnscoredMode] = field(default_factory=dict)
+
+
 def make_arms(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
-) -> dict[str, Arm]:
+) -> Arms:
     """Fetch or read every mode's run and write it to ``runs/<mode>.run``.
 
     Args:
@@ -73,7 +93,8 @@ def make_arms(
 
     Raises:
         FindingsError: If a run holds what scoring refuses.
-        InputError: If a file cannot be read or written.
+        InputError: If a file cannot be read or written, or no mode answered every query.
+        CheckFailedError: If none did, but one of them some.
     """
     from trectools_plus.formats.qrels import write_qrels
 
@@ -82,26 +103,42 @@ def make_arms(
         write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     if config.runs is None:
         return _fetch_arms(config, dataset, folder, progress)
-    return _read_arms(config, dataset, folder, progress)
+    return Arms(_read_arms(config, dataset, folder, progress))
 
 
 def _fetch_arms(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
-) -> dict[str, Arm]:
-    from trectools_plus.retrieval.fetch import fetch
+) -> Arms:
+    from trectools_plus.retrieval.backends.answering import Wanted
+    from trectools_plus.retrieval.fetch_problems import describe_failures, refuse_unscorable
+    from trectools_plus.retrieval.fetch_status import SCORED
+    from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
 
-    if dataset.corpus is None or dataset.topics is None:
+    if dataset.topics is None or (dataset.corpus is None and config.is_embedded):
         raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
-    fetched = fetch(
+    request = FetchRequest(
         dataset.corpus,
         dataset.topics,
         config.modes,
-        depth=config.depth,
-        settings=config.retrieval,
-        exclude_self=config.exclude_self,
-        progress=progress,
+        Wanted(config.depth, config.exclude_self, config.collapse),
+        config.retrieval,
+        config.make_backend(),
     )
-    return {
+    fetched = fetch_into(request, progress=progress)
+    unscored = {
+        mode: UnscoredMode(
+            label=config.label(mode),
+            status=run.status,
+            reason=describe_failures(run),
+            queries=len(run.latency_ms),
+            failed_queries={query: failure.reason for query, failure in run.failures.items()},
+        )
+        for mode, run in fetched.items()
+        if run.status not in SCORED
+    }
+    if len(unscored) == len(fetched):
+        refuse_unscorable(fetched)
+    scored = {
         mode: _make_arm(
             dataset,
             folder,
@@ -110,7 +147,9 @@ def _fetch_arms(
             index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items()) or None,
         )
         for mode, answer in fetched.items()
+        if mode not in unscored
     }
+    return Arms(scored, unscored)
 
 
 def _read_arms(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from trectools_plus.benchmark.arms import Arm
+from trectools_plus.benchmark.arms import Arm, Arms
 from trectools_plus.benchmark.claims import compare_all, find_groups, prove_best
 from trectools_plus.benchmark.compare import compare, refuse_different_queries
 from trectools_plus.benchmark.config import BenchmarkConfig
@@ -15,6 +15,7 @@ from trectools_plus.benchmark.diagnostics import find_failing, has_rejected, jud
 from trectools_plus.benchmark.manifest import hash_config
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
+    Comparison,
     DatasetInfo,
     Manifest,
     ModeResult,
@@ -77,7 +78,7 @@ def make_manifest(
 def make_report(
     config: BenchmarkConfig,
     dataset: Dataset,
-    arms: Mapping[str, Arm],
+    all_arms: Arms,
     evaluation: Evaluation,
     manifest: Manifest,
 ) -> BenchmarkReport:
@@ -86,10 +87,11 @@ def make_report(
     Args:
         config: Level, resamples, seed, baseline, targets and names.
         dataset: Judgments, and texts and fields of the queries where they are known.
-        arms: The modes.
-        evaluation: Their scores, from :func:`score_arms`.
+        all_arms: The modes.
+        evaluation: The scored ones scores, from :func:`score_arms`.
         manifest: The report's manifest.
     """
+    arms = all_arms.scored
     measures = summarise(evaluation, config)
     diagnostics = judge_arms(config, dataset, arms, evaluation)
     modes = {
@@ -103,19 +105,13 @@ def make_report(
         )
         for mode, arm in arms.items()
     }
-    comparisons = compare(
-        evaluation,
-        config.baseline,
-        correction=config.correction,
-        confidence=config.confidence,
-        resamples=config.resamples,
-        seed=config.seed,
-    )
+    comparisons = _compare_scored(evaluation, config)
     every_pair = compare_all(evaluation, comparisons, config)
     best = find_best(evaluation)
     return BenchmarkReport(
         manifest=manifest,
         modes=modes,
+        unscored=all_arms.unscored,
         comparisons=comparisons,
         best_mode=best,
         best_mode_significant=prove_best(best, every_pair),
@@ -126,6 +122,21 @@ def make_report(
             dataset, {mode: arm.run for mode, arm in arms.items()}, evaluation
         ),
         diagnosis=diagnose(modes, comparisons, pooled=has_rejected(dataset.qrels)),
+    )
+
+
+def _compare_scored(evaluation: Evaluation, config: BenchmarkConfig) -> list[Comparison]:
+    """Comparisons of the scored modes; none where no baseline was scored."""
+    baselines = [name for name in config.baseline or () if name in evaluation.run_names]
+    if config.baseline and not baselines:
+        return []
+    return compare(
+        evaluation,
+        baselines,
+        correction=config.correction,
+        confidence=config.confidence,
+        resamples=config.resamples,
+        seed=config.seed,
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.benchmark.arms import Arm, read_arm
+from trectools_plus.benchmark.arms import Arm, Arms, read_arm
 from trectools_plus.benchmark.assemble import make_report, score_arms
 from trectools_plus.benchmark.config import RUN_NAME, BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset
@@ -137,7 +137,7 @@ def _make(
     )
     # A run that is given is judged as one, whatever the other modes are.
     as_given = config.model_copy(update={"runs": {name: run_path}})
-    new = make_report(as_given, dataset, arms, evaluation, manifest)
+    new = make_report(as_given, dataset, Arms(arms, old.unscored), evaluation, manifest)
     modes = {mode: _keep(result, old.modes.get(mode)) for mode, result in new.modes.items()}
     texts = {query.query_id: query.text for query in old.failing_queries}
     failing = [

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
 ModeStatus = Literal["complete", "incomplete"]
 ArmStatus = Literal["ok", "empty", "failed", "unavailable"]
+UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
 
 
 class ReportModel(BaseModel):

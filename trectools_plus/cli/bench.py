@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from trectools_plus.errors import UsageError
+from trectools_plus.cli import backends
+from trectools_plus.errors import CheckFailedError, UsageError
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.runner import BenchmarkResult
@@ -62,6 +63,12 @@ def benchmark_run(
     depth: Annotated[
         int | None, typer.Option(help="Results fetched per query; not with --runs [default: 100].")
     ] = None,
+    backend: backends.Backend = None,
+    retriever: backends.Retriever = None,
+    http_url: backends.HttpUrl = None,
+    http_key_env: backends.HttpKeyEnv = None,
+    collapse: backends.CollapseMethod = None,
+    chunk_separator: backends.ChunkSeparator = None,
     exclude_self: Annotated[
         bool | None,
         typer.Option(
@@ -148,6 +155,7 @@ def benchmark_run(
       benchmark run --corpus corpus.jsonl --topics topics.tsv --qrels qrels.txt
       benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
       benchmark run --config benchmark.yaml --output-dir results/today
+      benchmark run --dataset DIR --backend python --retriever my_search:search
     """
     from trectools_plus.benchmark.config_file import load_config
     from trectools_plus.benchmark.runner import run_benchmark
@@ -175,6 +183,9 @@ def benchmark_run(
         "confidence": confidence,
         "resamples": resamples,
         "seed": seed,
+        **backends.backend_options(
+            backend, retriever, http_url, http_key_env, collapse, chunk_separator
+        ),
     }
     settings = load_config(config, options)
     with progress_bar() as progress:
@@ -187,6 +198,20 @@ def benchmark_run(
         typer.echo(render_json(result.report), nl=False)
     else:
         _print_result(result, files)
+    _refuse_unscored(result)
+
+
+def _refuse_unscored(result: BenchmarkResult) -> None:
+    """A report without some of the modes is written all the same, and is no success."""
+    unscored = result.report.unscored
+    if unscored:
+        all_modes = len(unscored) + len(result.report.modes)
+        reasons = "; ".join(f"{one.label} is {one.status}" for one in unscored.values())
+        raise CheckFailedError(
+            f"{len(unscored)} of {all_modes} modes could not be scored: {reasons}",
+            where=str(result.output_dir),
+            remedy="the report says why",
+        )
 
 
 def parse_runs(options: list[str], further: list[str]) -> dict[str, str] | None:

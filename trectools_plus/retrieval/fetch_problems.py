@@ -13,24 +13,30 @@ from trectools_plus.validation.wording import plural
 _NAMED = 3
 
 
-def refuse_unscorable(fetched: Mapping[str, FetchedRun], folder: Path) -> None:
+def refuse_unscorable(fetched: Mapping[str, FetchedRun], folder: Path | None = None) -> None:
     """See that every mode answered every query, and found something for one at least.
+
+    Args:
+        fetched: Runs by mode.
+        folder: Where they were written, and can be gone on with; ``None`` if nowhere.
 
     Raises:
         CheckFailedError: If a mode left some queries without an answer, or found nothing.
         InputError: If a mode answered none.
     """
-    raise_all([*_unfinished(fetched, folder), *_nothing_found(fetched, folder)])
+    nothing = [] if folder is None else _nothing_found(fetched, folder)
+    raise_all([*_unfinished(fetched, folder), *nothing])
 
 
-def _unfinished(fetched: Mapping[str, FetchedRun], folder: Path) -> list[TrectoolsPlusError]:
+def _unfinished(fetched: Mapping[str, FetchedRun], folder: Path | None) -> list[TrectoolsPlusError]:
     """An error for each mode with queries that have no answer."""
     errors: list[TrectoolsPlusError] = []
     for mode, run in fetched.items():
         if run.status not in SCORED:
             what = f"{mode} is {run.status}: {describe_failures(run)}"
             kind = CheckFailedError if run.status == "incomplete" else InputError
-            errors.append(kind(what, where=str(folder), remedy=_ask_again(mode, run)))
+            where, remedy = (None, None) if folder is None else (str(folder), _ask_again(mode, run))
+            errors.append(kind(what, where=where, remedy=remedy))
     return errors
 
 

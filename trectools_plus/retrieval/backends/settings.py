@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -21,7 +21,7 @@ MODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 """What a mode of a backend may be called: its run file and its tag."""
 
 
-def _retrievers(value: Any) -> Any:
+def name_retrievers(value: Any) -> Any:
     """``module:name``, ``NAME=module:name``, several of them, or a mapping, as a mapping."""
     if isinstance(value, str):
         value = split_list(value)
@@ -38,7 +38,7 @@ def _retrievers(value: Any) -> Any:
     return named
 
 
-Retrievers = Annotated[dict[str, str], BeforeValidator(_retrievers)]
+Retrievers = Annotated[dict[str, str], BeforeValidator(name_retrievers)]
 
 
 class BackendSettings(BaseModel):
@@ -115,7 +115,7 @@ class BackendSettings(BaseModel):
             return MilvusBackend(self.milvus)
         return None
 
-    def check_backend_modes(self, modes: tuple[str, ...]) -> None:
+    def check_backend_modes(self, modes: Sequence[str]) -> None:
         """See that the modes can be asked for.
 
         Raises:
