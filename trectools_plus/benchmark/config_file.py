@@ -15,6 +15,7 @@ from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.yaml_text import YamlDocument, read_texts
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.retrieval.backends.http_settings import HttpSettings
+from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
 from trectools_plus.retrieval.backends.settings import BackendSettings
 from trectools_plus.retrieval.collapse import Collapse
 from trectools_plus.retrieval.values import explain_problem
@@ -29,13 +30,18 @@ _SUPERSEDES = {
 }
 """Naming another kind of data on the command line puts the file's choice out of force."""
 
-_FILE_ONLY = ("mode_names", "targets", "retrieval", "http", "collapse")
+_FILE_ONLY = ("mode_names", "targets", "retrieval", "http", "milvus", "collapse")
 """Settings without an option on the command line."""
 
-_GO_WITH = {"http": ("http",), "retriever": ("python",), "collapse": ("http", "python")}
+_GO_WITH = {
+    "http": ("http",),
+    "milvus": ("milvus",),
+    "retriever": ("python",),
+    "collapse": ("http", "milvus", "python"),
+}
 """Another backend on the command line puts the file's settings of one out of force."""
 
-_MERGED = ("http", "collapse")
+_MERGED = ("http", "milvus", "collapse")
 """Mappings of which the command line may say a part."""
 
 _PATHS = ("test_file", "corpus", "topics", "qrels", "output_dir")
@@ -222,6 +228,8 @@ def _known_fields(item: ErrorDetails) -> Iterable[str]:
         return RetrievalSettings.model_fields
     if item["loc"][0] == "http":
         return HttpSettings.model_fields
+    if item["loc"][0] == "milvus":
+        return MilvusSettings.model_fields
     if item["loc"][0] == "collapse":
         return Collapse.model_fields
     return Target.model_fields

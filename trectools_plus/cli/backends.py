@@ -10,8 +10,8 @@ Backend = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="What searches: embedded, http (a JSON service), python (a function or plug-in) "
-        "[default: embedded].",
+        help="What searches: embedded, http (a JSON service), milvus, python (a function or "
+        "plug-in) [default: embedded].",
     ),
 ]
 Retriever = Annotated[
@@ -31,6 +31,14 @@ HttpKeyEnv = Annotated[
     typer.Option(
         metavar="VARIABLE",
         help="The environment variable that holds the service's key (sent as X-API-Key).",
+    ),
+]
+MilvusUri = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URI",
+        help="For --backend milvus: http://host:19530, or a local file name that ends in .db "
+        "[default: one in the cache folder]. The token is in MILVUS_TOKEN.",
     ),
 ]
 CollapseMethod = Annotated[
@@ -55,6 +63,7 @@ def backend_options(
     retriever: list[str] | None,
     http_url: str | None,
     http_key_env: str | None,
+    milvus_uri: str | None,
     collapse: str | None,
     chunk_separator: str | None,
 ) -> dict[str, Any]:
@@ -65,6 +74,7 @@ def backend_options(
         "backend": backend,
         "retriever": retriever or None,
         "http": http or None,
+        "milvus": _given(uri=milvus_uri) or None,
         "collapse": chunks or None,
     }
 

@@ -67,6 +67,7 @@ def benchmark_run(
     retriever: backends.Retriever = None,
     http_url: backends.HttpUrl = None,
     http_key_env: backends.HttpKeyEnv = None,
+    milvus_uri: backends.MilvusUri = None,
     collapse: backends.CollapseMethod = None,
     chunk_separator: backends.ChunkSeparator = None,
     exclude_self: Annotated[
@@ -156,6 +157,7 @@ def benchmark_run(
       benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
       benchmark run --config benchmark.yaml --output-dir results/today
       benchmark run --dataset DIR --backend python --retriever my_search:search
+      benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
     from trectools_plus.benchmark.config_file import load_config
     from trectools_plus.benchmark.runner import run_benchmark
@@ -184,7 +186,7 @@ def benchmark_run(
         "resamples": resamples,
         "seed": seed,
         **backends.backend_options(
-            backend, retriever, http_url, http_key_env, collapse, chunk_separator
+            backend, retriever, http_url, http_key_env, milvus_uri, collapse, chunk_separator
         ),
     }
     settings = load_config(config, options)

@@ -16,6 +16,7 @@ from trectools_plus.errors import UsageError
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Corpus, Topics
     from trectools_plus.retrieval.backends.settings import BackendSettings
+    from trectools_plus.retrieval.document_stream import CorpusFile
     from trectools_plus.retrieval.run_files import FetchedFile
     from trectools_plus.retrieval.settings import RetrievalSettings
 
@@ -75,11 +76,12 @@ def runs_fetch(
     retriever: backends.Retriever = None,
     http_url: backends.HttpUrl = None,
     http_key_env: backends.HttpKeyEnv = None,
+    milvus_uri: backends.MilvusUri = None,
     config: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A benchmark.yaml with the backend's settings: backend, http, retriever, "
+            help="A benchmark.yaml with the backend's settings: backend, http, milvus, retriever, "
             "collapse; options here win.",
         ),
     ] = None,
@@ -107,6 +109,7 @@ def runs_fetch(
       runs fetch --corpus corpus.jsonl --topics topics.tsv --modes lexical --output-dir runs
       runs fetch --dataset irds:cranfield --set k1=1.2 --set stopwords=none --output-dir runs
       runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
+      runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
     """
     from trectools_plus.benchmark.config_file import load_backend_settings
     from trectools_plus.cli.progress import progress_bar
@@ -116,13 +119,18 @@ def runs_fetch(
     searching = load_backend_settings(
         config,
         backends.backend_options(
-            backend, retriever, http_url, http_key_env, collapse, chunk_separator
+            backend, retriever, http_url, http_key_env, milvus_uri, collapse, chunk_separator
         ),
     )
     names = _choose_modes(modes, searching)
     settings = _parse_settings(setting or [])
+    stream = _stream(searching, corpus)
     documents, queries = _load_sources(
-        dataset, corpus, topics, test_file, needs_corpus=searching.is_embedded
+        dataset,
+        None if stream else corpus,
+        topics,
+        test_file,
+        needs_corpus=searching.needs_corpus and not stream,
     )
     with progress_bar() as progress:
         files = fetch_to_dir(
@@ -133,7 +141,7 @@ def runs_fetch(
             depth=depth,
             settings=settings,
             exclude_self=exclude_self,
-            backend=searching.make_backend(),
+            backend=searching.make_backend(stream),
             collapse=searching.collapse,
             resume=resume,
             progress=progress,
@@ -145,6 +153,15 @@ def runs_fetch(
     else:
         _print_fetched(list(files.values()), output_dir)
     _note_missing(list(files.values()))
+
+
+def _stream(searching: BackendSettings, corpus: str | None) -> CorpusFile | None:
+    """The documents as a stream, where they are in a file and the backend can do with that."""
+    if searching.backend != "milvus" or corpus in (None, "-"):
+        return None
+    from trectools_plus.retrieval.document_stream import CorpusFile
+
+    return CorpusFile(Path(str(corpus)))
 
 
 def _choose_modes(modes: str | None, searching: BackendSettings) -> list[str]:

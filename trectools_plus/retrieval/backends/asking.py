@@ -80,7 +80,9 @@ def _ask_one(
     for query in queries:
         if query.query_id not in found:
             found[query.query_id] = FailedQuery(query.query_id, brake.not_asked())
-    return _collect(mode, [found[query.query_id] for query in queries])
+    key: str | None = getattr(source, "index_key", None)
+    keys = {} if key is None else {mode: key}
+    return _collect(mode, [found[query.query_id] for query in queries], keys)
 
 
 class _Brake:
@@ -143,7 +145,7 @@ def _batches(queries: Sequence[Query], size: int) -> Iterator[Sequence[Query]]:
     return (queries[start : start + size] for start in range(0, len(queries), size))
 
 
-def _collect(mode: str, outcomes: Outcomes) -> FetchedRun:
+def _collect(mode: str, outcomes: Outcomes, index_keys: dict[str, str]) -> FetchedRun:
     answers = [one if isinstance(one, Answer) else None for one in outcomes]
     query_ids = [one.query_id for one in outcomes]
     rankings = [empty_ranking() if one is None else one.ranking for one in answers]
@@ -152,7 +154,7 @@ def _collect(mode: str, outcomes: Outcomes) -> FetchedRun:
         run_of(query_ids, rankings, mode),
         np.array([np.nan if one is None else one.latency_ms for one in answers]),
         [one.query_id for one in answers if one is not None and not one.ranking],
-        {},
+        index_keys,
         failures,
         [one.query_id for one in answers if one is not None and one.cut_short],
     )

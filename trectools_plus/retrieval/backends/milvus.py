@@ -110,7 +110,12 @@ class MilvusBackend:
             connection.close()
             raise
         return {
-            mode: MilvusSource(retriever, connection, request.settings.batch_size)
+            mode: MilvusSource(
+                retriever,
+                connection,
+                request.settings.batch_size,
+                f"{connection.server_version}/{collection.name}",
+            )
             for mode, retriever in retrievers.items()
         }
 
@@ -129,14 +134,18 @@ class MilvusSource:
         retriever: What searches.
         connection: Closed with the source.
         batch_size: Queries in one request.
+        index_key: What is searched: the server's version and the collection.
     """
 
     concurrency = 1
 
-    def __init__(self, retriever: Retriever, connection: MilvusConnection, batch_size: int) -> None:
+    def __init__(
+        self, retriever: Retriever, connection: MilvusConnection, batch_size: int, index_key: str
+    ) -> None:
         self._retriever = retriever
         self._connection = connection
         self.batch_size = batch_size
+        self.index_key = index_key
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
         """Search for all queries in one request; their time is shared evenly."""
