@@ -16,6 +16,9 @@ from trectools_plus.retrieval.collapse import Collapse
 
 EMBEDDED = "embedded"
 BACKENDS = (EMBEDDED, "http", "python")
+_SETTING_OF = {"http": "http", "retriever": "python"}
+"""The setting that a backend cannot do without, with the backend's name."""
+
 MODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 """What a mode of a backend may be called: its run file and its tag."""
 
@@ -63,9 +66,10 @@ class BackendSettings(BaseModel):
         """Settings of one backend, without its name, name it."""
         if not isinstance(values, Mapping) or values.get("backend") is not None:
             return values
-        implied = {"http": "http", "retriever": "python"}
-        named = [backend for key, backend in implied.items() if values.get(key)]
-        return {**values, "backend": named[0]} if len(named) == 1 else values
+        named = [backend for name, backend in _SETTING_OF.items() if values.get(name)]
+        if len(named) > 1:
+            raise ValueError("`http` and `retriever` do not go together — give one of them")
+        return {**values, "backend": named[0]} if named else values
 
     @model_validator(mode="after")
     def _settings_of_the_backend(self) -> BackendSettings:
@@ -73,15 +77,14 @@ class BackendSettings(BaseModel):
             raise ValueError(
                 f"`backend`: unknown backend '{self.backend}' — there are {', '.join(BACKENDS)}"
             )
-        needed = {"http": "http", "python": "retriever"}
-        for backend, name in needed.items():
-            given = bool(getattr(self, name))
-            if given and self.backend != backend:
+        for name, backend in _SETTING_OF.items():
+            if getattr(self, name) and self.backend != backend:
                 raise ValueError(
                     f"`{name}` goes with the backend {backend} — leave it out, or set `backend`"
                 )
-            if not given and self.backend == backend:
-                example = "its URL" if name == "http" else "module:name"
+        for name, backend in _SETTING_OF.items():
+            if not getattr(self, name) and self.backend == backend:
+                example = "http.url, or --http-url" if name == "http" else "module:name"
                 raise ValueError(f"`backend` {backend} needs `{name}` — give {example}")
         if self.collapse is not None and self.is_embedded:
             raise ValueError(
