@@ -69,7 +69,8 @@ class PythonBackend:
                 found = _find(retriever) if isinstance(retriever, str) else retriever
                 if isinstance(found, type):
                     found = found()
-                if hasattr(found, "index"):
+                searches = callable(getattr(found, "search", None))
+                if searches and callable(getattr(found, "index", None)):
                     _index(found, request, where)
         except TrectoolsPlusError:
             raise
@@ -79,7 +80,7 @@ class PythonBackend:
                 where=where,
                 remedy="name a retriever as importable.module:name",
             ) from error
-        if callable(getattr(found, "search", None)):
+        if searches:
             return FunctionSource(found.search, takes_list=True)
         if not callable(found):
             raise UsageError(
@@ -184,8 +185,6 @@ def _find(name: str) -> Any:
 
 
 def _index(found: Any, request: BackendRequest, where: str) -> None:
-    if not callable(found.index):
-        return
     if request.corpus is None:
         raise UsageError(
             "this retriever indexes the documents, and none were given",

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 EMBEDDED = "embedded"
 BACKENDS = (EMBEDDED, "http", "milvus", "python")
+_SETTING_OF = {"http": "http", "milvus": "milvus", "retriever": "python"}
+"""Each backend's own setting, with the backend's name; only ``milvus`` can do without."""
+
 MODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 """What a mode of a backend may be called: its run file and its tag."""
 
@@ -69,9 +72,11 @@ class BackendSettings(BaseModel):
         """Settings of one backend, without its name, name it."""
         if not isinstance(values, Mapping) or values.get("backend") is not None:
             return values
-        implied = {"http": "http", "milvus": "milvus", "retriever": "python"}
-        named = [backend for key, backend in implied.items() if values.get(key)]
-        return {**values, "backend": named[0]} if len(named) == 1 else values
+        names = [name for name in _SETTING_OF if values.get(name)]
+        if len(names) > 1:
+            shown = " and ".join(f"`{name}`" for name in names)
+            raise ValueError(f"{shown} do not go together — give one of them")
+        return {**values, "backend": _SETTING_OF[names[0]]} if names else values
 
     @model_validator(mode="after")
     def _settings_of_the_backend(self) -> BackendSettings:
@@ -79,15 +84,14 @@ class BackendSettings(BaseModel):
             raise ValueError(
                 f"`backend`: unknown backend '{self.backend}' — there are {', '.join(BACKENDS)}"
             )
-        settings_of = {"http": "http", "milvus": "milvus", "python": "retriever"}
-        for backend, name in settings_of.items():
-            given = bool(getattr(self, name))
-            if given and self.backend != backend:
+        for name, backend in _SETTING_OF.items():
+            if getattr(self, name) and self.backend != backend:
                 raise ValueError(
                     f"`{name}` goes with the backend {backend} — leave it out, or set `backend`"
                 )
-            if not given and self.backend == backend and backend != "milvus":
-                example = "its URL" if name == "http" else "module:name"
+        for name, backend in _SETTING_OF.items():
+            if not getattr(self, name) and self.backend == backend != "milvus":
+                example = "http.url, or --http-url" if name == "http" else "module:name"
                 raise ValueError(f"`backend` {backend} needs `{name}` — give {example}")
         if self.collapse is not None and self.is_embedded:
             raise ValueError(
