@@ -7,11 +7,11 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from trectools_plus.cli import retrieve
 from trectools_plus.cli.app import runs_app
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.run import read_run, write_run
 from trectools_plus.formats.tables import Run
+from trectools_plus.retrieval.backends.settings import BACKENDS
 from trectools_plus.retrieval.fusion import COMBINATIONS
 from trectools_plus.retrieval.modes import MODES
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -97,7 +97,10 @@ def test_settings_reach_the_manifest(collection: list[str], tmp_path: Path) -> N
     [
         (["--modes", "lexical,bm26"], "unknown mode 'bm26' — there are lexical, vector, hybrid"),
         (["--modes", ","], "no mode given"),
-        (["--backend", "milvus"], "unknown backend 'milvus' — available: embedded"),
+        (
+            ["--backend", "nosuch"],
+            "unknown backend 'nosuch' — --backend — there are embedded, http",
+        ),
         (["--dataset", "hpo"], "exclude each other"),
         (["--test-file", "x.yaml"], "goes with --dataset hpo only"),
         (["--set", "k1"], "has no '='"),
@@ -196,7 +199,7 @@ def test_help_fits_and_has_an_example(command: str, monkeypatch: pytest.MonkeyPa
 def test_help_names_every_choice() -> None:
     fetch_help = run_cli("fetch", "--help").stdout
     fuse_help = run_cli("fuse", "--help").stdout
-    assert [name for name in (*MODES, *retrieve.BACKENDS) if name not in fetch_help] == []
+    assert [name for name in (*MODES, *BACKENDS) if name not in fetch_help] == []
     assert [name for name in RetrievalSettings.model_fields if f"{name}=" not in fetch_help] == []
     assert [name for name in COMBINATIONS if name not in fuse_help] == []
 
