@@ -120,6 +120,11 @@ def runs_fetch(
         ),
     )
     names = _choose_modes(modes, searching)
+    if setting and not searching.is_embedded:
+        raise UsageError(
+            f"the backend {searching.backend} takes no --set",
+            remedy="its settings are in the file that --config names",
+        )
     settings = _parse_settings(setting or [])
     documents, queries = _load_sources(
         dataset, corpus, topics, test_file, needs_corpus=searching.is_embedded
