@@ -36,7 +36,8 @@ class Template:
         lists = _count_lists(self._body)
         if not any("{query_text}" in text for text in (*around, settings.body or "")):
             raise ValueError(
-                "the query is sent nowhere — put {query_text} into http.url, http.params or http.body"
+                "the query is sent nowhere — put {query_text} into http.body, http.params or "
+                "http.url"
             )
         if settings.batch_size > 1 and (
             lists != 1 or any(_OF_ONE_QUERY.search(text) for text in around)
