@@ -211,3 +211,8 @@ def test_fuse_refuses_strangers_and_its_own_input(tmp_path: Path) -> None:
     before = (tmp_path / "left.run").read_bytes()
     assert "one of the runs" in refusal("fuse", left, right, "--output", left)
     assert (tmp_path / "left.run").read_bytes() == before
+
+
+def test_settings_of_embedded_modes_are_not_for_other_backends(collection: list[str]) -> None:
+    options = ["--retriever", "m:f", "--set", "k1=1"]
+    assert "the backend python takes no --set" in refusal(*collection, *options)

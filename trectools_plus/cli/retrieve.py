@@ -117,9 +117,8 @@ def runs_fetch(
     names = _choose_modes(modes, searching)
     if setting and not searching.needs_corpus:
         raise UsageError(
-            f"the backend {searching.backend} has settings of its own",
-            where="--set",
-            remedy="leave --set out",
+            f"the backend {searching.backend} takes no --set",
+            remedy="its settings are in the file that --config names",
         )
     settings = make_settings(parse_assignments(setting or []))
     stream = _stream(searching, corpus)

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from trectools_plus.benchmark.report import read_report
+from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Topics
@@ -252,6 +255,32 @@ def test_a_key_is_nowhere_but_in_its_header(
         spellings = {secret, json.dumps(secret)[1:-1], json.dumps(json.dumps(secret))}
         assert [text for text in texts if any(one in text for one in spellings)] == []
     assert journal_of(tmp_path / "good")[0]["diagnostics"] == {"asked": 100, "key": "***"}
+
+
+def test_a_key_is_in_no_report(start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_KEY", SECRET)
+    (tmp_path / "topics.tsv").write_text("q1\tplain\nq2\tfail 400 9\n")
+    (tmp_path / "good.tsv").write_text("q1\tplain\nq2\theart\n")
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    words = ["run", "--qrels", str(tmp_path / "qrels.txt"), "--http-key-env", "SERVICE_KEY"]
+    words += ["--http-url", start(key=SECRET).url, "--modes", "dense,sparse"]
+    outputs = []
+    for topics in ("topics", "good"):
+        # Both modes have the same failing query: first there is no report, then a whole one.
+        more = ["--topics", str(tmp_path / f"{topics}.tsv"), "--output-dir", str(tmp_path / "out")]
+        result = CliRunner().invoke(benchmark_app, [*words, *more])
+        assert result.exit_code == (topics == "topics")
+        outputs.append(result.output + str(result.exception))
+    assert "2 of 2" not in outputs[0]
+    assert "HTTP 400 Bad Request" in outputs[0]
+    report = read_report(tmp_path / "out" / "BenchmarkReport.json")
+    assert list(report.modes) == ["dense", "sparse"]
+    assert report.manifest.config["http"]["key_env"] == "SERVICE_KEY"
+    written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert len(written) > 8
+    for spelling in (SECRET, json.dumps(SECRET)[1:-1]):
+        assert [path for path in written if spelling.encode() in path.read_bytes()] == []
+        assert [text for text in outputs if spelling in text] == []
 
 
 def test_a_missing_key_is_said_before_anything_is_asked(

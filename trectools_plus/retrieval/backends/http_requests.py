@@ -36,14 +36,15 @@ class Template:
         lists = _count_lists(self._body)
         if not any("{query_text}" in text for text in (*around, settings.body or "")):
             raise ValueError(
-                "the query is sent nowhere — put {query_text} into `url`, `params` or `body`"
+                "the query is sent nowhere — put {query_text} into http.body, http.params or "
+                "http.url"
             )
         if settings.batch_size > 1 and (
             lists != 1 or any(_OF_ONE_QUERY.search(text) for text in around)
         ):
             raise ValueError(
-                "a batch needs one list in `body` whose only item holds {query_text}, and no query "
-                "elsewhere — write such a list, or leave `batch_size` at 1"
+                "a batch needs one list in http.body whose only item holds {query_text}, and no "
+                "query elsewhere — write such a list, or leave http.batch_size at 1"
             )
 
     def fill(self, mode: str, queries: Sequence[Query], top_k: int) -> dict[str, Any]:

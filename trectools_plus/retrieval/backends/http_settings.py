@@ -24,7 +24,7 @@ _SECRET_NAME = re.compile(
     r"|^(x-)?key$",
     re.IGNORECASE,
 )
-_FROM_ENVIRONMENT = "name the variable that holds the key in `key_env`, the header in `key_header`"
+_FROM_ENVIRONMENT = "name the key's variable in http.key_env, its header in http.key_header"
 
 
 def _none_is_none(value: Any) -> Any:
@@ -141,7 +141,7 @@ class HttpSettings(BaseModel):
             return None
         if not isinstance(body, str):
             raise ValueError(
-                "expected the body as JSON text — write it behind `body: |`, so that numbers stay "
+                "expected the body as JSON text — write it behind body: |, so that numbers stay "
                 "numbers"
             )
         try:
@@ -175,8 +175,8 @@ class HttpSettings(BaseModel):
         Template(self)
         if self.batch_size > 1 and self.results is None:
             raise ValueError(
-                "a batch needs an entry per query in the answer — set `results`, or leave "
-                "`batch_size` at 1"
+                "a batch needs an entry per query in the answer — set http.results, or leave "
+                "http.batch_size at 1"
             )
         return self
 
