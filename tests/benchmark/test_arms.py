@@ -153,6 +153,11 @@ def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
             "--http and --retriever do not|http and --retriever do not",
         ),
         ({"retriever": ["a:b"], "backend": "http"}, "goes with the backend python"),
+        (
+            {"retriever": ["a:b"], "retrieval": {"reranker": "lexical"}},
+            "the backend python has settings of its own — retrieval — leave out",
+        ),
+        ({"backend": "milvus", "modes": ["splade"], "corpus": "c"}, "milvus has no mode 'splade'"),
         ({"collapse": {"method": "max"}}, "the embedded modes find documents"),
         ({"http": {"url": "ftp://a"}}, "expected a URL that begins with http://"),
         ({"http": {"url": "http://a", "nosuch": "1"}}, "unknown setting 'http.nosuch'"),
@@ -178,3 +183,10 @@ def test_options_win_over_the_file(tmp_path: Path) -> None:
     config = load_config(path, {"topics": "t", "qrels": "q"})
     assert (config.modes, config.backend) == (("one", "two"), "http")
     assert load_config(None, {"dataset": "hpo"}).as_manifest().keys().isdisjoint({"http"})
+    assert "retrieval" not in config.as_manifest()
+    path.write_text("dataset: hpo\nretrieval: {reranker: lexical}\n")
+    kept, given = (
+        load_config(path, {"backend": "milvus"}),
+        load_config(path, {"backend": "http", "http": {"url": "http://a"}}),
+    )
+    assert (kept.retrieval.reranker, given.retrieval.reranker) == ("lexical", None)

@@ -26,13 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def installed() -> None:
-    for name in ("pymilvus", "milvus_lite"):
-        pytest.importorskip(name, reason="needs the extra milvus: pip install '.[milvus]'")
-
-
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("milvus")
 def test_fetches_a_file_without_reading_it_as_a_whole(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,7 +43,7 @@ def test_fetches_a_file_without_reading_it_as_a_whole(
     assert manifest["backend_settings"]["documents"]["path"] == "corpus.jsonl"
 
 
-@pytest.mark.usefixtures("installed", "folder")
+@pytest.mark.usefixtures("milvus", "folder")
 def test_a_benchmark_from_a_configuration_file() -> None:
     Path("benchmark.yaml").write_text(
         "backend: milvus\nmilvus:\n  uri: own.db\n  vector_index: hnsw\n"
@@ -70,7 +64,9 @@ def test_a_benchmark_from_a_configuration_file() -> None:
     [
         (["--milvus-uri", "http://root:pw@host:1"], "credentials do not belong into an address"),
         (["--milvus-uri", "own"], "ends in .db"),
-        (["--backend", "milvus", "--modes", "bm25"], "unknown mode 'bm25'"),
+        (["--backend", "milvus", "--modes", "bm26"], "unknown mode 'bm26'"),
+        (["--backend", "milvus", "--modes", "bm25,splade"], "milvus has no mode 'splade'"),
+        (["--backend", "milvus", "--modes", "bm25,lexical"], "a mode is given twice"),
         (["--backend", "python", "--milvus-uri", "own.db", "--retriever", "a:b"], "goes with"),
     ],
 )

@@ -91,6 +91,9 @@ def test_an_error_is_at_the_line_of_the_file(tmp_path):
     assert "R131" in {finding.code for finding in low.value.findings}
     expected = {(one.code, one.line, one.lines) for one in plain.value.findings}
     assert {(one.code, one.line, one.lines) for one in low.value.findings} == expected
+    # A piece does not know which lines of the file it has.
+    assert "an earlier row" in str(low.value)
+    assert "(line" not in str(low.value)
 
 
 def test_an_error_among_scattered_rows_has_no_line(tmp_path):
@@ -99,7 +102,8 @@ def test_an_error_among_scattered_rows_has_no_line(tmp_path):
     (tmp_path / "run").write_text("".join(rows), encoding="utf-8")
     with pytest.raises(FindingsError, match="R131") as low:
         scored(qrels, tmp_path / "run", low_memory=True)
-    assert {finding.line for finding in low.value.findings} == {None}
+    assert {finding.place for finding in low.value.findings} == {str(tmp_path / "run")}
+    assert "line" not in str(low.value)
 
 
 def test_a_run_without_rows_is_refused(tmp_path):

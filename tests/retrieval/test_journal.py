@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.backends.answering import Answer, FailedQuery
+from trectools_plus.retrieval.backends.answering import Answer, FailedQuery, Wanted
 from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query
 from trectools_plus.retrieval.base import Ranking
 from trectools_plus.retrieval.journal import open_journal
+from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
 from trectools_plus.retrieval.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 
@@ -134,6 +136,34 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 def test_a_folder_is_no_journal(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="journal cannot be written"):
         open_journal(tmp_path, FACTS, 2, resume=False)
+
+
+def test_embedded_journals_know_what_is_merged_and_the_parts_of_documents() -> None:
+    parts = pl.DataFrame({"doc_id": ["d"], "kind": ["label"], "text": ["wing"]})
+    plain = Corpus.from_dict({"d": "wing"})
+    corpora = [plain, Corpus(plain.frame, None, parts)]
+    corpora.append(Corpus(plain.frame, None, parts.with_columns(text=pl.lit("tail"))))
+    requests = [(corpora[0], ["hybrid", "splade"]), *((corpus, ["hybrid"]) for corpus in corpora)]
+    keys = {
+        json.dumps(
+            FetchRequest(corpus, TOPICS, modes, Wanted(10), RetrievalSettings()).facts,
+            sort_keys=True,
+        )
+        for corpus, modes in requests
+    }
+    assert len(keys) == 4
+
+
+def test_fusions_are_measured_without_their_components_also_with_journals(tmp_path: Path) -> None:
+    corpus = Corpus.from_dict({"d1": "swept wing", "d2": "heat flow"})
+    request = FetchRequest(corpus, TOPICS, ["hybrid"], Wanted(10), RetrievalSettings())
+    plain = fetch_into(request, leave_out=True)["hybrid"]
+    assert list(plain.without) == ["lexical", "vector"]
+    for _ in range(2):  # the second finds everything in its journal
+        kept = fetch_into(request, tmp_path, resume=True, leave_out=True)["hybrid"]
+        assert kept.run.frame.equals(plain.run.frame)
+        for component, run in plain.without.items():
+            assert kept.without[component].frame.equals(run.frame)
 
 
 def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:

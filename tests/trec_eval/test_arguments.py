@@ -132,3 +132,25 @@ def test_sets_hold_measures_of_their_version():
         known = {one.name for one in CATALOGUE if one.since <= version}
         for members in sets_of(version).values():
             assert {*members} <= known
+
+
+@pytest.mark.parametrize(
+    ("word", "instead"),
+    [
+        ("P_10", "-m P.10"),
+        ("ndcg_cut_20", "-m ndcg_cut.20"),
+        ("iprec_at_recall_0.10", "-m iprec_at_recall.0.10"),
+    ],
+)
+def test_the_name_of_a_line_leads_to_its_measure(word, instead):
+    with pytest.raises(UsageError, match=f"there is no measure '{word}'") as refused:
+        parse_arguments(["-m", word, *FILES])
+    assert refused.value.remedy == f"write {instead}"
+    parse_arguments([*instead.split(), *FILES])
+
+
+@pytest.mark.parametrize(("flag", "remedy"), [("-l0", "leave -l out"), ("-M0", "leave -M out")])
+def test_a_number_too_low_says_what_to_do(flag, remedy):
+    with pytest.raises(UsageError, match="from 1 but got '0'") as refused:
+        parse_arguments([flag, *FILES])
+    assert refused.value.remedy.startswith(remedy)

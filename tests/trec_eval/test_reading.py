@@ -65,6 +65,24 @@ MISREAD = {
         "P105",
         ["0.0000"] * 3,
     ),
+    "one score for everything": (
+        QRELS,
+        "1 Q0 a 1 1.0 t\n1 Q0 b 2 1.0 t\n",
+        "R142",
+        ["0.5000", "0.5000"],
+    ),
+    "ids in another case": (
+        QRELS.replace("1 0 a 1\n", "1 0 A 1\n1 0 c 1\n"),
+        RUN + "1 Q0 B 3 0.5 t\n1 Q0 C 4 0.4 t\n",
+        "P106",
+        ["0.0000", "1.0000", "0.5000"],
+    ),
+    "a blank in a document id": (
+        QRELS,
+        RUN.replace("a 1 2.0", "a part 0.5 2.0"),
+        "R102",
+        ["0.5000", "1.0000", "0.7500"],
+    ),
     "a header in the run": (
         QRELS,
         "qid Q0 docid rank score tag\n" + RUN,
@@ -97,6 +115,13 @@ STOPS = {
         "no quer",
     ),
     "an empty run": (QRELS, "", "F101"),
+    "a header of three columns": (QRELS, "qid docid score\n" + RUN, "R105"),
+    "a blank that is none to it": (QRELS, RUN + "2 Q0\u3000c 3 0.5 t\n", "R114"),
+    "documents in column 2": (
+        QRELS,
+        "1 a Q0 1 2.0 t\n1 b Q0 2 1.0 t\n",
+        "R108",
+    ),
     "a run for qrels": (RUN, RUN, "Q104"),
 }
 

@@ -96,6 +96,7 @@ def _score(
 
 def _checked_view(path: str, data: bytes) -> RunView:
     view = RunView.of_file(scan_columns(Source(path, data), N_FIELDS))
+    view.is_piece = True
     findings = check_view(view, forbidding_only=True)
     # Other pieces may have rows.
     refuse_errors(finding for finding in findings if finding.code != EMPTY)
@@ -115,6 +116,7 @@ def _at_their_lines(pieces: Iterable[Piece], known: bool) -> Generator[Piece, No
                 finding,
                 line=finding.line + n_lines if known and finding.line else None,
                 lines=tuple(line + n_lines for line in finding.lines) if known else (),
+                column=finding.column if known else None,
             )
             for finding in error.findings
         ]

@@ -51,6 +51,10 @@ _SWITCHES = {
     "v": "version_wanted",
 }
 _NUMBERS = {"l": ("level", 1), "M": ("max_retrieved", 1), "N": ("collection_size", 0)}
+_INSTEAD = {
+    "l": "leave -l out for grades from 1 on; to count grade 0 too, write 1 for it",
+    "M": "leave -M out for all documents",
+}
 _VERSIONS = ("9", "10")
 N_FILES = 2
 USAGE = "trectools-plus trec-eval [-q] [-c] [-m MEASURE]... QRELS RUN"
@@ -162,7 +166,9 @@ def _take(arguments: Arguments, letter: str, value: str) -> None:
 def _whole(letter: str, value: str, least: int) -> int:
     if not re.fullmatch(r"\s*\+?[0-9]{1,18}", value) or int(value) < least:
         raise UsageError(
-            f"expected a whole number from {least} but got {value!r}", where=f"-{letter}"
+            f"expected a whole number from {least} but got {value!r}",
+            where=f"-{letter}",
+            remedy=_INSTEAD.get(letter),
         )
     return int(value)
 
@@ -215,7 +221,7 @@ def _measures(words: Sequence[str], arguments: Arguments) -> list[Asked]:
         if name in NEEDS_JUDGMENT_GROUPS:
             raise _no_groups(f"-m {word}")
         if name not in known and name not in sets:
-            raise _unknown(name, arguments.version)
+            raise _unknown(name, word, arguments.version)
         wanted.update(sets.get(name, [name]))
         if not dot:
             continue
@@ -230,13 +236,18 @@ def _measures(words: Sequence[str], arguments: Arguments) -> list[Asked]:
     return [ask(measure, parameters.get(name)) for name, measure in known.items() if name in wanted]
 
 
-def _unknown(name: str, version: Version) -> UsageError:
+def _unknown(name: str, word: str, version: Version) -> UsageError:
     import difflib
 
     names = [*measures_of(version), *sets_of(version)]
     if version == 9 and name in measures_of(10):
         return UsageError(
             f"trec_eval 9 has no measure {name}", where="-m", remedy="add --trec-eval-version 10"
+        )
+    stem, _, number = word.rpartition("_")
+    if stem in names and number.replace(".", "").isdigit():  # a line's name, not a measure's
+        return UsageError(
+            f"there is no measure {word!r}", where="-m", remedy=f"write -m {stem}.{number}"
         )
     folded = {known.lower(): known for known in names}
     near = difflib.get_close_matches(name.lower(), folded, 1)

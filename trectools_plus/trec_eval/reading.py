@@ -50,6 +50,7 @@ _PERMITTED = _RANK_RULES | {
     "R110",
     "R111",
     "R114",
+    "R142",
     "Q110",
     "Q111",
     "Q122",
@@ -58,6 +59,7 @@ _PERMITTED = _RANK_RULES | {
     "P101",
     "P104",
     "P105",
+    "P106",
 }
 """What trec_eval reads on at, in its own way; at all else it stops or crashes."""
 
@@ -70,6 +72,9 @@ _LONGER_ROW = re.compile(
     )
     .replace(b"W", _WORD)
     .replace(b"D", rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
+)
+_SEVENTH_FIELD = re.compile(
+    rb"(?m)^(?!#)(B*W(?:B+W){5})B+[^ \t\f\v\r\n][^\n]*$".replace(b"B", _BLANK).replace(b"W", _WORD)
 )
 _NUMBER_START = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _INTEGER_START = r"^[+-]?[0-9]+"
@@ -123,8 +128,9 @@ def read_input(arguments: Arguments) -> Input:
     clean = _judge_clean(grades, run, arguments.precision)
     if clean is not None:
         return Input(grades, *clean, notes)
-    results = _whole(_open_run(run))
+    results = _whole(_open_run(run, permissive))
     found = _refuse(check_view(results, forbidding_only=True), permissive)
+    _refuse_where_it_stops(results, found)
     found += _refuse(check_pair_view(PairView(results, judged), forbidding_only=True), permissive)
     tag = str(results.frame["tag"][-1])
     return Input(grades, _scores(results), tag, [*notes, *_as_notes(found)])
@@ -154,23 +160,38 @@ def _as_notes(findings: Iterable[Finding]) -> list[str]:
     return [f"{finding.place}: {finding.code} {finding.message}" for finding in findings]
 
 
-def _open_run(path: str | Path) -> RunView | FileReport:
+def _refuse_where_it_stops(results: RunView, found: Sequence[Finding]) -> None:
+    """Refuse what is read on at in general, but not in this file.
+
+    trec_eval stops at a row with too few columns, whatever the reason for it, and at the second
+    row of a query where column 3 is not the documents.
+    """
+    columns = results.columns
+    if columns is not None and (columns.misshapen["n_fields"] < N_FIELDS).any():
+        refuse_errors(finding for finding in found if finding.code in ("R105", "R114"))
+    if results.frame.select("query_id", "doc_id").is_duplicated().any():
+        refuse_errors(finding for finding in found if finding.code == "R108")
+
+
+def _open_run(path: str | Path, permissive: bool) -> RunView | FileReport:
     try:
         source = read_source(path, partial=True)
     except FormatError as error:
         return damaged_report(error, "run")
     columns = scan_columns(source, N_FIELDS)
     if (columns.misshapen["n_fields"] > N_FIELDS).any():
-        columns = scan_columns(_without_further_columns(source), N_FIELDS)
+        columns = scan_columns(_without_further_columns(source, permissive), N_FIELDS)
     return RunView.of_file(columns)
 
 
-def _without_further_columns(source: Source) -> Source:
+def _without_further_columns(source: Source, permissive: bool) -> Source:
     """Cut rows behind their sixth field, where the fourth and fifth are rank and score.
 
-    Elsewhere the seventh field is a blank in an id, and trec_eval would take another for the score.
+    Elsewhere there is a blank in an id, and trec_eval takes another field for the score. So do
+    we where that is permitted.
     """
-    return replace(source, data=_LONGER_ROW.sub(rb"\1", source.data))
+    longer = _SEVENTH_FIELD if permissive else _LONGER_ROW
+    return replace(source, data=longer.sub(rb"\1", source.data))
 
 
 def _whole(view: _View | FileReport) -> _View:

@@ -67,10 +67,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
 
 
 @pytest.fixture
-def connect(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+def connect(milvus: None, tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Opens connections to Milvus, by default to a local ``.db``, and closes them at the end."""
-    for name in ("pymilvus", "milvus_lite"):
-        pytest.importorskip(name, reason="needs the extra milvus: pip install '.[milvus]'")
     from trectools_plus.retrieval.backends.milvus_connection import (
         MilvusAddress,
         MilvusConnection,

@@ -119,6 +119,10 @@ def test_the_server_merges(connect: Callable[..., Any], fusion: Any) -> None:
         ({"rrf_k": 0}, "rrf_k from 1 to 16383 but got 0"),
         ({"fusion": "weighted", "normalisation": "z-score"}, "by arc tangent"),
         ({"fusion": "weighted", "weights": (2, 1)}, "weights from 0 to 1"),
+        ({"fusion": "weighted", "weights": (1, 1, 1)}, "expected 2 weights but got 3"),
+        ({"multi_vector": True}, "built-in embeddings of whole documents — --set multi_vector"),
+        ({"embedding_model": "dir"}, "--set embedding_model"),
+        ({"reranker": "lexical"}, "has no reranker.* — --set reranker"),
     ],
 )
 def test_refuses_what_milvus_cannot_do(values: dict[str, Any], message: str) -> None:
@@ -126,6 +130,22 @@ def test_refuses_what_milvus_cannot_do(values: dict[str, Any], message: str) -> 
 
     with pytest.raises(UsageError, match=message):
         check_settings(RetrievalSettings(**values))
+
+
+def test_names_of_modes_and_equal_weights(connect: Callable[..., Any]) -> None:
+    from trectools_plus.retrieval.backends import milvus_search
+    from trectools_plus.retrieval.backends.milvus_collection import open_collection
+
+    connection, corpus = connect(), CorpusDocuments(Corpus.from_dict(TEXTS))
+    merged = []
+    for weights in (None, (0.5, 0.5)):
+        settings = RetrievalSettings(fusion="weighted", weights=weights)
+        collection = open_collection(connection, corpus, settings)
+        modes = milvus_search.open_modes(collection, ["dense", "bm25", "hybrid"], settings)
+        assert [modes[name].name for name in modes] == ["vector", "lexical", "hybrid"]
+        (ranking,) = modes["hybrid"].search(["laminar flow"], 3)
+        merged.append((ranking.doc_ids, ranking.scores.tolist()))
+    assert merged[0] == merged[1]
 
 
 def test_refuses_a_depth_beyond_the_servers_limit(connect: Callable[..., Any]) -> None:

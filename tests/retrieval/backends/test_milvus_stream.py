@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("milvus")
+
 SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "milvus-stream"
 
 
 def run_script(*options: str) -> subprocess.CompletedProcess[str]:
-    for name in ("pymilvus", "milvus_lite"):
-        pytest.importorskip(name, reason="needs the extra milvus: pip install '.[milvus]'")
     if sys.platform == "win32":
         pytest.skip("Windows has no resource module")
     return subprocess.run(
