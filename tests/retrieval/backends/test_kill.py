@@ -61,6 +61,7 @@ def kill_at(process: subprocess.Popen[str], service: Any, arrived: int, delay: f
     time.sleep(delay)
     process.kill()
     process.communicate()
+    service.settle()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
