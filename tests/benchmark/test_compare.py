@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from trectools_plus.benchmark.compare import compare, is_lower_better
 from trectools_plus.errors import IncomparableError, UsageError
@@ -64,6 +65,24 @@ def test_one_query_proves_nothing() -> None:
     (entry,) = compare(evaluation_of({"a": [0.1], "b": [0.9]}), **FAST)
     assert entry.difference == pytest.approx(0.8)
     assert (entry.significant, entry.effect_size) == (False, None)
+
+
+def test_a_detectable_difference_is_found_in_eight_of_ten_sets() -> None:
+    random = np.random.default_rng(5)
+    n, spread = 40, 0.2
+    values = random.normal(0, spread, n)
+    (entry,) = compare(evaluation_of({"a": [0.0] * n, "b": values.tolist()}), **FAST)
+    assert entry.detectable_difference is not None
+    # By simulation, with SciPy's test: differences of that size at the spread that was seen.
+    drawn = random.normal(entry.detectable_difference, values.std(ddof=1), (n, 20_000))
+    found = (stats.ttest_1samp(drawn, 0.0).pvalue <= 0.05).mean()
+    assert found == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize("values", [[0.9], [0.1, 0.1, 0.1]])
+def test_nothing_is_detectable_without_a_spread(values: list[float]) -> None:
+    (entry,) = compare(evaluation_of({"a": [0.0] * len(values), "b": values}), **FAST)
+    assert entry.detectable_difference is None
 
 
 def test_undefined_values_are_left_out_in_pairs() -> None:

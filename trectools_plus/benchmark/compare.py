@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -246,11 +247,24 @@ def make_comparison(
         p_adjusted=none_if_nan(p_adjusted),
         significant=bool(p_adjusted <= alpha_of(found.level)),
         effect_size=found.effect_size,
+        detectable_difference=_detectable(found),
         wins=wins,
         ties=found.ties,
         losses=losses,
         **facts,
     )
+
+
+def _detectable(found: PairedComparison) -> float | None:
+    return found.spread * _in_spreads(found.n, found.level) if found.spread else None
+
+
+@lru_cache(maxsize=64)
+def _in_spreads(queries: int, confidence: float) -> float:
+    """The smallest detectable difference at a spread of 1; any other is proportional to it."""
+    from trectools_plus.statistics.power import smallest_detectable_difference
+
+    return smallest_detectable_difference(1.0, queries, level=alpha_of(confidence))
 
 
 def alpha_of(level: float) -> float:

@@ -67,6 +67,10 @@ class Comparison(ReportModel):
     """Whether ``p_adjusted`` is at most 1 - ``ci.level``."""
     effect_size: float | None
     """Cohen's d_z: mean difference by the standard deviation (ddof = 1) of the differences."""
+    detectable_difference: float | None = None
+    """The smallest true difference that a two-sided t-test at this level would find 80% of times,
+    over so many queries that differ as much as these; null for fewer than two, or where all differ
+    alike."""
     wins: int
     """Queries where the contrast is better."""
     ties: int

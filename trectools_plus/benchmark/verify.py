@@ -30,7 +30,10 @@ from trectools_plus.retrieval.base import Progress, no_progress
 
 _NEAR = 1e-9
 _FIGURES = ("mean", "median", "std", "n", "ci", "target")
-_NUMBERS = ("n", "difference", "wins", "ties", "losses", "effect_size", "p_adjusted", "significant")
+_NUMBERS = (
+    *("n", "difference", "wins", "ties", "losses", "effect_size", "detectable_difference"),
+    *("p_adjusted", "significant"),
+)
 _PARTS = ("ci", "paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
 
 Check = Callable[[ReportFolder, Evaluation], Iterator[str]]

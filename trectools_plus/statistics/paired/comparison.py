@@ -52,6 +52,7 @@ class PairedComparison:
         high: Upper end.
         level: The interval's confidence level, between 0 and 1.
         method: The interval's method: ``percentile``, ``bca`` or ``t``.
+        spread: Standard deviation of the differences (ddof = 1); ``None`` for fewer than two.
         effect_size: Cohen's d_z: mean difference over standard deviation of the differences
             (ddof = 1; Cohen 1988, 2.3.5); ``None`` where these are fewer than two or all equal.
         wins: Pairs with a positive difference, larger than rounding (1e-12).
@@ -66,6 +67,7 @@ class PairedComparison:
     high: float | None
     level: float
     method: str
+    spread: float | None
     effect_size: float | None
     wins: int
     ties: int
@@ -184,6 +186,7 @@ def _compare(
             high=float(high[column]),
             level=confidence,
             method=interval,
+            spread=spread_of(table[:, column]),
             effect_size=effect_size(table[:, column]),
             wins=int(wins[column]),
             ties=len(table) - int(wins[column]) - int(losses[column]),
@@ -199,16 +202,23 @@ def _compare(
     ]
 
 
-def effect_size(differences: FloatArray) -> float | None:
-    """Cohen's d_z of differences of shape (rows,); ``None`` for fewer than two, or all equal."""
+def spread_of(differences: FloatArray) -> float | None:
+    """Standard deviation (ddof = 1) of differences of shape (rows,); ``None`` for fewer than two.
+
+    It is 0 where rounding alone leaves any.
+    """
     if len(differences) < 2:
         return None
-    ordered = np.sort(differences)
-    spread = float(ordered.std(ddof=1))
-    # Rounding leaves a tiny spread where all differences are the same number.
-    return None if spread <= ROUNDING else float(ordered.mean()) / spread
+    spread = float(np.sort(differences).std(ddof=1))
+    return 0.0 if spread <= ROUNDING else spread
+
+
+def effect_size(differences: FloatArray) -> float | None:
+    """Cohen's d_z of differences of shape (rows,); ``None`` for fewer than two, or all equal."""
+    spread = spread_of(differences)
+    return float(np.sort(differences).mean()) / spread if spread else None
 
 
 def _nothing(confidence: float, interval: str) -> PairedComparison:
     """The comparison of no pairs."""
-    return PairedComparison(0, None, None, None, confidence, interval, None, 0, 0, 0, {})
+    return PairedComparison(0, None, None, None, confidence, interval, None, None, 0, 0, 0, {})

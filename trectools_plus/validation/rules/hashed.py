@@ -19,7 +19,7 @@ def rows_behind_hash(table: TableView) -> pl.DataFrame:
     """Comment lines (``line, text``) that would be rows if '#' did not begin a comment."""
     if table.columns is None:
         return pl.DataFrame(schema={"line": pl.UInt32, "text": pl.String})
-    if table.kind == "testset":
+    if table.kind == "testset" or table.columns.comments.is_empty():
         return table.columns.comments.clear()
     if table.kind not in _LAST_NUMBER:
         return table.columns.comments.filter(pl.col("text").str.contains("\t", literal=True))
