@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,17 @@ def ir_datasets_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory
     for path in (home, *home.rglob("*")):
         path.chmod(path.stat().st_mode | 0o200)
     return home
+
+
+@pytest.fixture(scope="session")
+def milvus() -> None:
+    """Skips tests where the extra ``milvus`` is not installed; fails with ``REQUIRE_MILVUS=1``."""
+    missing = [name for name in ("pymilvus", "milvus_lite") if find_spec(name) is None]
+    if missing:
+        reason = f"{' and '.join(missing)} not installed: pip install '.[milvus]'"
+        if os.environ.get("REQUIRE_MILVUS") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from trectools_plus.benchmark.config import BenchmarkConfig as BenchmarkConfig
     from trectools_plus.benchmark.contrast import compare_reports as compare_reports
+    from trectools_plus.benchmark.evaluate import evaluate as evaluate
     from trectools_plus.benchmark.gate import GateRules as GateRules
     from trectools_plus.benchmark.gate import run_gate as run_gate
     from trectools_plus.benchmark.hpo import load_hpo_collection as load_hpo_collection
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from trectools_plus.formats.tables import Topics as Topics
     from trectools_plus.formats.topics import read_topics as read_topics
     from trectools_plus.measures.base import BaseMeasure as BaseMeasure
-    from trectools_plus.measures.evaluator import evaluate as evaluate
     from trectools_plus.measures.names import explain as explain
     from trectools_plus.measures.residuals import residual_bounds as residual_bounds
     from trectools_plus.measures.ties import tie_bounds as tie_bounds
@@ -145,7 +145,7 @@ _HOMES = {
     "corpus_of": "retrieval.ontology_terms",
     "delta_relative_improvement": "statistics.reproducibility",
     "effect_ratio": "statistics.reproducibility",
-    "evaluate": "measures.evaluator",
+    "evaluate": "benchmark.evaluate",
     "explain": "measures.names",
     "fetch": "retrieval.fetch",
     "fuse_runs": "retrieval.run_fusion",

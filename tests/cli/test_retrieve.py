@@ -7,11 +7,11 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from trectools_plus.cli import retrieve
 from trectools_plus.cli.app import runs_app
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.run import read_run, write_run
 from trectools_plus.formats.tables import Run
+from trectools_plus.retrieval.backends.settings import BACKENDS
 from trectools_plus.retrieval.fusion import COMBINATIONS
 from trectools_plus.retrieval.modes import MODES
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -97,7 +97,10 @@ def test_settings_reach_the_manifest(collection: list[str], tmp_path: Path) -> N
     [
         (["--modes", "lexical,bm26"], "unknown mode 'bm26' — there are lexical, vector, hybrid"),
         (["--modes", ","], "no mode given"),
-        (["--backend", "milvus"], "unknown backend 'milvus' — available: embedded"),
+        (
+            ["--backend", "nosuch"],
+            "unknown backend 'nosuch' — --backend — there are embedded, http",
+        ),
         (["--dataset", "hpo"], "exclude each other"),
         (["--test-file", "x.yaml"], "goes with --dataset hpo only"),
         (["--ontology", "x.obo"], "--ontology goes with --dataset hpo only"),
@@ -197,7 +200,7 @@ def test_help_fits_and_has_an_example(command: str, monkeypatch: pytest.MonkeyPa
 def test_help_names_every_choice() -> None:
     fetch_help = run_cli("fetch", "--help").stdout
     fuse_help = run_cli("fuse", "--help").stdout
-    assert [name for name in (*MODES, *retrieve.BACKENDS) if name not in fetch_help] == []
+    assert [name for name in (*MODES, *BACKENDS) if name not in fetch_help] == []
     assert [name for name in RetrievalSettings.model_fields if f"{name}=" not in fetch_help] == []
     assert [name for name in COMBINATIONS if name not in fuse_help] == []
 
@@ -209,3 +212,8 @@ def test_fuse_refuses_strangers_and_its_own_input(tmp_path: Path) -> None:
     before = (tmp_path / "left.run").read_bytes()
     assert "one of the runs" in refusal("fuse", left, right, "--output", left)
     assert (tmp_path / "left.run").read_bytes() == before
+
+
+def test_settings_of_embedded_modes_are_not_for_other_backends(collection: list[str]) -> None:
+    options = ["--retriever", "m:f", "--set", "k1=1"]
+    assert "the backend python takes no --set" in refusal(*collection, *options)

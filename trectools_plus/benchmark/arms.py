@@ -25,7 +25,14 @@ from trectools_plus.benchmark.output_folder import (
     RUNS_FOLDER,
     OutputFolder,
 )
-from trectools_plus.benchmark.report import ArmStatus, FindingRecord, RunInfo, SourceFile, TieInfo
+from trectools_plus.benchmark.report import (
+    ArmStatus,
+    FindingRecord,
+    RunInfo,
+    SourceFile,
+    TieInfo,
+    UnscoredMode,
+)
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import separate_ties
@@ -65,9 +72,22 @@ class Arm:
         return "empty" if self.run.frame.is_empty() else "ok"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Arms:
+    """All modes of a benchmark.
+
+    Attributes:
+        scored: Those that answered every query, at least one.
+        unscored: Those that did not, for the report.
+    """
+
+    scored: dict[str, Arm]
+    unscored: dict[str, UnscoredMode] = field(default_factory=dict)
+
+
 def make_arms(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
-) -> dict[str, Arm]:
+) -> Arms:
     """Fetch or read every mode's run and write it to ``runs/<mode>.run``.
 
     Args:
@@ -81,7 +101,8 @@ def make_arms(
 
     Raises:
         FindingsError: If a run holds what scoring refuses.
-        InputError: If a file cannot be read or written.
+        InputError: If a file cannot be read or written, or no mode answered every query.
+        CheckFailedError: If none did, but one of them some.
     """
     from trectools_plus.formats.qrels import write_qrels
 
@@ -90,27 +111,42 @@ def make_arms(
         write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     if config.runs is None:
         return _fetch_arms(config, dataset, folder, progress)
-    return _read_arms(config, dataset, folder, progress)
+    return Arms(_read_arms(config, dataset, folder, progress))
 
 
 def _fetch_arms(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
-) -> dict[str, Arm]:
-    from trectools_plus.retrieval.fetch import fetch
+) -> Arms:
+    from trectools_plus.retrieval.backends.answering import Wanted
+    from trectools_plus.retrieval.fetch_problems import describe_failures, refuse_unscorable
+    from trectools_plus.retrieval.fetch_status import SCORED
+    from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
 
-    if dataset.corpus is None or dataset.topics is None:
+    if dataset.topics is None or (dataset.corpus is None and config.is_embedded):
         raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
-    fetched = fetch(
+    request = FetchRequest(
         dataset.corpus,
         dataset.topics,
         config.modes,
-        depth=config.depth,
-        settings=config.retrieval,
-        exclude_self=config.exclude_self,
-        leave_out=True,
-        progress=progress,
+        Wanted(config.depth, config.exclude_self, config.collapse),
+        config.retrieval,
+        config.make_backend(),
     )
-    return {
+    fetched = fetch_into(request, leave_out=True, progress=progress)
+    unscored = {
+        mode: UnscoredMode(
+            label=config.label(mode),
+            status=run.status,
+            reason=describe_failures(run),
+            queries=len(run.latency_ms),
+            failed_queries={query: failure.reason for query, failure in run.failures.items()},
+        )
+        for mode, run in fetched.items()
+        if run.status not in SCORED
+    }
+    if len(unscored) == len(fetched):
+        refuse_unscorable(fetched)
+    scored = {
         mode: replace(
             _make_arm(
                 dataset,
@@ -131,7 +167,9 @@ def _fetch_arms(
             },
         )
         for mode, answer in fetched.items()
+        if mode not in unscored
     }
+    return Arms(scored, unscored)
 
 
 def _read_arms(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 
-from trectools_plus.benchmark.arms import Arm
+from trectools_plus.benchmark.arms import Arm, Arms
 from trectools_plus.benchmark.claims import compare_all, find_groups, prove_best
 from trectools_plus.benchmark.compare import compare, refuse_different_queries
 from trectools_plus.benchmark.components import measure_components
@@ -18,6 +18,7 @@ from trectools_plus.benchmark.manifest import hash_config
 from trectools_plus.benchmark.near_misses import find_near_misses, find_ontology
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
+    Comparison,
     DatasetInfo,
     Manifest,
     ModeResult,
@@ -79,7 +80,9 @@ def make_manifest(
         index_snapshots={
             mode: arm.index_key for mode, arm in arms.items() if arm.index_key is not None
         },
-        models={} if config.runs is not None else models_used(config.modes, config.retrieval),
+        models=models_used(config.modes, config.retrieval)
+        if config.runs is None and config.is_embedded
+        else {},
         packages=package_versions(),
         **describe_machine(),
         seed=config.seed,
@@ -90,7 +93,7 @@ def make_manifest(
 def make_report(
     config: BenchmarkConfig,
     dataset: Dataset,
-    arms: Mapping[str, Arm],
+    all_arms: Arms,
     evaluation: Evaluation,
     manifest: Manifest,
 ) -> BenchmarkReport:
@@ -99,10 +102,11 @@ def make_report(
     Args:
         config: Level, resamples, seed, baseline, targets and names.
         dataset: Judgments, and texts and fields of the queries where they are known.
-        arms: The modes.
-        evaluation: Their scores, from :func:`score_arms`.
+        all_arms: The modes.
+        evaluation: The scored ones' scores, from :func:`score_arms`.
         manifest: The report's manifest.
     """
+    arms = all_arms.scored
     measures = summarise(evaluation, config)
     diagnostics = judge_arms(config, dataset, arms, evaluation)
     modes = {
@@ -116,14 +120,7 @@ def make_report(
         )
         for mode, arm in arms.items()
     }
-    comparisons = compare(
-        evaluation,
-        config.baseline,
-        correction=config.correction,
-        confidence=config.confidence,
-        resamples=config.resamples,
-        seed=config.seed,
-    )
+    comparisons = _compare_scored(evaluation, config)
     every_pair = compare_all(evaluation, comparisons, config)
     best = find_best(evaluation)
     runs = {mode: arm.run for mode, arm in arms.items()}
@@ -131,6 +128,7 @@ def make_report(
     return BenchmarkReport(
         manifest=manifest,
         modes=modes,
+        unscored=all_arms.unscored,
         comparisons=comparisons,
         best_mode=best,
         best_mode_significant=prove_best(best, every_pair),
@@ -144,6 +142,21 @@ def make_report(
         components=measure_components(config, dataset.qrels, arms, evaluation),
         diagnosis=diagnose(modes, comparisons, pooled=has_rejected(dataset.qrels)),
         notes=retrieval_notes(config, dataset),
+    )
+
+
+def _compare_scored(evaluation: Evaluation, config: BenchmarkConfig) -> list[Comparison]:
+    """Comparisons of the scored modes; none where no baseline was scored."""
+    baselines = [name for name in config.baseline or () if name in evaluation.run_names]
+    if config.baseline and not baselines:
+        return []
+    return compare(
+        evaluation,
+        baselines,
+        correction=config.correction,
+        confidence=config.confidence,
+        resamples=config.resamples,
+        seed=config.seed,
     )
 
 

@@ -41,13 +41,16 @@ def make_cache_key(config: BenchmarkConfig, contents: Mapping[str, str]) -> str 
 
     Returns:
         The key; ``None`` where a part cannot be hashed: standard input, a measure from outside
-        this package, an ontology or annotations named by a measure.
+        this package, an ontology or annotations named by a measure, a service, somebody's own
+        function.
 
     Raises:
         InputError: If a run cannot be read.
     """
     from trectools_plus.measures.names import parse_measures
 
+    if not config.is_embedded:
+        return None
     runs = config.runs or {}
     if "-" in (*runs.values(), config.qrels, config.topics, config.corpus):
         return None

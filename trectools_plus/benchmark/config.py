@@ -7,11 +7,23 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from trectools_plus.benchmark.default_measures import Cutoffs, name_default_measures
 from trectools_plus.benchmark.targets import DEFAULT_TARGETS, Target
 from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.backends.settings import (
+    EMBEDDED,
+    BackendSettings,
+    name_retrievers,
+)
 from trectools_plus.retrieval.modes import check_modes
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.values import Flag, Names, Number, WholeNumber
@@ -34,18 +46,20 @@ FileName = Annotated[
     str, BeforeValidator(lambda name: os.fspath(name) if isinstance(name, os.PathLike) else name)
 ]
 
-_FETCHING = ("modes", "depth", "retrieval")
+_BACKEND = tuple(BackendSettings.model_fields)
+_FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
 """Settings that only fetching heeds."""
 
 RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
 """What a run may be called: its file is ``runs/<name>.run``."""
 
 
-class BenchmarkConfig(BaseModel):
+class BenchmarkConfig(BackendSettings):
     """A benchmark's settings; every one is a key of ``benchmark.yaml``.
 
     The data are one of: ``dataset``; ``corpus`` with ``topics`` and ``qrels``; ``runs`` with
-    ``qrels`` (and ``topics``, for the queries' texts).
+    ``qrels`` (and ``topics``, for the queries' texts). A backend that has its own documents needs
+    no ``corpus``. Which backend that is, the settings of :class:`BackendSettings` say.
 
     Attributes:
         dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
@@ -147,16 +161,30 @@ class BenchmarkConfig(BaseModel):
 
     @field_validator("modes")
     @classmethod
-    def _known_modes(cls, modes: tuple[str, ...]) -> tuple[str, ...]:
+    def _known_modes(cls, modes: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if info.data.get("backend", EMBEDDED) != EMBEDDED:
+            return modes  # judged with the backend's own settings
         try:
             check_modes(modes)
         except UsageError as error:
             raise ValueError(str(error)) from error
         return modes
 
+    @model_validator(mode="before")
+    @classmethod
+    def _modes_of_retrievers(cls, values: Any) -> Any:
+        """Retrievers are modes of their own, all of them where none is named."""
+        if isinstance(values, dict) and values.get("retriever") and "modes" not in values:
+            return {**values, "modes": list(name_retrievers(values["retriever"]))}
+        return values
+
     @model_validator(mode="after")
     def _check_data(self) -> Self:
+        if self.runs is None:
+            self._check_modes_of_backend()
         kinds = [name for name in ("dataset", "corpus", "runs") if getattr(self, name) is not None]
+        if not kinds and self.topics is not None and not self.is_embedded:
+            kinds = ["topics"]
         if not kinds:
             raise ValueError(
                 "no data to work on — give `dataset`, or `corpus` with `topics` and `qrels`, "
@@ -191,8 +219,9 @@ class BenchmarkConfig(BaseModel):
 
     def _check_companions(self, kind: str) -> None:
         """Which of topics and qrels go with the kind of data chosen."""
-        required = {"dataset": (), "corpus": ("topics", "qrels"), "runs": ("qrels",)}[kind]
-        allowed = {"dataset": (), "corpus": ("topics", "qrels"), "runs": ("topics", "qrels")}[kind]
+        both = ("topics", "qrels")
+        required = {"dataset": (), "corpus": both, "runs": ("qrels",), "topics": ("qrels",)}[kind]
+        allowed = () if kind == "dataset" else both
         for name in ("topics", "qrels"):
             given = getattr(self, name) is not None
             if given and name not in allowed:
@@ -212,6 +241,17 @@ class BenchmarkConfig(BaseModel):
             raise ValueError(
                 f"`runs` and `{unused[0]}` do not go together — leave `{unused[0]}` out: "
                 "runs are scored as given"
+            )
+
+    def _check_modes_of_backend(self) -> None:
+        try:
+            self.check_backend_modes(self.modes)
+        except UsageError as error:
+            raise ValueError(f"`modes`: {error}") from error
+        if not self.needs_corpus and self.retrieval != RetrievalSettings():
+            raise ValueError(
+                f"`retrieval`: the backend {self.backend} has settings of its own — leave out "
+                "those of the embedded modes (--set, --multi-vector, --enable-reranker, models)"
             )
 
     def _check_names(self) -> None:
@@ -287,8 +327,11 @@ class BenchmarkConfig(BaseModel):
 
     def as_manifest(self) -> dict[str, Any]:
         """All settings as JSON values with the defaults spelled out, without the output folder."""
-        # The measures are spelled out, with their cutoffs.
+        # The measures are spelled out, with their cutoffs. The settings of other backends are left
+        # out where there is none: they would only say so.
         unused = {"cutoffs", *((*_FETCHING, "exclude_self") if self.runs is not None else ())}
+        unused |= set(_BACKEND) if self.is_embedded else set()
+        unused |= set() if self.needs_corpus else {"retrieval"}
         spelled = self.model_dump(mode="json", exclude=unused)
         spelled["measures"] = list(self.measure_names)
         spelled["targets"] = {

@@ -14,24 +14,43 @@ from pydantic_core import ErrorDetails
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.yaml_text import YamlDocument, read_texts
+from trectools_plus.retrieval.backends.http_settings import HttpSettings
+from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
+from trectools_plus.retrieval.backends.settings import BackendSettings
+from trectools_plus.retrieval.collapse import Collapse
 from trectools_plus.retrieval.values import explain_problem
 from trectools_plus.testsets.shipped import shipped_names
 
 _SUPERSEDES = {
     "dataset": ("corpus", "topics", "qrels", "runs", "test_file"),
     "corpus": ("dataset", "test_file", "runs"),
-    "runs": ("dataset", "test_file", "corpus", "modes", "depth", "retrieval", "exclude_self"),
+    "runs": (
+        *("dataset", "test_file", "corpus", "modes", "depth", "retrieval", "exclude_self"),
+        *BackendSettings.model_fields,
+    ),
     "measures": ("cutoffs",),
     "cutoffs": ("measures",),
 }
 """Naming another kind of data, or measures, on the command line puts the file's choice out of
 force."""
 
-_FILE_ONLY = ("mode_names", "targets", "retrieval")
+_FILE_ONLY = ("mode_names", "targets", "retrieval", "http", "milvus", "collapse")
 """Settings without an option on the command line."""
 
 _MODELS = ("embedding_model", "splade_model", "reranker_model")
 """Folders among the settings of ``retrieval``."""
+
+_GO_WITH = {
+    "http": ("http",),
+    "milvus": ("milvus",),
+    "retriever": ("python",),
+    "collapse": ("http", "milvus", "python"),
+    "retrieval": ("embedded", "milvus"),
+}
+"""Another backend on the command line puts the file's settings of one out of force."""
+
+_MERGED = ("retrieval", "http", "milvus", "collapse")
+"""Mappings of which the command line may say a part."""
 
 _PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
 
@@ -60,12 +79,41 @@ def load_config(
         if name in given:
             for other in superseded:
                 values.pop(other, None)
-    if isinstance(values.get("retrieval"), dict) and "retrieval" in given:
-        given["retrieval"] = {**values["retrieval"], **given["retrieval"]}
     try:
-        return BenchmarkConfig.model_validate({**values, **given})
+        return BenchmarkConfig.model_validate(_merge(values, given))
     except ValidationError as error:
         raise _Translator(path, document, given).translate(error) from error
+
+
+def load_backend_settings(
+    path: str | Path | None = None, options: Mapping[str, Any] | None = None
+) -> BackendSettings:
+    """Read what searches, from the same file; its other settings are passed over.
+
+    Raises:
+        InputError, UsageError: As :func:`load_config`.
+    """
+    document = YamlDocument({}) if path is None else _read_yaml(Path(path))
+    given = {name: value for name, value in (options or {}).items() if value is not None}
+    others = BenchmarkConfig.model_fields.keys() - BackendSettings.model_fields.keys()
+    values = {name: value for name, value in document.content.items() if name not in others}
+    try:
+        return BackendSettings.model_validate(_merge(values, given))
+    except ValidationError as error:
+        raise _Translator(path, document, given).translate(error) from error
+
+
+def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options over the file; of some mappings only the keys that are given."""
+    merged = {**values, **given}
+    for name, backends in _GO_WITH.items():
+        if name not in given and given.get("backend", backends[0]) not in backends:
+            merged.pop(name, None)
+    for name in _MERGED:
+        old, new = values.get(name), given.get(name)
+        if isinstance(old, dict) and isinstance(new, dict):
+            merged[name] = {**old, **new}
+    return merged
 
 
 def _read_yaml(path: Path) -> YamlDocument:
@@ -193,6 +241,12 @@ def _known_fields(item: ErrorDetails) -> Iterable[str]:
         return BenchmarkConfig.model_fields
     if item["loc"][0] == "retrieval":
         return RetrievalSettings.model_fields
+    if item["loc"][0] == "http":
+        return HttpSettings.model_fields
+    if item["loc"][0] == "milvus":
+        return MilvusSettings.model_fields
+    if item["loc"][0] == "collapse":
+        return Collapse.model_fields
     return Target.model_fields
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from trectools_plus.benchmark.arms import Arm, read_arm
+from trectools_plus.benchmark.arms import Arm, Arms, read_arm
 from trectools_plus.benchmark.assemble import make_report, score_arms
 from trectools_plus.benchmark.config import RUN_NAME, BenchmarkConfig
 from trectools_plus.benchmark.dataset import TERM_FILES, Dataset
@@ -169,7 +169,7 @@ def _make(
     )
     # A run that is given is judged as one, whatever the other modes are.
     as_given = config.model_copy(update={"runs": {name: run_path}})
-    new = make_report(as_given, dataset, arms, evaluation, manifest)
+    new = make_report(as_given, dataset, Arms(arms, old.unscored), evaluation, manifest)
     modes = {mode: _keep(result, old.modes.get(mode)) for mode, result in new.modes.items()}
     told = [*old.failing_queries, *(old.near_misses or ())]
     texts = {query.query_id: query.text for query in told}

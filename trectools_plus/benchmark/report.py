@@ -30,6 +30,7 @@ from trectools_plus.benchmark.report_parts import (
     TargetStatus,
     TermLabel,
     TieInfo,
+    UnscoredStatus,
 )
 from trectools_plus.errors import InputError
 from trectools_plus.formats.source import unreadable
@@ -67,6 +68,8 @@ __all__ = [
     "TargetStatus",
     "TermLabel",
     "TieInfo",
+    "UnscoredMode",
+    "UnscoredStatus",
     "read_report",
     "report_json_schema",
 ]
@@ -99,7 +102,7 @@ class ModeResult(ReportModel):
     """Its name in tables."""
     status: ArmStatus = "ok"
     """``empty`` when nothing was found for any query; every measure is then 0 or undefined.
-    ``failed`` and ``unavailable`` are kept for services that can break or be absent."""
+    Modes that are ``failed``, ``unavailable`` or incomplete are in the report's ``unscored``."""
     run: RunInfo
     """The run file that was scored."""
     measures: dict[str, MeasureResult]
@@ -108,6 +111,22 @@ class ModeResult(ReportModel):
     """Null for given run files."""
     diagnostics: Diagnostics
     """What to know before believing the figures."""
+
+
+class UnscoredMode(ReportModel):
+    """A mode that answered some queries not or none, and so has no figures."""
+
+    label: str
+    """Its name in tables."""
+    status: UnscoredStatus
+    """``incomplete``: some queries have no answer; ``failed``: none has; ``unavailable``: none has,
+    for what searches was not reached or did not answer in time."""
+    reason: str
+    """In words."""
+    queries: int
+    """How many were to be asked."""
+    failed_queries: dict[str, str]
+    """Those without an answer, each with the reason."""
 
 
 class StratumResult(ReportModel):
@@ -260,6 +279,8 @@ class BenchmarkReport(ReportModel):
     manifest: Manifest
     modes: dict[str, ModeResult]
     """By mode, in the order asked for."""
+    unscored: dict[str, UnscoredMode] = Field(default_factory=dict)
+    """Modes without figures; nothing is compared with them."""
     comparisons: list[Comparison]
     """Each pair of modes, or each mode against the baseline, on each measure."""
     best_mode: dict[str, str | None]

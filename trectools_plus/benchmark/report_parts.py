@@ -10,6 +10,7 @@ TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "compe
 ModeStatus = Literal["complete", "incomplete"]
 Relation = Literal["parent", "child", "sibling"]
 ArmStatus = Literal["ok", "empty", "failed", "unavailable"]
+UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
 
 
 class ReportModel(BaseModel):

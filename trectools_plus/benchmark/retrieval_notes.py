@@ -15,11 +15,15 @@ _MOST_DOCUMENTS = 100_000
 _FEW_KNOWN = 0.5
 """Below this share of queries with a word of the documents, they seem to be of another language."""
 
+_MODEL = "--embedding-model DIR, extra neural"
+
 
 def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
-    """Sentences on language, multi-vector search, reranking and settings without effect; none for
-    given runs."""
-    if config.runs is not None:
+    """Sentences on language, multi-vector search, reranking and settings without effect.
+
+    There are none for given runs, nor for backends that have documents and modes of their own.
+    """
+    if config.runs is not None or not config.needs_corpus:
         return []
     settings = config.retrieval
     notes = []
@@ -30,7 +34,7 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
             notes.append(
                 f"{foreign}, and the built-in embeddings of {_join(modes)} know English only: "
                 "take these figures as they are, and use a multilingual model for better ones "
-                "(--embedding-model DIR, extra neural)."
+                f"({_MODEL}{'' if config.is_embedded else '; not with this backend'})."
             )
     if settings.multi_vector and any(
         canonical_mode(mode) in ("vector", "hybrid") for mode in config.modes

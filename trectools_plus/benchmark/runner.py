@@ -109,13 +109,14 @@ def run_benchmark(
             if found is not None:
                 changes = {"experiment_id": experiment_id, "created_at": format_time(moment)}
                 return _reuse(found, dataset, folder, {**changes, "command": command})
-        arms = make_arms(config, dataset, folder, tell)
+        made = make_arms(config, dataset, folder, tell)
+        arms = made.scored
         evaluation = score_arms(config, dataset, arms, tell)
         tell("comparing", 0, 1)
         described = dataset.describe(len(evaluation.query_ids[next(iter(arms))]), contents)
         manifest = make_manifest(config, moment, experiment_id, described, arms, command)
         manifest = manifest.model_copy(update={"cache_key": key})
-        report = make_report(config, dataset, arms, evaluation, manifest)
+        report = make_report(config, dataset, made, evaluation, manifest)
         tell("comparing", 1, 1)
     except BaseException:
         folder.discard()

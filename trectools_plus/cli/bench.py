@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from trectools_plus.cli import backends
 from trectools_plus.cli.benchmark_options import (
     Confidence,
     CorpusFile,
@@ -39,7 +40,7 @@ from trectools_plus.cli.retrieval_options import (
     retrieval_values,
 )
 from trectools_plus.cli.term_files import AnnotationsFile
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import CheckFailedError, UsageError
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.config import BenchmarkConfig
@@ -82,6 +83,13 @@ def benchmark_run(
     ] = None,
     output_dir: OutputDir = None,
     depth: Depth = None,
+    backend: backends.Backend = None,
+    retriever: backends.Retriever = None,
+    http_url: backends.HttpUrl = None,
+    http_key_env: backends.HttpKeyEnv = None,
+    milvus_uri: backends.MilvusUri = None,
+    collapse: backends.CollapseMethod = None,
+    chunk_separator: backends.ChunkSeparator = None,
     exclude_self: Annotated[
         bool | None,
         typer.Option(
@@ -145,6 +153,8 @@ def benchmark_run(
       benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
       benchmark run --config benchmark.yaml --output-dir results/today
       benchmark run --dataset hpo --modes bm25,dense,hybrid --multi-vector --enable-reranker
+      benchmark run --dataset DIR --backend python --retriever my_search:search
+      benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
     from trectools_plus.benchmark.config_file import load_config
     from trectools_plus.formats.lists import split_list
@@ -183,6 +193,9 @@ def benchmark_run(
         "resamples": resamples,
         "seed": seed,
         "retrieval": values or None,
+        **backends.backend_options(
+            backend, retriever, http_url, http_key_env, milvus_uri, collapse, chunk_separator
+        ),
     }
     report_benchmark(
         load_config(config, options),
@@ -224,6 +237,20 @@ def report_benchmark(
         typer.echo(render_json(result.report), nl=False)
     else:
         _print_result(result, files)
+    _refuse_unscored(result)
+
+
+def _refuse_unscored(result: BenchmarkResult) -> None:
+    """A report without some of the modes is written all the same, and is no success."""
+    unscored = result.report.unscored
+    if unscored:
+        all_modes = len(unscored) + len(result.report.modes)
+        reasons = "; ".join(f"{one.label} is {one.status}" for one in unscored.values())
+        raise CheckFailedError(
+            f"{len(unscored)} of {all_modes} modes could not be scored: {reasons}",
+            where=str(result.output_dir),
+            remedy="the report says why",
+        )
 
 
 def parse_runs(options: list[str], further: list[str]) -> dict[str, str] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from trectools_plus.cli import backends
 from trectools_plus.cli.index import OntologyFile
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.retrieval_options import (
@@ -25,10 +26,12 @@ from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Corpus, Topics
+    from trectools_plus.retrieval.backends.settings import BackendSettings
+    from trectools_plus.retrieval.document_stream import CorpusFile
     from trectools_plus.retrieval.run_files import FetchedFile
 
 OutputFormat = Literal["text", "json"]
-BACKENDS = ("embedded",)
+DEFAULT_MODES = ("lexical", "vector", "hybrid")
 
 _FORMAT = Annotated[OutputFormat, typer.Option("--format", help="text to read, json for programs.")]
 
@@ -49,13 +52,14 @@ def runs_fetch(
         typer.Option(metavar="FILE", help="Queries (TSV, JSONL, TREC), instead of --dataset."),
     ] = None,
     modes: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAMES",
-            help="Comma-separated: lexical (or bm25), vector (or dense), hybrid, splade, or an "
-            "aggregation strategy of multi-vector search.",
+            help="Modes with commas: lexical (or bm25), vector (or dense), hybrid (these three are "
+            "the default), splade, or an aggregation strategy of multi-vector search; or those of "
+            "the backend; every --retriever is one.",
         ),
-    ] = "lexical,vector,hybrid",
+    ] = None,
     depth: Annotated[
         int, typer.Option(min=1, metavar="N", help="Results for each query, at most.")
     ] = 100,
@@ -82,16 +86,36 @@ def runs_fetch(
             "[default: hpo-en-standard].",
         ),
     ] = None,
-    backend: Annotated[
-        str, typer.Option(metavar="NAME", help="What searches: embedded.")
-    ] = "embedded",
+    backend: backends.Backend = None,
+    retriever: backends.Retriever = None,
+    http_url: backends.HttpUrl = None,
+    http_key_env: backends.HttpKeyEnv = None,
+    milvus_uri: backends.MilvusUri = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A benchmark.yaml with the backend's settings: backend, http, milvus, retriever, "
+            "collapse; options here win.",
+        ),
+    ] = None,
+    collapse: backends.CollapseMethod = None,
+    chunk_separator: backends.ChunkSeparator = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with a fetch that was ended: only what its journals do not hold is asked.",
+        ),
+    ] = False,
     output_format: _FORMAT = "text",
 ) -> None:
     """Search a collection and write one run file for each mode.
 
     Beside each <mode>.run stands <mode>.run.manifest.json: hashes, settings, versions, latency,
     and queries for which nothing was found. Indexes are built once and kept in the user's cache
-    folder (TRECTOOLS_PLUS_CACHE names another).
+    folder (TRECTOOLS_PLUS_CACHE names another). Other backends than the embedded one keep a
+    journal of answered queries, <mode>.run.journal, with which --resume goes on.
 
     \b
     Examples:
@@ -99,16 +123,22 @@ def runs_fetch(
       runs fetch --corpus corpus.jsonl --topics topics.tsv --modes lexical --output-dir runs
       runs fetch --dataset irds:cranfield --set k1=1.2 --set stopwords=none --output-dir runs
       runs fetch --dataset hpo --modes bm25,dense --multi-vector --output-dir runs
+      runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
+      runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
     """
+    from trectools_plus.benchmark.config_file import load_backend_settings
     from trectools_plus.cli.progress import progress_bar
     from trectools_plus.provenance import format_command
-    from trectools_plus.retrieval.modes import check_modes
     from trectools_plus.retrieval.run_files import fetch_to_dir
     from trectools_plus.retrieval.settings import make_settings
 
-    _check_backend(backend)
-    names = [name.strip() for name in modes.split(",") if name.strip()]
-    check_modes(names)
+    searching = load_backend_settings(
+        config,
+        backends.backend_options(
+            backend, retriever, http_url, http_key_env, milvus_uri, collapse, chunk_separator
+        ),
+    )
+    names = _choose_modes(modes, searching)
     values = retrieval_values(
         setting,
         multi_vector=multi_vector,
@@ -119,8 +149,21 @@ def runs_fetch(
         splade_model=splade_model,
         device=device,
     )
+    if values and not searching.needs_corpus:
+        raise UsageError(
+            f"the backend {searching.backend} takes no --set, and no models",
+            remedy="its settings are in the file that --config names",
+        )
     settings = make_settings(values)
-    documents, queries = _load_sources(dataset, corpus, topics, test_file, ontology)
+    stream = _stream(searching, corpus)
+    documents, queries = _load_sources(
+        dataset,
+        None if stream else corpus,
+        topics,
+        test_file,
+        ontology,
+        needs_corpus=searching.needs_corpus and not stream,
+    )
     with progress_bar() as progress:
         files = fetch_to_dir(
             documents,
@@ -130,6 +173,9 @@ def runs_fetch(
             depth=depth,
             settings=settings,
             exclude_self=exclude_self,
+            backend=searching.make_backend(stream),
+            collapse=searching.collapse,
+            resume=resume,
             progress=progress,
             dataset=dataset,
             command=format_command(sys.argv),
@@ -141,9 +187,24 @@ def runs_fetch(
     _note_missing(list(files.values()))
 
 
-def _check_backend(backend: str) -> None:
-    if backend not in BACKENDS:
-        raise UsageError(f"unknown backend '{backend}'", remedy=f"available: {', '.join(BACKENDS)}")
+def _stream(searching: BackendSettings, corpus: str | None) -> CorpusFile | None:
+    """The documents as a stream, where they are in a file and the backend can do with that."""
+    if searching.backend != "milvus" or corpus in (None, "-"):
+        return None
+    from trectools_plus.retrieval.document_stream import CorpusFile
+
+    return CorpusFile(Path(str(corpus)))
+
+
+def _choose_modes(modes: str | None, searching: BackendSettings) -> list[str]:
+    """The modes that are named, or all that there are."""
+    from trectools_plus.formats.lists import split_list
+
+    names = list(searching.retriever) or list(DEFAULT_MODES)
+    if modes is not None:
+        names = list(split_list(modes))
+    searching.check_backend_modes(names)
+    return names
 
 
 def _load_sources(
@@ -152,7 +213,9 @@ def _load_sources(
     topics: str | None,
     test_file: str | None,
     ontology: str | None,
-) -> tuple[Corpus, Topics]:
+    *,
+    needs_corpus: bool,
+) -> tuple[Corpus | None, Topics]:
     if dataset is not None and (corpus or topics):
         raise UsageError("--dataset and --corpus or --topics exclude each other")
     if dataset != "hpo":
@@ -160,24 +223,27 @@ def _load_sources(
             if value is not None:
                 raise UsageError(f"{option} goes with --dataset hpo only")
     if dataset is None:
-        return _read_files(corpus, topics)
+        return _read_files(corpus, topics, needs_corpus)
     from trectools_plus.benchmark.dataset import open_collection
 
     collection = open_collection(dataset, test_file, ontology)
-    if collection.corpus is None:
+    if collection.corpus is None and needs_corpus:
         raise UsageError("the dataset has no documents to search", where=dataset)
     return collection.corpus, collection.topics
 
 
-def _read_files(corpus: str | None, topics: str | None) -> tuple[Corpus, Topics]:
-    if corpus is None or topics is None:
+def _read_files(
+    corpus: str | None, topics: str | None, needs_corpus: bool
+) -> tuple[Corpus | None, Topics]:
+    if topics is None or (corpus is None and needs_corpus):
         raise UsageError(
-            "no collection to search", remedy="give --dataset, or --corpus and --topics"
+            "no collection to search",
+            remedy=f"give --dataset, or {'--corpus and ' if needs_corpus else ''}--topics",
         )
     from trectools_plus.formats.corpus import read_corpus
     from trectools_plus.formats.topics import read_topics
 
-    return read_corpus(corpus), read_topics(topics)
+    return None if corpus is None else read_corpus(corpus), read_topics(topics)
 
 
 def _print_fetched(files: list[FetchedFile], output_dir: Path) -> None:
@@ -196,6 +262,14 @@ def _print_fetched(files: list[FetchedFile], output_dir: Path) -> None:
 
 def _note_missing(files: list[FetchedFile]) -> None:
     for file in files:
+        short = file.manifest.cut_short
+        if short:
+            typer.echo(
+                f"note: {file.manifest.mode} has fewer than {file.manifest.depth} documents for "
+                f"{len(short)} of {file.manifest.topics.count} queries, because no more chunks "
+                "may be asked for (max_chunks)",
+                err=True,
+            )
         missing = file.manifest.run.missing_queries
         if missing:
             more = ", …" if len(missing) > 5 else ""

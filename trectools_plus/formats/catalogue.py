@@ -53,6 +53,18 @@ class CatalogueDataset:
         """
         return self._read("documents", "docs", lambda: collect_corpus(self._documents(), self.name))
 
+    def iter_documents(self) -> Iterator[Document]:
+        """Yield the documents of :meth:`read_corpus` one at a time.
+
+        Raises:
+            InputError: As :meth:`read_corpus`, but for there being none.
+        """
+        documents = self._read("documents", "docs", self._documents)
+        while (
+            document := self._read("documents", "docs", lambda: next(documents, None))
+        ) is not None:
+            yield document
+
     def read_topics(self) -> Topics:
         """Read the queries; further texts, numbers and flags become columns of text.
 

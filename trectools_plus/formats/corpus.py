@@ -41,7 +41,7 @@ def collect_corpus(documents: Iterable[Document], path: str) -> Corpus:
     return Corpus(pl.DataFrame(series), path)
 
 
-def iter_corpus(path: str | Path) -> Iterator[Document]:
+def iter_corpus(path: str | Path, *, find_repeats: bool = True) -> Iterator[Document]:
     """Yield the documents of a JSON Lines file one at a time, compressed or not.
 
     A line is an object with an id (``_id``, ``doc_id``, ``docid``, ``docno`` or ``id``), a text
@@ -50,6 +50,7 @@ def iter_corpus(path: str | Path) -> Iterator[Document]:
 
     Args:
         path: The file, or ``-`` for standard input.
+        find_repeats: Whether to. If not, nothing is held.
 
     Raises:
         InputError: If the file cannot be read.
@@ -66,11 +67,11 @@ def iter_corpus(path: str | Path) -> Iterator[Document]:
         if problem := id_problem(doc_id, "document"):
             remedy = "such an id cannot stand in a run; change it"
             raise FormatError(problem, path=shown, line=line, remedy=remedy)
-        first = lines.setdefault(doc_id, line)
+        first = lines.setdefault(doc_id, line) if find_repeats else line
         if first != line:
             what = f"document {shortened(doc_id)} is already on line {first}"
             raise FormatError(what, path=shown, line=line, remedy="keep one of them")
         title = get_text(record, "title", shown, line) if record.get("title") is not None else ""
         yield Document(doc_id, title, get_text(record, text_key, shown, line))
-    if not lines:
+    if not id_key:
         raise FormatError("no documents", path=shown, remedy="was the job stopped before writing?")

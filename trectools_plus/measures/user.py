@@ -5,12 +5,8 @@ Anything wrong in somebody else's code comes back as an error that names it, not
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +15,7 @@ import polars as pl
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.base import BaseMeasure, FloatArray, Measure
 from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.user_code import import_object
 from trectools_plus.validation.wording import plural
 
 ENTRY_POINT_GROUP = "trectools_plus.measures"
@@ -34,8 +31,7 @@ def load_class(module_name: str, class_name: str) -> type[BaseMeasure]:
     """
     where = f"{module_name}:{class_name}"
     try:
-        with _working_directory_on_path():
-            found = getattr(importlib.import_module(module_name), class_name)
+        found = import_object(module_name, class_name)
     except TrectoolsPlusError:
         raise
     except Exception as error:
@@ -207,16 +203,3 @@ def _checked_class(found: object, where: str) -> type[BaseMeasure]:
             remedy="derive the class from BaseMeasure",
         )
     return found
-
-
-@contextmanager
-def _working_directory_on_path() -> Iterator[None]:
-    here = str(Path.cwd())
-    if here in sys.path:
-        yield
-        return
-    sys.path.insert(0, here)
-    try:
-        yield
-    finally:
-        sys.path.remove(here)

@@ -33,6 +33,9 @@ def diagnostics_section(report: BenchmarkReport) -> str:
                 "–" if judged is None or judged[1] is None else f"{judged[1]:.1%} ({judged[0]})",
             ]
         )
+    for mode in report.unscored.values():
+        answered = mode.queries - len(mode.failed_queries)
+        rows.append([mode.label, f"{mode.status}, not scored", str(answered), *["–"] * 5])
     header = ["Mode", "Status", "Queries", "Results", "Missing", "Shallow", "Ties", "Judged"]
     parts = [
         "## Diagnostics",

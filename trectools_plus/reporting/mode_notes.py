@@ -45,6 +45,11 @@ def report_notes(report: BenchmarkReport) -> list[str]:
             f"{manifest.cached_from}, whose results (latencies included) came back; --no-cache "
             "computes them again."
         )
+    notes += [
+        f"{mode.label} is {mode.status} and was not scored, nor compared with any mode: "
+        f"{mode.reason}."
+        for mode in report.unscored.values()
+    ]
     return [*notes, *report.notes] + [
         f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,9 @@ import polars as pl
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
+from trectools_plus.retrieval.backends.base import Failure
 from trectools_plus.retrieval.base import Progress, Ranking, Retriever, no_progress
+from trectools_plus.retrieval.fetch_status import FetchStatus, judge_fetch
 from trectools_plus.retrieval.hybrid import HybridRetriever
 from trectools_plus.retrieval.modes import build_retrievers, check_modes, left_out
 from trectools_plus.retrieval.rerank import RerankingRetriever
@@ -21,6 +24,18 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 # Blanks end a column, control characters break rows, and '#' opens a comment line.
 _UNWRITABLE = r"[\s\p{Cc}]|^$"
 _UNWRITABLE_FIRST = r"^#"
+
+
+class Record(Protocol):
+    """Answers that are kept somewhere, so that a fetch can go on where it ended."""
+
+    def known(self, mode: str, query_ids: list[str]) -> tuple[list[Ranking], list[float]] | None:
+        """Rankings and milliseconds of these queries; ``None`` unless all of them are known."""
+
+    def add(
+        self, mode: str, query_ids: list[str], rankings: list[Ranking], latency_ms: list[float]
+    ) -> None:
+        """Keep the answers of a batch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +49,9 @@ class FetchedRun:
             other, and of merging their rankings.
         missing_queries: Ids of the queries for which nothing was found.
         index_keys: The key of each index that was searched, by its mode.
+        failures: Why a query has no answer, by its id; its latency is NaN.
+        cut_short: Ids of queries with fewer documents than wanted, because no more chunks may be
+            asked for.
         without: For a mode that merges rankings, by component: the run without it. Only where
             that was asked for.
     """
@@ -42,7 +60,14 @@ class FetchedRun:
     latency_ms: npt.NDArray[np.float64]
     missing_queries: list[str]
     index_keys: dict[str, str]
+    failures: dict[str, Failure] = field(default_factory=dict)
+    cut_short: list[str] = field(default_factory=list)
     without: dict[str, Run] = field(default_factory=dict)
+
+    @property
+    def status(self) -> FetchStatus:
+        """What became of it: only ``ok`` and ``empty`` runs are whole, and can be scored."""
+        return judge_fetch(self.failures, len(self.latency_ms), self.run.frame.is_empty())
 
 
 def fetch(
@@ -55,6 +80,7 @@ def fetch(
     exclude_self: bool = False,
     leave_out: bool = False,
     progress: Progress = no_progress,
+    record: Record | None = None,
 ) -> dict[str, FetchedRun]:
     """Search the corpus for every topic in every mode.
 
@@ -67,6 +93,7 @@ def fetch(
         exclude_self: Drop a document whose id is the query's, before the cutoff at ``depth``.
         leave_out: Also merge without each component, for what it contributes to the fusion.
         progress: Told of index building and of the queries asked.
+        record: Told of every answer, and asked first for those that are known.
 
     Returns:
         A run for each mode, in the order of ``modes``.
@@ -93,6 +120,7 @@ def fetch(
         exclude_self=exclude_self,
         batch_size=settings.batch_size,
         progress=progress,
+        record=record,
     )
     without: dict[str, dict[str, Run]] = {}
     for name, (mode, component) in names.items():
@@ -108,6 +136,7 @@ def ask(
     exclude_self: bool = False,
     batch_size: int = 1,
     progress: Progress = no_progress,
+    record: Record | None = None,
 ) -> dict[str, FetchedRun]:
     """Ask ready retrievers every topic; ``fetch`` without the making of indexes.
 
@@ -121,9 +150,14 @@ def ask(
         part = slice(start, start + batch_size)
         batch = _Batch(query_ids[part], texts[part], depth, exclude_self, retrievers.values())
         for mode, retriever in retrievers.items():
-            found, seconds = batch.answer(retriever)
-            rankings[mode] += found
-            latencies[mode] += [1000 * seconds / len(found)] * len(found)
+            known = None if record is None else record.known(mode, query_ids[part])
+            if known is None:
+                found, seconds = batch.answer(retriever)
+                known = found, [1000 * seconds / len(found)] * len(found)
+                if record is not None:
+                    record.add(mode, query_ids[part], *known)
+            rankings[mode] += known[0]
+            latencies[mode] += known[1]
         progress("asking queries", len(rankings[mode]), len(texts))
     return {
         mode: FetchedRun(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
+from trectools_plus.retrieval.collapse import Collapse
+from trectools_plus.retrieval.fetch_status import FetchStatus
 from trectools_plus.retrieval.models import ModelRecord
 from trectools_plus.retrieval.settings import RetrievalSettings
 
@@ -72,6 +75,15 @@ class FindingRecord(ManifestModel):
     """In words."""
 
 
+class FailedQueryRecord(ManifestModel):
+    """A query without an answer."""
+
+    query_id: str
+    """The query."""
+    reason: str
+    """Why, after all retries; or that it was not asked any more, and why."""
+
+
 class FetchManifest(ManifestModel):
     """One run, and all that is needed to fetch it again."""
 
@@ -85,18 +97,28 @@ class FetchManifest(ManifestModel):
     """The retrieval mode; also the run's tag."""
     backend: str
     """What searched."""
+    backend_settings: dict[str, Any] | None = None
+    """Of a backend that is not embedded; of keys, only the variables that hold them."""
+    status: FetchStatus = "ok"
+    """``incomplete`` when a query has no answer: such a run must not be scored."""
+    failed_queries: list[FailedQueryRecord] = Field(default_factory=list)
+    """Queries without an answer; they have no row."""
+    cut_short: list[str] = Field(default_factory=list)
+    """Queries with fewer documents than wanted, because no more chunks may be asked for."""
     dataset: str | None
     """The dataset as the user named it."""
-    corpus: SourceRecord
-    """The documents."""
+    corpus: SourceRecord | None
+    """The documents; null where the backend has its own and none were given."""
     topics: SourceRecord
     """The queries."""
     depth: int
     """Results for each query, at most."""
     exclude_self: bool
     """Whether a document with the query's id was dropped, before the cutoff."""
-    settings: RetrievalSettings
-    """Of indexing, search and fusion, batch size included."""
+    collapse: Collapse | None = None
+    """How chunks became documents; null where the backend answers with documents."""
+    settings: RetrievalSettings | None
+    """Of indexing, search and fusion, batch size included; null for a backend that has its own."""
     models: dict[str, ModelRecord] = Field(default_factory=dict)
     """Local models that were used, by what they do: embedding, splade, reranker."""
     seed: int | None
@@ -118,6 +140,6 @@ class FetchManifest(ManifestModel):
 
 
 def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> LatencyRecord:
-    """Mean and percentiles of at least one latency."""
-    p50, p95, p99 = (float(value) for value in np.percentile(latency_ms, [50, 95, 99]))
-    return LatencyRecord(mean=float(np.mean(latency_ms)), p50=p50, p95=p95, p99=p99)
+    """Mean and percentiles of the latencies that are not NaN, at least one."""
+    p50, p95, p99 = (float(value) for value in np.nanpercentile(latency_ms, [50, 95, 99]))
+    return LatencyRecord(mean=float(np.nanmean(latency_ms)), p50=p50, p95=p95, p99=p99)

@@ -18,10 +18,16 @@ from trectools_plus.provenance import (
     utc_now,
 )
 from trectools_plus.ranking import separate_ties
+from trectools_plus.retrieval.backends.answering import Wanted
+from trectools_plus.retrieval.backends.base import Backend
 from trectools_plus.retrieval.base import Progress, no_progress
+from trectools_plus.retrieval.collapse import Collapse
 from trectools_plus.retrieval.document_set import hash_corpus, hash_topics
-from trectools_plus.retrieval.fetch import FetchedRun, fetch
+from trectools_plus.retrieval.fetch import FetchedRun
+from trectools_plus.retrieval.fetch_problems import refuse_unscorable
+from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
 from trectools_plus.retrieval.manifest import (
+    FailedQueryRecord,
     FetchManifest,
     FindingRecord,
     RunRecord,
@@ -31,7 +37,6 @@ from trectools_plus.retrieval.manifest import (
 from trectools_plus.retrieval.modes import models_used
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.validation import Finding, Severity, validate_run
-from trectools_plus.validation.wording import plural
 
 # A topic without results is listed in the manifest instead.
 _LISTED_ELSEWHERE = {"P108"}
@@ -56,21 +61,19 @@ class FetchedFile:
     findings: list[Finding]
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shared:
     """What all manifests of one fetch share."""
 
-    corpus: SourceRecord
+    request: FetchRequest
+    corpus: SourceRecord | None
     topics: SourceRecord
-    depth: int
-    exclude_self: bool
-    settings: RetrievalSettings
     dataset: str | None
     command: str | None
 
 
 def fetch_to_dir(
-    corpus: Corpus,
+    corpus: Corpus | None,
     topics: Topics,
     modes: Sequence[str],
     output_dir: str | Path,
@@ -78,6 +81,9 @@ def fetch_to_dir(
     depth: int = 100,
     settings: RetrievalSettings | None = None,
     exclude_self: bool = False,
+    backend: Backend | None = None,
+    collapse: Collapse | None = None,
+    resume: bool = False,
     progress: Progress = no_progress,
     dataset: str | None = None,
     command: str | None = None,
@@ -85,49 +91,50 @@ def fetch_to_dir(
     """Search the corpus for every topic, and write ``<mode>.run`` with a manifest for each mode.
 
     Args:
-        corpus: The documents.
+        corpus: The documents; ``None`` where the backend has its own.
         topics: The queries.
-        modes: Names of ``retrieval.modes.ALL_MODES``.
+        modes: Names of ``retrieval.modes.ALL_MODES``, or of modes that the backend knows.
         output_dir: Folder for the files; made if missing. Files of the same names are replaced.
         depth: Results for each query, at most.
         settings: The defaults if ``None``.
         exclude_self: Drop a document whose id is the query's, before the cutoff.
+        backend: What searches, with a journal ``<mode>.run.journal``; ``None`` for the embedded
+            modes.
+        collapse: How the backend's chunks become documents.
+        resume: Go on with the journals of a fetch that was ended, and ask its failed queries
+            again; the run files are those of an uninterrupted one.
         progress: Told of index building and of the queries asked.
         dataset: The dataset's name, for the manifest.
         command: The command line, for the manifest.
 
     Raises:
-        UsageError, InputError: As :func:`fetch`; or if the folder cannot be written.
+        UsageError, InputError: As :func:`trectools_plus.retrieval.journalled.fetch_into`; or if
+            the folder cannot be written; or if a mode answered no query at all.
         CheckFailedError: If a mode found nothing for any query, and so has no run file; the
-            others are written. Or if a written run does not validate.
+            others are written. If a run is incomplete; it is written, and its manifest lists the
+            queries without an answer. Or if a written run does not validate.
     """
     settings = settings or RetrievalSettings()
     folder = Path(output_dir)
     _make_folder(folder)
-    fetched = fetch(
-        corpus,
-        topics,
-        modes,
-        depth=depth,
-        settings=settings,
-        exclude_self=exclude_self,
-        progress=progress,
-    )
-    request = _Request(
-        SourceRecord(path=corpus.path, count=len(corpus), sha256=hash_corpus(corpus)),
+    wanted = Wanted(depth, exclude_self, collapse)
+    request = FetchRequest(corpus, topics, modes, wanted, settings, backend)
+    fetched = fetch_into(request, folder, resume=resume, progress=progress)
+    shared = _Shared(
+        request,
+        None
+        if corpus is None
+        else SourceRecord(path=corpus.path, count=len(corpus), sha256=hash_corpus(corpus)),
         SourceRecord(path=topics.path, count=topics.frame.height, sha256=hash_topics(topics)),
-        depth,
-        exclude_self,
-        settings,
         dataset,
         command,
     )
     files = {
-        mode: _write(folder, mode, run, topics, request)
+        mode: _write(folder, mode, run, shared)
         for mode, run in fetched.items()
         if run.run.frame.height
     }
-    _refuse_nothing(fetched, folder)
+    refuse_unscorable(fetched, folder)
     _refuse_errors(files)
     return files
 
@@ -141,13 +148,13 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-def _write(
-    folder: Path, mode: str, fetched: FetchedRun, topics: Topics, request: _Request
-) -> FetchedFile:
+def _write(folder: Path, mode: str, fetched: FetchedRun, shared: _Shared) -> FetchedFile:
     path = folder / f"{mode}.run"
     write_run(Run(separate_ties(fetched.run.frame)), path, tag=mode)
-    findings = list(validate_run(path, topics=topics, max_depth=request.depth).findings)
-    manifest = _describe(path, mode, fetched, findings, request)
+    request = shared.request
+    found = validate_run(path, topics=request.topics, max_depth=request.wanted.depth)
+    findings = list(found.findings)
+    manifest = _describe(path, mode, fetched, findings, shared)
     manifest_path = path.with_name(f"{path.name}.manifest.json")
     with atomic_write(manifest_path, "w") as stream:
         stream.write(manifest.model_dump_json(indent=2) + "\n")
@@ -155,20 +162,29 @@ def _write(
 
 
 def _describe(
-    path: Path, mode: str, fetched: FetchedRun, findings: list[Finding], request: _Request
+    path: Path, mode: str, fetched: FetchedRun, findings: list[Finding], shared: _Shared
 ) -> FetchManifest:
+    request, backend = shared.request, shared.request.backend
     return FetchManifest(
         created_at=format_time(utc_now()),
-        command=request.command,
+        command=shared.command,
         mode=mode,
-        backend="embedded",
-        dataset=request.dataset,
-        corpus=request.corpus,
-        topics=request.topics,
-        depth=request.depth,
-        exclude_self=request.exclude_self,
-        settings=request.settings,
-        models=models_used([mode], request.settings),
+        backend="embedded" if backend is None else backend.name,
+        backend_settings=None if backend is None else backend.record,
+        status=fetched.status,
+        failed_queries=[
+            FailedQueryRecord(query_id=query_id, reason=failure.reason)
+            for query_id, failure in fetched.failures.items()
+        ],
+        cut_short=fetched.cut_short,
+        dataset=shared.dataset,
+        corpus=shared.corpus,
+        topics=shared.topics,
+        depth=request.wanted.depth,
+        exclude_self=request.wanted.exclude_self,
+        collapse=request.wanted.collapse,
+        settings=request.settings if backend is None or backend.needs_corpus else None,
+        models=models_used([mode], request.settings) if backend is None else {},
         seed=None,
         index_snapshots=fetched.index_keys,
         packages=package_versions(),
@@ -190,24 +206,6 @@ def _describe(
             )
             for finding in findings
         ],
-    )
-
-
-def _refuse_nothing(fetched: dict[str, FetchedRun], folder: Path) -> None:
-    """A run without rows is no run file; the other modes' files are written all the same."""
-    empty = [mode for mode, run in fetched.items() if run.run.frame.is_empty()]
-    if not empty:
-        return
-    written = [f"{mode}.run" for mode in fetched if mode not in empty]
-    earlier = [f"{mode}.run" for mode in empty if (folder / f"{mode}.run").exists()]
-    asked = plural(len(fetched[empty[0]].missing_queries), "query", "queries")
-    what = f"{' and '.join(empty)} found nothing ({asked} asked), so there is no run file"
-    if earlier:
-        what += f" (but {' and '.join(earlier)} of an earlier fetch)"
-    raise CheckFailedError(
-        f"{what}; written: {', '.join(written) or 'nothing'}",
-        where=str(folder),
-        remedy="see whether the topics belong to this corpus, and whether they are in its language",
     )
 
 

@@ -1,0 +1,97 @@
+"""A service in a process of its own, for tests of the HTTP backend; connections to Milvus."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SERVER = Path(__file__).with_name("server.py")
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running service.
+
+    Attributes:
+        url: Where it answers.
+        process: The process.
+        log_path: Its own log: a line per query that arrived.
+    """
+
+    url: str
+    process: subprocess.Popen[str]
+    log_path: Path
+
+    def log(self) -> list[tuple[str, int, float]]:
+        """Query id, depth and second of each query that arrived."""
+        if not self.log_path.exists():
+            return []
+        rows = (line.split("\t") for line in self.log_path.read_text().splitlines())
+        return [(query_id, int(depth), float(at)) for query_id, depth, at in rows]
+
+    def asked(self) -> list[str]:
+        """Ids of the queries that arrived."""
+        return [query_id for query_id, *_ in self.log()]
+
+    def settle(self) -> None:
+        """Wait until nothing is left of clients that are gone: all that they asked is logged."""
+        while True:
+            with urllib.request.urlopen(self.url, timeout=60) as answer:
+                if json.load(answer)["connections"] == 1:
+                    return
+            time.sleep(0.005)
+
+
+Start = Callable[..., Service]
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Start services: ``start(delay=0.0, key="")``."""
+    monkeypatch.setenv("NO_PROXY", "*")
+    running: list[subprocess.Popen[str]] = []
+
+    def begin(delay: float = 0.0, key: str = "") -> Service:
+        log = tmp_path / f"service-{len(running)}.log"
+        command = [sys.executable, "-S", str(SERVER), str(log), str(delay), key]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        running.append(process)
+        assert process.stdout is not None
+        port = process.stdout.readline().strip()
+        return Service(f"http://127.0.0.1:{port}/api/v1/retrieve", process, log)
+
+    yield begin
+    for process in running:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+@pytest.fixture
+def connect(milvus: None, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Opens connections to Milvus, by default to a local ``.db``, and closes them at the end."""
+    from trectools_plus.retrieval.backends.milvus_connection import (
+        MilvusAddress,
+        MilvusConnection,
+    )
+
+    opened: list[MilvusConnection] = []
+
+    def open_one(uri: str | None = None) -> MilvusConnection:
+        address = MilvusAddress.parse(uri or str(tmp_path / "milvus.db"))
+        opened.append(MilvusConnection(address))
+        return opened[-1]
+
+    yield open_one
+    for connection in opened:
+        connection.close()

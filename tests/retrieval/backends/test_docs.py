@@ -1,0 +1,62 @@
+"""The page on backends: its mapping, its function and its template work as they stand."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.benchmark.config_file import load_config
+from trectools_plus.formats.collection import load_collection
+from trectools_plus.retrieval.backends.http_settings import DEFAULT_BODY, HttpSettings
+from trectools_plus.retrieval.backends.python import ENTRY_POINT_GROUP, PythonBackend
+from trectools_plus.retrieval.run_files import fetch_to_dir
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "backends.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_every_setting_is_in_the_table() -> None:
+    rows = re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)}
+    assert [name for name in HttpSettings.model_fields if name not in named] == []
+
+
+def test_the_default_body_is_the_one_shown() -> None:
+    shown, mode = json.loads(blocks("json")[0]), json.loads(DEFAULT_BODY)
+    assert shown.keys() == mode.keys()
+    assert shown["queries"][0].keys() == mode["queries"][0].keys()
+
+
+def test_the_mapping_is_a_configuration(tmp_path: Path) -> None:
+    path = tmp_path / "benchmark.yaml"
+    path.write_text("\n".join(blocks("yaml")))
+    config = load_config(path, {"topics": "t", "qrels": "q"})
+    assert config.http is not None
+    assert config.http.results is None
+    assert config.collapse is not None
+    assert config.collapse.max_chunks == 2000
+
+
+def test_the_functions_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    function, scored, template = blocks("python")
+    names: dict[str, Any] = {}
+    exec(function, names)
+    assert names["search"]("x", 1) == [("d7", 12.5), ("d3", 9.1)]
+    exec(scored, {})
+    assert capsys.readouterr().out == "0.5\n"
+    assert ENTRY_POINT_GROUP in blocks("toml")[0]
+    exec(template, names)
+    collection = load_collection(ROOT / "fixtures" / "garden-trec")
+    backend = PythonBackend({"mine": names["MySearch"]})
+    file = fetch_to_dir(
+        collection.corpus, collection.topics, ["mine"], tmp_path, depth=5, backend=backend
+    )["mine"]
+    assert file.manifest.run.results == 5 * collection.topics.frame.height

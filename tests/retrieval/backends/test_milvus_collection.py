@@ -1,0 +1,165 @@
+"""Collections are filled as a stream, found again, and never half-filled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.corpus import Document
+from trectools_plus.retrieval.backends import milvus_collection
+from trectools_plus.retrieval.backends.milvus_collection import (
+    batches,
+    fitting,
+    open_collection,
+)
+from trectools_plus.retrieval.settings import RetrievalSettings
+
+
+class Listed:
+    """Documents of a list; counts how often they are read, and may stop in the middle."""
+
+    path: str | None = "listed"
+
+    def __init__(self, count: int, text: str = "swept wing", stop: int | None = None) -> None:
+        self.documents = [Document(f"d{number}", "", text) for number in range(count)]
+        self.passes = 0
+        self.stop = stop
+
+    def __iter__(self) -> Iterator[Document]:
+        self.passes += 1
+        for number, document in enumerate(self.documents):
+            if self.passes == 2 and number == self.stop:
+                raise InputError("the disk is gone")
+            yield document
+
+
+def collections(connection: Any) -> list[str]:
+    return sorted(connection.call("list_collections"))
+
+
+def test_a_collection_is_found_again(
+    connect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus_collection, "_ROWS_PER_BATCH", 4)
+    documents, said = Listed(10), []
+    connection = connect()
+    first = open_collection(
+        connection, documents, RetrievalSettings(), progress=lambda *step: said.append(step)
+    )
+    assert [done for what, done, _ in said if what == "inserting documents"] == [0, 4, 8, 10]
+    assert documents.passes == 2
+    connection.close()
+
+    connection = connect()
+    documents = Listed(10)
+    documents.documents.reverse()
+    again = open_collection(connection, documents, RetrievalSettings(rrf_k=7))
+    assert documents.passes == 1, "hashed, not inserted"
+    assert (again.name, again.key, again.survey) == (first.name, first.key, first.survey)
+    assert again.name.endswith(again.key[:32])
+    assert collections(connection) == [first.name]
+
+
+def test_what_shapes_a_collection_is_in_its_name(connect: Callable[..., Any]) -> None:
+    connection = connect()
+    variants = [
+        open_collection(connection, Listed(2), RetrievalSettings()),
+        open_collection(connection, Listed(3), RetrievalSettings()),
+        open_collection(connection, Listed(2, text="heat"), RetrievalSettings()),
+        open_collection(connection, Listed(2), RetrievalSettings(k1=1.2)),
+        open_collection(connection, Listed(2), RetrievalSettings(stemmer=None)),
+        open_collection(connection, Listed(2), RetrievalSettings(), "hnsw"),
+    ]
+    assert collections(connection) == sorted(one.name for one in variants)
+    assert len({one.name for one in variants}) == len(variants)
+
+
+def test_nothing_half_filled_stays(connect: Callable[..., Any]) -> None:
+    connection = connect()
+    with pytest.raises(InputError, match="the disk is gone"):
+        open_collection(connection, Listed(5, stop=3), RetrievalSettings())
+    assert collections(connection) == []
+
+
+def test_what_a_killed_process_left_is_filled_anew(
+    connect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = connect()
+    call = type(connection).call
+
+    def killed(self: Any, method: str, *rest: Any, **options: Any) -> Any:
+        if method in ("rename_collection", "drop_collection"):
+            raise KeyboardInterrupt
+        return call(self, method, *rest, **options)
+
+    monkeypatch.setattr(type(connection), "call", killed)
+    with pytest.raises(KeyboardInterrupt):
+        open_collection(connection, Listed(3), RetrievalSettings())
+    monkeypatch.undo()
+    assert [name.endswith("_building") for name in collections(connection)] == [True]
+    found = open_collection(connection, Listed(3), RetrievalSettings())
+    assert collections(connection) == [found.name]
+
+
+def test_a_collection_that_lost_documents_is_filled_anew(connect: Callable[..., Any]) -> None:
+    connection = connect()
+    first = open_collection(connection, Listed(4), RetrievalSettings())
+    connection.call("delete", first.name, ids=["d1"])
+    documents = Listed(4)
+    open_collection(connection, documents, RetrievalSettings())
+    assert documents.passes == 2
+    rows = connection.call("query", first.name, filter="", output_fields=["count(*)"])
+    assert rows[0]["count(*)"] == 4
+
+
+def test_documents_that_change_while_they_are_read(connect: Callable[..., Any]) -> None:
+    class Growing(Listed):
+        def __iter__(self) -> Iterator[Document]:
+            yield from super().__iter__()
+            if self.passes == 2:
+                yield Document("late", "", "wing")
+
+    connection = connect()
+    with pytest.raises(InputError, match="4 documents were inserted but Milvus counts 5"):
+        open_collection(connection, Growing(4), RetrievalSettings())
+    assert collections(connection) == []
+
+
+def test_words_beyond_the_limit_are_cut_and_counted(connect: Callable[..., Any]) -> None:
+    connection = connect()
+    long = " ".join(f"w{number}" for number in range(12_000))
+    documents = Listed(2)
+    documents.documents.append(Document("long", "", long))
+    found = open_collection(connection, documents, RetrievalSettings())
+    assert found.cut_documents == 1
+
+
+@given(st.lists(st.text(alphabet="aé漢", min_size=1, max_size=9), max_size=12), st.integers(1, 60))
+def test_fitting_keeps_whole_words(terms: list[str], limit: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(milvus_collection, "_MAX_TEXT_BYTES", limit)
+        text, is_cut = fitting(terms)
+    kept = text.split()
+    assert kept == terms[: len(kept)]
+    assert len(text.encode()) <= limit
+    assert is_cut == (len(kept) < len(terms))
+    if is_cut:
+        assert len(" ".join(terms[: len(kept) + 1]).encode()) > limit
+
+
+@given(st.lists(st.integers(0, 50), max_size=30))
+def test_batches_are_bounded(lengths: list[int]) -> None:
+    documents = [Document(str(place), "", "x" * size) for place, size in enumerate(lengths)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(milvus_collection, "_ROWS_PER_BATCH", 4)
+        patch.setattr(milvus_collection, "_CHARACTERS_PER_BATCH", 60)
+        made = list(batches(iter(documents)))
+    assert [document for batch in made for document in batch] == documents
+    for batch in made:
+        assert 1 <= len(batch) <= 4
+        assert len(batch) == 1 or sum(len(document.text) for document in batch) <= 60

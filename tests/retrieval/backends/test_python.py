@@ -1,0 +1,179 @@
+"""Functions, classes and plug-ins as retrievers."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trectools_plus import evaluate, load_collection
+from trectools_plus.errors import CheckFailedError, InputError, UsageError
+from trectools_plus.formats.collection import Collection
+from trectools_plus.formats.run import read_run
+from trectools_plus.formats.tables import Corpus, Qrels, Topics
+from trectools_plus.retrieval.backends.python import PythonBackend, read_found
+from trectools_plus.retrieval.base import Ranking
+from trectools_plus.retrieval.collapse import Collapse
+from trectools_plus.retrieval.modes import build_retrievers
+from trectools_plus.retrieval.run_files import fetch_to_dir
+
+TOPICS = Topics.from_dict({"q1": "heart", "q2": "lung"})
+QRELS = Qrels.from_dict({"q1": {"d1": 1}, "q2": {"d2": 2}})
+TESTS = Collection("toy", None, TOPICS, QRELS)
+
+
+def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, float]]:
+    backend = PythonBackend({"mine": retriever})
+    options = {"corpus": None, "topics": TOPICS, **options}
+    corpus, topics = options.pop("corpus"), options.pop("topics")
+    file = fetch_to_dir(corpus, topics, ["mine"], folder, backend=backend, **options)["mine"]
+    return read_run(file.path).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("found", "ids", "scores"),
+    [
+        (["d2", "d1"], ["d2", "d1"], None),
+        ((d for d in ("d2", "d1")), ["d2", "d1"], None),
+        ([7, np.int64(3)], ["7", "3"], None),
+        ([("d2", 2), ["d1", np.float32(1)]], ["d2", "d1"], [2.0, 1.0]),
+        ({"d1": 1.0, "d2": 2.0}, ["d2", "d1"], [2.0, 1.0]),
+        ([], [], None),
+        (Ranking(["d2"], np.array([2], dtype=np.float32)), ["d2"], [2.0]),
+    ],
+)
+def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[float] | None) -> None:
+    assert read_found(found) == (ids, scores)
+
+
+@pytest.mark.parametrize(
+    "found", [None, "d1", b"d1", 3, [None], [("d1",)], [("d1", "1.0")], ["d1", ("d2", 1)], [True]]
+)
+def test_what_a_function_may_not_return(found: Any) -> None:
+    with pytest.raises(TypeError, match="expected"):
+        read_found(found)
+
+
+def test_ids_alone_keep_their_order(tmp_path: Path) -> None:
+    run = fetch(lambda text, depth: ["z", "a", "m"], tmp_path)
+    assert list(run["q1"]) == ["z", "a", "m"]
+    assert list(run["q1"].values()) == pytest.approx([1, 1 / 2, 1 / 3])
+
+
+def test_a_class_that_indexes_the_documents(tmp_path: Path) -> None:
+    class Overlap:
+        def index(self, corpus: Corpus) -> None:
+            self.texts = corpus.to_dict()
+
+        def search(self, queries: list[str], depth: int) -> list[list[str]]:
+            return [[doc for doc, text in self.texts.items() if query in text] for query in queries]
+
+    corpus = Corpus.from_dict({"d1": "the heart", "d2": "a lung", "d3": "heart and lung"})
+    run = fetch(Overlap, tmp_path, corpus=corpus)
+    assert {query: set(found) for query, found in run.items()} == {
+        "q1": {"d1", "d3"},
+        "q2": {"d2", "d3"},
+    }
+    with pytest.raises(UsageError, match="indexes the documents, and none were given"):
+        fetch(Overlap, tmp_path / "none")
+
+
+def test_an_embedded_retriever_gives_the_same_run(tmp_path: Path) -> None:
+    collection = load_collection(Path(__file__).parents[3] / "fixtures" / "garden-trec")
+    assert collection.corpus is not None
+    own = build_retrievers(collection.corpus, ["lexical"])["lexical"]
+    run = fetch(own, tmp_path, topics=collection.topics, depth=5)
+    embedded = fetch_to_dir(collection.corpus, collection.topics, ["lexical"], tmp_path, depth=5)
+    assert run == read_run(embedded["lexical"].path).to_dict()
+
+
+def broken(text: str, depth: int) -> list[str]:
+    if text == "lung":
+        raise KeyError("no such\nindex")
+    return ["d1"]
+
+
+def test_an_error_of_the_function_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(CheckFailedError, match=r"mine is incomplete: 1 of 2 .*q2: KeyError: 'no"):
+        fetch(broken, tmp_path)
+    assert list(read_run(tmp_path / "mine.run").to_dict()) == ["q1"]
+
+
+def test_a_function_that_always_fails_is_not_called_for_ever(tmp_path: Path) -> None:
+    calls = []
+
+    def fails(text: str, depth: int) -> list[str]:
+        calls.append(text)
+        raise SystemExit("bye")
+
+    topics = Topics.from_dict({f"q{number}": "text" for number in range(100)})
+    with pytest.raises(InputError, match=r"mine is failed: 100 of 100 .*SystemExit: bye"):
+        fetch(fails, tmp_path, topics=topics)
+    assert len(calls) == 10  # five queries, twice each
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no.such.module:f", "ModuleNotFoundError: No module named 'no'"),
+        ("json:nothing", "AttributeError"),
+        ("json:__version__", "expected a function, or an object with a method search, but got str"),
+        ("nosuchplugin", "no installed package registers a retriever 'nosuchplugin'"),
+    ],
+)
+def test_names_that_lead_nowhere(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        fetch(name, tmp_path)
+
+
+def test_a_plug_in_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "site"
+    metadata = package / "my_search-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: my-search\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[trectools_plus.retrievers]\nmy-search = my_search_plugin:search\n"
+    )
+    (package / "my_search_plugin.py").write_text("def search(text, depth): return {'d1': 1.5}\n")
+    monkeypatch.syspath_prepend(package)
+    importlib.invalidate_caches()
+    assert fetch("my-search", tmp_path / "out") == {"q1": {"d1": 1.5}, "q2": {"d1": 1.5}}
+
+
+@pytest.mark.parametrize("search", [lambda text, depth: ["d1"], lambda text, depth: {"d1": 2}])
+def test_evaluate_a_function_on_a_test_set(search: Callable[[str, int], Any]) -> None:
+    evaluation = evaluate(search, TESTS, ["RR@10", "HitRate@10"])
+    (name,) = evaluation.run_names
+    assert evaluation.mean(name, "RR@10") == 0.5
+    assert evaluation.n(name, "RR@10") == 2
+
+
+def test_evaluate_looks_as_deep_as_asked_and_collapses() -> None:
+    depths = []
+
+    def search(text: str, depth: int) -> list[tuple[str, float]]:
+        depths.append(depth)
+        return [("d9#1", 9.0), ("d9#2", 8.0), ("d1#1", 7.0), ("d2#1", 6.0)][:depth]
+
+    evaluation = evaluate(search, TESTS, ["RR@10"], depth=3, collapse=Collapse(separator="#"))
+    assert evaluation.values("search", "RR@10").tolist() == [1 / 2, 1 / 3]
+    assert depths == [3, 6, 3, 6]
+
+
+def test_evaluate_refuses_what_is_no_test_set_or_fails(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="expected a test set but got Topics"):
+        evaluate(broken, TOPICS)  # type: ignore[call-overload]
+    with pytest.raises(CheckFailedError, match=r"1 of 2 queries has no answer"):
+        evaluate(broken, TESTS)
+    with pytest.raises(UsageError, match="for retrieval functions"):
+        evaluate(QRELS, read_only(tmp_path), depth=3)  # type: ignore[call-overload]
+
+
+def read_only(folder: Path) -> Any:
+    path = folder / "a.run"
+    path.write_text("q1 Q0 d1 1 1.0 t\n")
+    return read_run(path)

@@ -1,0 +1,184 @@
+"""The journal: cut off anywhere, it goes on; of another fetch, it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.retrieval.backends.answering import Answer, FailedQuery, Wanted
+from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query
+from trectools_plus.retrieval.base import Ranking
+from trectools_plus.retrieval.journal import open_journal
+from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
+from trectools_plus.retrieval.run_files import fetch_to_dir
+from trectools_plus.retrieval.settings import RetrievalSettings
+
+FACTS = {"mode": "m", "depth": 10, "http": {"url": "http://a", "headers": {}}}
+
+
+class Counting:
+    """A backend that counts what it is asked."""
+
+    name = "counting"
+    needs_corpus = False
+    facts: dict[str, Any] = {}  # noqa: RUF012
+    record = facts
+    batch_size = 3
+    concurrency = 1
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def open(self, request: BackendRequest) -> dict[str, Any]:
+        return dict.fromkeys(request.modes, self)
+
+    def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
+        self.asked += [query.query_id for query in queries]
+        return [
+            Hits([f"d{n}" for n in range(5)], np.sin(np.arange(5) + len(query.text)).tolist(), 1.0)
+            for query in queries
+        ]
+
+    def close(self) -> None:
+        pass
+
+
+TOPICS = Topics.from_dict({f"q{number}": "x" * number for number in range(1, 12)})
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(share=st.floats(0, 1), damage=st.sampled_from([b"", b"\x00" * 7, b'{"query_id": "q1"']))
+def test_cut_off_anywhere_it_goes_on(
+    tmp_path_factory: pytest.TempPathFactory, share: float, damage: bytes
+) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    whole = fetch_to_dir(None, TOPICS, ["m"], folder, backend=Counting())["m"].path
+    expected, journal = whole.read_bytes(), folder / "m.run.journal"
+    content = journal.read_bytes()
+    kept = content[: round(share * len(content))]
+    journal.write_bytes(kept + (damage if kept.endswith(b"\n") else b""))
+    whole.unlink()
+    backend = Counting()
+    fetch_to_dir(None, TOPICS, ["m"], folder, backend=backend, resume=True)
+    assert whole.read_bytes() == expected
+    assert journal.read_bytes() == content
+    done = {json.loads(line)["query_id"] for line in kept.split(b"\n")[1:-1]}
+    assert backend.asked == [query for query in TOPICS.query_ids if query not in done]
+
+
+def test_scores_come_back_exactly(tmp_path: Path) -> None:
+    scores = np.array([3.4028234e38, 1 / 3, 1e-45, 0.0, -2.5], dtype=np.float32)
+    journal = open_journal(tmp_path / "j", FACTS, 2, resume=False)
+    journal.add([Answer("q", Ranking(list("abcdé"), scores), 1.5, diagnostics={"x": "\ud800"})])
+    journal.add([FailedQuery("p", Failure("because", attempts=3))])
+    journal.close()
+    journal = open_journal(tmp_path / "j", FACTS, 2, resume=True)
+    journal.close()
+    (answer,) = journal.answers.values()
+    assert answer.ranking.scores.tobytes() == scores.tobytes()
+    assert answer.ranking.doc_ids == list("abcdé")
+    assert (answer.latency_ms, answer.diagnostics) == (1.5, {"x": "\ud800"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"depth": 20}, "of another fetch: depth was 10 and is 20 —"),
+        ({"http": {"url": "http://b", "headers": {}}}, 'http.url was "http://a" and is "http://b"'),
+        ({"extra": 1}, "extra was null and is 1"),
+    ],
+)
+def test_a_journal_of_another_fetch_is_refused(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    open_journal(tmp_path / "j", FACTS, 2, resume=False).close()
+    with pytest.raises(UsageError, match=message):
+        open_journal(tmp_path / "j", {**FACTS, **changes}, 2, resume=True)
+
+
+def test_other_topics_depth_or_settings_are_another_fetch(tmp_path: Path) -> None:
+    fetch_to_dir(None, TOPICS, ["m"], tmp_path, backend=Counting())
+    other = Topics.from_dict({**TOPICS.to_dict(), "q1": "changed"})
+    for topics, depth in ((other, 100), (TOPICS, 50)):
+        with pytest.raises(UsageError, match=r"topics differs|depth was 100 and is 50"):
+            fetch_to_dir(
+                None, topics, ["m"], tmp_path, depth=depth, backend=Counting(), resume=True
+            )
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path / "j", FACTS, 2, resume=False)
+    journal.close()
+    (tmp_path / "j").write_bytes((tmp_path / "j").read_bytes() + b"{}\n")
+    with pytest.raises(UsageError, match=r"j:2 — remove the file"):
+        open_journal(tmp_path / "j", FACTS, 2, resume=True)
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    journal = open_journal(tmp_path / "j", FACTS, 2, resume=False)
+    with pytest.raises(InputError, match="another fetch is writing here"):
+        open_journal(tmp_path / "j", FACTS, 2, resume=True)
+    journal.close()
+    open_journal(tmp_path / "j", FACTS, 2, resume=True).close()
+
+
+def test_a_folder_is_no_journal(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="journal cannot be written"):
+        open_journal(tmp_path, FACTS, 2, resume=False)
+
+
+def test_embedded_journals_know_what_is_merged_and_the_parts_of_documents() -> None:
+    parts = pl.DataFrame({"doc_id": ["d"], "kind": ["label"], "text": ["wing"]})
+    plain = Corpus.from_dict({"d": "wing"})
+    corpora = [plain, Corpus(plain.frame, None, parts)]
+    corpora.append(Corpus(plain.frame, None, parts.with_columns(text=pl.lit("tail"))))
+    requests = [(corpora[0], ["hybrid", "splade"]), *((corpus, ["hybrid"]) for corpus in corpora)]
+    keys = {
+        json.dumps(
+            FetchRequest(corpus, TOPICS, modes, Wanted(10), RetrievalSettings()).facts,
+            sort_keys=True,
+        )
+        for corpus, modes in requests
+    }
+    assert len(keys) == 4
+
+
+def test_fusions_are_measured_without_their_components_also_with_journals(tmp_path: Path) -> None:
+    corpus = Corpus.from_dict({"d1": "swept wing", "d2": "heat flow"})
+    request = FetchRequest(corpus, TOPICS, ["hybrid"], Wanted(10), RetrievalSettings())
+    plain = fetch_into(request, leave_out=True)["hybrid"]
+    assert list(plain.without) == ["lexical", "vector"]
+    for _ in range(2):  # the second finds everything in its journal
+        kept = fetch_into(request, tmp_path, resume=True, leave_out=True)["hybrid"]
+        assert kept.run.frame.equals(plain.run.frame)
+        for component, run in plain.without.items():
+            assert kept.without[component].frame.equals(run.frame)
+
+
+def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:
+    corpus = Corpus.from_dict({f"d{n}": f"swept wing {n} " + "heat " * (n % 5) for n in range(30)})
+    topics = Topics.from_dict({f"d{n}": f"wing heat {n}" for n in range(12)})
+    modes = ["lexical", "vector", "hybrid"]
+    options: dict[str, Any] = {"depth": 7, "exclude_self": True}
+    options["settings"] = RetrievalSettings(batch_size=5)
+    plain = fetch_to_dir(corpus, topics, modes, tmp_path / "plain", **options)
+    assert list((tmp_path / "plain").glob("*.journal")) == []
+    resumed = tmp_path / "resumed"
+    fetch_to_dir(corpus, topics, modes, resumed, **options, resume=True)
+    for journal in resumed.glob("*.journal"):
+        content = journal.read_bytes()
+        journal.write_bytes(content[: len(content) // 2])
+    fetch_to_dir(corpus, topics, modes, resumed, **options, resume=True)
+    for mode, file in plain.items():
+        assert (resumed / f"{mode}.run").read_bytes() == file.path.read_bytes()

@@ -1,0 +1,129 @@
+"""``evaluate``: runs against judgments, or a function against a test set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.collection import Collection
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.evaluation import Evaluation, Missing
+from trectools_plus.measures.evaluator import DEFAULT_MEASURES
+from trectools_plus.measures.evaluator import evaluate as evaluate_runs
+
+if TYPE_CHECKING:
+    from trectools_plus.measures.base import Measure
+    from trectools_plus.retrieval.base import Retriever
+    from trectools_plus.retrieval.collapse import Collapse
+
+DEFAULT_DEPTH = 100
+
+
+@overload
+def evaluate(
+    qrels: Qrels,
+    runs: Run | Iterable[Run] | Mapping[str, Run],
+    measures: Iterable[str | Measure] = ...,
+    *,
+    missing: Missing = ...,
+) -> Evaluation: ...
+@overload
+def evaluate(
+    retrieval_fn: Callable[[str, int], Any] | Retriever,
+    test_set: Collection | str | Path,
+    /,
+    measures: Iterable[str | Measure] = ...,
+    *,
+    missing: Missing = ...,
+    depth: int | None = ...,
+    exclude_self: bool = ...,
+    collapse: Collapse | None = ...,
+) -> Evaluation: ...
+def evaluate(
+    qrels: Any,
+    runs: Any,
+    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    missing: Missing = "zero",
+    depth: int | None = None,
+    exclude_self: bool = False,
+    collapse: Collapse | None = None,
+) -> Evaluation:
+    """Score runs against judgments, or ask a retrieval function every query and score its answers.
+
+    ``evaluate(qrels, runs)`` checks runs and qrels first. Every measure of a run is averaged over
+    the same queries: those of the qrels with a document of grade 1 or more.
+
+    ``evaluate(retrieval_fn, test_set)`` calls the function with a query's text and a depth. It
+    returns document ids, best first; pairs of id and score; or a mapping of ids to scores. Its run
+    is named after the function.
+
+    Args:
+        qrels: The judgments; or the function, or an object with a method ``search``.
+        runs: One run, several (their names must differ), or several under names of your own; or
+            the test set: a :class:`Collection`, ``hpo``, ``irds:<id>``, a folder in BEIR or TREC
+            layout, a shipped test set, or a file of HPO test cases.
+        measures: Names, or measures; see :func:`parse_measures`.
+        missing: ``zero``: a query without results counts as 0, as ``trec_eval -c``; ``drop``: it
+            is left out, as trec_eval does without ``-c``.
+        depth: Results asked of the function for each query; 100 by default.
+        exclude_self: Drop a document whose id is the query's, before the cutoff at ``depth``.
+        collapse: How the function's chunks become documents.
+
+    Returns:
+        Values per query, means, and the counts of queries behind them.
+
+    Raises:
+        CheckFailedError: If a rule that scoring depends on is broken, or the function failed for
+            some queries.
+        InputError: If the function failed for every query, or the test set cannot be read.
+        UsageError: If a measure does not exist or can say nothing of this input, or two runs have
+            one name.
+    """
+    if not callable(qrels) and not callable(getattr(qrels, "search", None)):
+        if depth is not None or exclude_self or collapse is not None:
+            raise UsageError(
+                "depth, exclude_self and collapse are for retrieval functions",
+                remedy="leave them out: runs are scored as they are",
+            )
+        return evaluate_runs(qrels, runs, measures, missing=missing)
+    from trectools_plus.retrieval.backends.answering import Wanted
+
+    collection = _open(runs)
+    wanted = Wanted(DEFAULT_DEPTH if depth is None else depth, exclude_self, collapse)
+    run = _fetch(qrels, collection, wanted)
+    return evaluate_runs(collection.qrels, run, measures, missing=missing)
+
+
+def _fetch(retrieval_fn: Any, collection: Collection, wanted: Any) -> Run:
+    from trectools_plus.retrieval.backends.python import PythonBackend
+    from trectools_plus.retrieval.fetch_problems import refuse_unscorable
+    from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
+    from trectools_plus.retrieval.settings import RetrievalSettings
+
+    name = getattr(retrieval_fn, "__name__", None) or type(retrieval_fn).__name__
+    backend = PythonBackend({name: retrieval_fn})
+    request = FetchRequest(
+        collection.corpus, collection.topics, [name], wanted, RetrievalSettings(), backend
+    )
+    fetched = fetch_into(request)
+    refuse_unscorable(fetched)
+    return fetched[name].run
+
+
+def _open(test_set: Collection | str | Path) -> Collection:
+    if isinstance(test_set, Collection):
+        return test_set
+    if not isinstance(test_set, str | Path):
+        raise UsageError(
+            f"expected a test set but got {type(test_set).__name__}",
+            remedy="give a Collection, hpo, irds:<id>, a folder, or a file of HPO test cases",
+        )
+    from trectools_plus.benchmark.dataset import open_collection
+    from trectools_plus.testsets.shipped import shipped_names
+
+    if test_set in shipped_names() or Path(test_set).is_file():
+        return open_collection("hpo", str(test_set))
+    return open_collection(str(test_set))

@@ -1,0 +1,83 @@
+"""The options that say what searches, the same for every command that fetches."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+Backend = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What searches: embedded, http (a JSON service), milvus, python (a function or "
+        "plug-in) [default: embedded].",
+    ),
+]
+Retriever = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODULE:NAME",
+        help="For --backend python: a function (text, depth) or an object with search; or the "
+        "name of an installed plug-in. MODE=MODULE:NAME names its mode; repeatable.",
+    ),
+]
+HttpUrl = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="For --backend http: where the service is."),
+]
+HttpKeyEnv = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VARIABLE",
+        help="The environment variable that holds the service's key (sent as X-API-Key).",
+    ),
+]
+MilvusUri = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URI",
+        help="For --backend milvus: http://host:19530, or a local file name that ends in .db "
+        "[default: one in the cache folder]. The token is in MILVUS_TOKEN.",
+    ),
+]
+CollapseMethod = Annotated[
+    str | None,
+    typer.Option(
+        "--collapse",
+        metavar="max|first|sum",
+        help="The backend finds chunks: collapse them to documents, whose score is this.",
+    ),
+]
+ChunkSeparator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="What stands between a document's id and the rest of a chunk's, such as '#'.",
+    ),
+]
+
+
+def backend_options(
+    backend: str | None,
+    retriever: list[str] | None,
+    http_url: str | None,
+    http_key_env: str | None,
+    milvus_uri: str | None,
+    collapse: str | None,
+    chunk_separator: str | None,
+) -> dict[str, Any]:
+    """The options as settings; ``None`` where nothing was said."""
+    http = _given(url=http_url, key_env=http_key_env)
+    chunks = _given(method=collapse, separator=chunk_separator)
+    return {
+        "backend": backend,
+        "retriever": retriever or None,
+        "http": http or None,
+        "milvus": _given(uri=milvus_uri) or None,
+        "collapse": chunks or None,
+    }
+
+
+def _given(**values: str | None) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,277 @@
+"""The backend ``http``: a JSON retrieval service somewhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING, Any
+
+from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query, Source
+from trectools_plus.retrieval.backends.http_answers import AnswerError, read_answer
+from trectools_plus.retrieval.backends.http_requests import Template
+from trectools_plus.retrieval.backends.http_settings import HttpSettings
+from trectools_plus.retrieval.backends.retries import (
+    RETRIED_STATUS,
+    Pace,
+    backoff_delay,
+    read_retry_after,
+)
+from trectools_plus.retrieval.backends.secrets import Key, read_key
+
+if TYPE_CHECKING:
+    import httpx
+
+LARGEST_ANSWER = 64 * 2**20
+"""Bytes of an answer, decompressed, that are read at most."""
+
+_HOPELESS = frozenset({401, 403, 404, 405, 407})
+"""Refusals that have nothing to do with the query."""
+_SHOWN = 160
+
+
+class HttpBackend:
+    """A service behind a URL, in any mode that it knows.
+
+    Args:
+        settings: How it is asked.
+    """
+
+    name = "http"
+    needs_corpus = False
+
+    def __init__(self, settings: HttpSettings) -> None:
+        self._settings = settings
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What shapes the answers: where and how is asked."""
+        return self._settings.facts
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """All settings; of the key only the name of its variable."""
+        return self._settings.model_dump(mode="json")
+
+    def open(self, request: BackendRequest) -> Mapping[str, Source]:
+        """A source per mode; nothing is sent yet.
+
+        Raises:
+            UsageError: If the key's variable is not set.
+        """
+        variable = self._settings.key_env
+        key = None if variable is None else read_key(variable)
+        return {mode: HttpSource(self._settings, mode, key) for mode in request.modes}
+
+
+class HttpSource:
+    """Asks the service in one mode; safe to use from several threads.
+
+    Args:
+        settings: How it is asked.
+        mode: What ``{mode}`` stands for.
+        key: For the header that the settings name.
+        transport: Something else than the network, for tests.
+    """
+
+    def __init__(
+        self,
+        settings: HttpSettings,
+        mode: str,
+        key: Key | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        import httpx
+
+        self._settings = settings
+        self._mode = mode
+        self._key = key
+        self._template = Template(settings)
+        self._pace = Pace()
+        headers = {"accept": "application/json", "user-agent": "trectools-plus"} | {
+            name.lower(): text for name, text in settings.headers.items()
+        }
+        if key is not None:
+            headers[settings.key_header.lower()] = settings.key_prefix + key.value
+        self._client = httpx.Client(
+            headers=headers,
+            timeout=settings.timeout,
+            limits=httpx.Limits(max_connections=settings.concurrency),
+            follow_redirects=False,  # the key is for this host only
+            transport=transport,
+        )
+
+    @property
+    def batch_size(self) -> int:
+        """Queries in a request."""
+        return self._settings.batch_size
+
+    @property
+    def concurrency(self) -> int:
+        """Requests under way at once."""
+        return self._settings.concurrency
+
+    def close(self) -> None:
+        """Close the connections, and stop waiting for the next attempt."""
+        self._pace.end()
+        self._client.close()
+
+    def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
+        """Send the queries in one request; those of a batch that fails, one by one."""
+        replies = self._ask_together(queries, depth)
+        if len(queries) == 1:
+            return replies
+        return [
+            self._ask_together([query], depth)[0] if _is_worth_asking_alone(reply) else reply
+            for query, reply in zip(queries, replies, strict=True)
+        ]
+
+    def _ask_together(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
+        attempt = 0
+        while True:
+            attempt += 1
+            self._pace.wait()
+            sent = perf_counter()
+            outcome = self._send(queries, depth)
+            if not isinstance(outcome, _Again):
+                break
+            if attempt > self._settings.retries or self._pace.ended:
+                outcome = outcome.give_up(attempt)
+                break
+            asked_for = outcome.retry_after or 0.0
+            if asked_for > self._settings.max_wait:
+                outcome = outcome.too_long(attempt)
+                break
+            self._pace.hold(asked_for)
+            self._pace.wait(self._delay(queries[0], attempt))
+        if isinstance(outcome, Failure):
+            return [replace(outcome, attempts=attempt)] * len(queries)
+        ms = 1000 * (perf_counter() - sent) / len(queries)
+        return self._read(outcome.document, queries, ms, attempt)
+
+    def _delay(self, query: Query, attempt: int) -> float:
+        one = self._settings
+        seed = f"{one.seed} {self._mode} {query.query_id} {attempt}"
+        return backoff_delay(one.backoff, attempt, one.max_wait, seed)
+
+    def _send(self, queries: Sequence[Query], depth: int) -> _Document | _Again | Failure:
+        """One attempt."""
+        import httpx
+
+        request = self._template.fill(self._mode, queries, depth)
+        try:
+            with self._client.stream(self._settings.method, **request) as response:
+                content = self._receive(response)
+        except httpx.TimeoutException:
+            return _Again(f"no answer within {self._settings.timeout:g} s", "unavailable")
+        except (httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
+            return Failure(self._say("the request cannot be sent", error), stops=True)
+        except httpx.TransportError as error:
+            return _Again(self._say("no connection", error), "unavailable")
+        except httpx.RequestError as error:
+            return Failure(self._say("the answer cannot be read", error))
+        return content
+
+    def _receive(self, response: httpx.Response) -> _Document | _Again | Failure:
+        """Read an answer, within the time and size that are allowed."""
+        import json
+
+        until, chunks, size = monotonic() + self._settings.timeout, [], 0
+        for chunk in response.iter_bytes():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > LARGEST_ANSWER:
+                return Failure(f"the answer is larger than {LARGEST_ANSWER // 2**20} MiB")
+            if monotonic() > until:
+                return _Again(f"no whole answer within {self._settings.timeout:g} s", "unavailable")
+        content = b"".join(chunks)
+        if response.status_code in RETRIED_STATUS:
+            after = read_retry_after(response.headers.get("retry-after"))
+            return _Again(self._refusal(response.status_code, content), "failed", after)
+        if not response.is_success:
+            hopeless = response.status_code in _HOPELESS or response.is_redirect
+            return Failure(self._refusal(response.status_code, content), stops=hopeless)
+        try:
+            return _Document(json.loads(content, parse_constant=_refuse_constant))
+        except (ValueError, RecursionError):
+            return Failure(f"the answer is no JSON: {self._excerpt(content)}")
+
+    def _read(
+        self, document: Any, queries: Sequence[Query], ms: float, attempts: int
+    ) -> list[Hits | Failure]:
+        try:
+            entries = read_answer(document, queries, self._settings)
+        except AnswerError as error:
+            return [Failure(self._scrub(str(error)), attempts=attempts)] * len(queries)
+        return [
+            Failure(self._scrub(str(entry)), attempts=attempts)
+            if isinstance(entry, AnswerError)
+            else Hits(entry.ids, entry.scores, ms, attempts, self._scrub_value(entry.diagnostics))
+            for entry in entries
+        ]
+
+    def _say(self, what: str, error: Exception) -> str:
+        message = " ".join(str(error).split())[:_SHOWN]
+        return self._scrub(f"{what}: {message}" if message else f"{what}: {type(error).__name__}")
+
+    def _refusal(self, status: int, content: bytes) -> str:
+        from http import HTTPStatus
+
+        known = status in {one.value for one in HTTPStatus}
+        phrase = f"HTTP {status} {HTTPStatus(status).phrase}" if known else f"HTTP {status}"
+        excerpt = self._excerpt(content)
+        return f"{phrase}: {excerpt}" if excerpt else phrase
+
+    def _excerpt(self, content: bytes) -> str:
+        # Scrubbed before it is cut: half a key is still half a key.
+        text = self._scrub(content.decode("utf-8", "replace"))
+        text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+        return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+    def _scrub(self, text: str) -> str:
+        return text if self._key is None else self._key.scrub(text)
+
+    def _scrub_value(self, value: Any) -> Any:
+        """The same JSON value without the key in any of its texts."""
+        if isinstance(value, str):
+            return self._scrub(value)
+        if isinstance(value, list):
+            return [self._scrub_value(item) for item in value]
+        if isinstance(value, dict):
+            return {self._scrub(name): self._scrub_value(item) for name, item in value.items()}
+        return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _is_worth_asking_alone(reply: Hits | Failure) -> bool:
+    """Whether a batch may have failed because of another of its queries."""
+    return isinstance(reply, Failure) and reply.kind == "failed" and not reply.stops
+
+
+class _Document:
+    """An answer that is JSON."""
+
+    def __init__(self, document: Any) -> None:
+        self.document = document
+
+
+class _Again:
+    """An attempt that failed in a way that another may not."""
+
+    def __init__(self, reason: str, kind: Any, retry_after: float | None = None) -> None:
+        self.reason = reason
+        self.kind = kind
+        self.retry_after = retry_after
+
+    def give_up(self, attempts: int) -> Failure:
+        """The failure when no attempt is left."""
+        tried = f"{self.reason} ({attempts} attempts)" if attempts > 1 else self.reason
+        return Failure(tried, self.kind, lasting=True, attempts=attempts)
+
+    def too_long(self, attempts: int) -> Failure:
+        """The failure when the service wants to be left alone for longer than is waited."""
+        asks = f"{self.reason}; it asks to wait {self.retry_after:g} s, more than max_wait"
+        return Failure(asks, self.kind, lasting=True, attempts=attempts)

@@ -1,0 +1,280 @@
+"""The documents as a Milvus collection: analysed words, vectors, and an index over each.
+
+The words of a document are analysed here, as the embedded lexical mode does it, and stored with
+blanks between; Milvus only splits them again. So stemmer and stop words mean the same everywhere.
+A collection is filled under a name of its own and gets its final one, which carries the hash of
+all that shapes it, when it is whole; a half-filled collection is never searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+from uuid import uuid4
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.corpus import Document
+from trectools_plus.retrieval.backends.milvus_connection import MilvusConnection
+from trectools_plus.retrieval.backends.milvus_settings import VectorIndex
+from trectools_plus.retrieval.base import Progress, no_progress
+from trectools_plus.retrieval.document_stream import DocumentStream, Survey, survey
+from trectools_plus.retrieval.encoder import DIMENSIONS, TextEncoder
+from trectools_plus.retrieval.index_cache import IndexRecipe
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.text import Analyzer
+
+_LAYOUT = 1
+_PREFIX = "trectools_plus"
+_MAX_TEXT_BYTES = 65_535  # Milvus' limit of a VARCHAR
+_ROWS_PER_BATCH = 1_000
+_CHARACTERS_PER_BATCH = 4 << 20
+# A word is remembered with its stem; a new analyzer forgets the words of the documents before.
+_DOCUMENTS_PER_ANALYZER = 100_000
+_VECTOR_INDEXES: dict[VectorIndex, tuple[str, dict[str, int]]] = {
+    "flat": ("FLAT", {}),
+    "hnsw": ("HNSW", {"M": 16, "efConstruction": 200}),
+    "auto": ("AUTOINDEX", {}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MilvusCollection:
+    """A whole collection, loaded and ready to be searched.
+
+    Attributes:
+        connection: The server that holds it.
+        name: Its name there.
+        key: Hash of all that shapes it.
+        survey: Count and hash of its documents.
+        cut_documents: How many have more words than Milvus takes (65,535 bytes); their last words
+            do not count in the lexical mode.
+        vector_index: The kind of its vector index.
+    """
+
+    connection: MilvusConnection
+    name: str
+    key: str
+    survey: Survey
+    cut_documents: int
+    vector_index: VectorIndex
+
+
+def open_collection(
+    connection: MilvusConnection,
+    documents: DocumentStream,
+    settings: RetrievalSettings,
+    vector_index: VectorIndex = "flat",
+    *,
+    surveyed: Survey | None = None,
+    progress: Progress = no_progress,
+) -> MilvusCollection:
+    """Find the collection of these documents and settings on the server, or fill it.
+
+    Args:
+        connection: The server.
+        documents: Read once for their hash, and once more if they have to be inserted.
+        settings: ``k1``, ``b``, ``stemmer`` and ``stopwords`` shape the collection.
+        vector_index: How vectors are searched.
+        surveyed: Count and hash of the documents, where they are known already.
+        progress: Told of reading and inserting.
+
+    Raises:
+        InputError: If there are no documents, an id occurs twice, or the server fails.
+    """
+    found = surveyed or survey(documents, progress)
+    recipe = _recipe(found, settings, vector_index)
+    name = f"{_PREFIX}_{recipe.key[:32]}"
+    if not _is_whole(connection, name, found.count):
+        _make(connection, name, recipe, documents, found.count, settings, vector_index, progress)
+    cut = _count(connection, name, "is_cut == true")
+    return MilvusCollection(connection, name, recipe.key, found, cut, vector_index)
+
+
+def _recipe(found: Survey, settings: RetrievalSettings, vector_index: VectorIndex) -> IndexRecipe:
+    facts = {
+        "layout": _LAYOUT,
+        "documents": [found.count, found.digest],
+        "settings": settings.model_dump(include={"k1", "b", "stemmer", "stopwords"}, mode="json"),
+        "packages": {name: version(name) for name in ("bm25s", "pystemmer")},
+        "encoder": TextEncoder.facts(),
+        "vector_index": vector_index,
+    }
+    return IndexRecipe("milvus", facts)
+
+
+def _is_whole(connection: MilvusConnection, name: str, count: int) -> bool:
+    """Whether the collection is there with all its documents; loads it if so."""
+    if not connection.call("has_collection", name):
+        return False
+    connection.call("load_collection", name)
+    if _count(connection, name) == count:
+        return True
+    connection.call("drop_collection", name)
+    return False
+
+
+def _count(connection: MilvusConnection, name: str, condition: str = "") -> int:
+    rows = connection.call(
+        "query",
+        name,
+        filter=condition,
+        output_fields=["count(*)"],
+        consistency_level="Strong",
+    )
+    return int(rows[0]["count(*)"])
+
+
+def _make(
+    connection: MilvusConnection,
+    name: str,
+    recipe: IndexRecipe,
+    documents: DocumentStream,
+    count: int,
+    settings: RetrievalSettings,
+    vector_index: VectorIndex,
+    progress: Progress,
+) -> None:
+    # Only one process at a time can have a local database, so what another left there is waste.
+    local = connection.address.is_local
+    workplace = f"{name}_building" if local else f"{name}_building_{uuid4().hex[:8]}"
+    if local and connection.call("has_collection", workplace):
+        connection.call("drop_collection", workplace)
+    try:
+        _create(connection, workplace, recipe)
+        _fill(connection, workplace, documents, count, settings, progress)
+        _index(connection, workplace, settings, vector_index)
+        connection.call("load_collection", workplace)
+        if (there := _count(connection, workplace)) != count:
+            raise InputError(
+                f"{count:,} documents were inserted but Milvus counts {there:,}",
+                where=connection.address.uri,
+                remedy="try again; did the corpus change meanwhile?",
+            )
+        _rename(connection, workplace, name)
+    except BaseException:
+        with suppress(InputError):
+            connection.call("drop_collection", workplace)
+        raise
+
+
+def _rename(connection: MilvusConnection, workplace: str, name: str) -> None:
+    try:
+        connection.call("rename_collection", workplace, name)
+    except InputError:
+        # Somebody else may have filled the same collection meanwhile.
+        if not connection.call("has_collection", name):
+            raise
+        connection.call("drop_collection", workplace)
+    connection.call("load_collection", name)
+
+
+def _create(connection: MilvusConnection, name: str, recipe: IndexRecipe) -> None:
+    from pymilvus import DataType, Function, FunctionType, MilvusClient
+
+    schema = MilvusClient.create_schema(
+        auto_id=False,
+        enable_dynamic_field=False,
+        description=f"trectools-plus, hash of corpus and settings {recipe.key}",
+    )
+    schema.add_field("doc_id", DataType.VARCHAR, is_primary=True, max_length=_MAX_TEXT_BYTES)
+    schema.add_field(
+        "terms",
+        DataType.VARCHAR,
+        max_length=_MAX_TEXT_BYTES,
+        enable_analyzer=True,
+        # milvus-lite knows no "whitespace"; its "standard" leaves analysed words as they are.
+        analyzer_params={"tokenizer": "standard" if connection.is_lite else "whitespace"},
+    )
+    schema.add_field("is_cut", DataType.BOOL)
+    schema.add_field("lexical", DataType.SPARSE_FLOAT_VECTOR)
+    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS)
+    schema.add_function(
+        Function(
+            name="bm25",
+            input_field_names=["terms"],
+            output_field_names=["lexical"],
+            function_type=FunctionType.BM25,
+        )
+    )
+    connection.call("create_collection", name, schema=schema, consistency_level="Strong")
+
+
+def _index(
+    connection: MilvusConnection, name: str, settings: RetrievalSettings, vector_index: VectorIndex
+) -> None:
+    from pymilvus import MilvusClient
+
+    def nested(params: dict[str, Any]) -> dict[str, Any]:
+        # pymilvus sends the parameters one by one; milvus-lite looks for them under "params" and
+        # takes its defaults without a word.
+        return {"params": params} if connection.is_lite and params else params
+
+    words = {"bm25_k1": settings.k1, "bm25_b": settings.b}
+    kind, vectors = _VECTOR_INDEXES[vector_index]
+    indexes = MilvusClient.prepare_index_params()
+    indexes.add_index(
+        "lexical",
+        index_type="SPARSE_INVERTED_INDEX",
+        metric_type="BM25",
+        params=nested(words),
+    )
+    # Vectors have length 1, or 0 for a text without words: their product is their cosine.
+    indexes.add_index("vector", index_type=kind, metric_type="IP", params=nested(vectors))
+    connection.call("create_index", name, indexes)
+
+
+def _fill(
+    connection: MilvusConnection,
+    name: str,
+    documents: DocumentStream,
+    count: int,
+    settings: RetrievalSettings,
+    progress: Progress,
+) -> None:
+    encoder = TextEncoder()
+    analyzer, used, done = Analyzer(settings), 0, 0
+    progress("inserting documents", 0, count)
+    for batch in batches(iter(documents)):
+        if used + len(batch) > _DOCUMENTS_PER_ANALYZER:
+            analyzer, used = Analyzer(settings), 0
+        connection.call("insert", name, _rows(batch, encoder, analyzer))
+        used += len(batch)
+        done += len(batch)
+        progress("inserting documents", done, count)
+    connection.call("flush", name)
+
+
+def batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    """Group documents so that neither their number nor their text grows beyond a request."""
+    batch: list[Document] = []
+    size = 0
+    for document in documents:
+        length = len(document.title) + len(document.text)
+        if batch and (len(batch) == _ROWS_PER_BATCH or size + length > _CHARACTERS_PER_BATCH):
+            yield batch
+            batch, size = [], 0
+        batch.append(document)
+        size += length
+    if batch:
+        yield batch
+
+
+def _rows(batch: list[Document], encoder: TextEncoder, analyzer: Analyzer) -> list[dict[str, Any]]:
+    texts = [f"{document.title} {document.text}".strip() for document in batch]
+    rows = []
+    for document, text, vector in zip(batch, texts, encoder.embed(texts), strict=True):
+        terms, is_cut = fitting(analyzer.terms(text))
+        rows.append({"doc_id": document.doc_id, "terms": terms, "is_cut": is_cut, "vector": vector})
+    return rows
+
+
+def fitting(terms: list[str]) -> tuple[str, bool]:
+    """Join terms with blanks, as many as Milvus takes, and say whether some had to go."""
+    text = " ".join(terms)
+    if len(text.encode()) <= _MAX_TEXT_BYTES:
+        return text, False
+    kept = text.encode()[: _MAX_TEXT_BYTES + 1].rpartition(b" ")[0]
+    return kept.decode(), True

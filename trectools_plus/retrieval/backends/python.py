@@ -1,0 +1,217 @@
+"""The backend ``python``: functions and classes of the user's own, or of installed packages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import entry_points
+from time import perf_counter
+from typing import Any
+
+from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query, Source
+from trectools_plus.retrieval.base import Ranking
+from trectools_plus.user_code import describe_error, import_object, working_directory_on_path
+
+ENTRY_POINT_GROUP = "trectools_plus.retrievers"
+_ATTEMPTS = 2
+
+Found = Any
+"""What a retriever returns for one query: ids, best first; pairs of id and score; a mapping of ids
+to scores; or a :class:`~trectools_plus.retrieval.base.Ranking`."""
+
+
+class PythonBackend:
+    """Retrievers by mode: functions, or objects with a method ``search``.
+
+    Args:
+        retrievers: ``module:name``, the name of an entry point, or the object itself, by mode.
+    """
+
+    name = "python"
+    needs_corpus = False
+
+    def __init__(self, retrievers: Mapping[str, Any]) -> None:
+        self._retrievers = dict(retrievers)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The retrievers' names."""
+        return {
+            "retrievers": {
+                mode: one if isinstance(one, str) else _name_of(one)
+                for mode, one in self._retrievers.items()
+            }
+        }
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The same: they have no other settings here."""
+        return self.facts
+
+    def open(self, request: BackendRequest) -> Mapping[str, Source]:
+        """Import the retrievers, and give the documents to those that index them.
+
+        Raises:
+            UsageError: If a mode has no retriever, or one cannot be imported or made.
+        """
+        unknown = [mode for mode in request.modes if mode not in self._retrievers]
+        if unknown:
+            raise UsageError(
+                f"no retriever is named '{unknown[0]}'",
+                remedy=f"there are {', '.join(self._retrievers)}",
+            )
+        return {mode: self._open_one(self._retrievers[mode], request) for mode in request.modes}
+
+    def _open_one(self, retriever: Any, request: BackendRequest) -> Source:
+        where = retriever if isinstance(retriever, str) else _name_of(retriever)
+        try:
+            with working_directory_on_path():
+                found = _find(retriever) if isinstance(retriever, str) else retriever
+                if isinstance(found, type):
+                    found = found()
+                searches = callable(getattr(found, "search", None))
+                if searches and callable(getattr(found, "index", None)):
+                    _index(found, request, where)
+        except TrectoolsPlusError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise UsageError(
+                describe_error(error),
+                where=where,
+                remedy="name a retriever as importable.module:name",
+            ) from error
+        if searches:
+            return FunctionSource(found.search, takes_list=True)
+        if not callable(found):
+            raise UsageError(
+                f"expected a function, or an object with a method search, but got "
+                f"{type(found).__name__}",
+                where=where,
+            )
+        return FunctionSource(found)
+
+
+class FunctionSource:
+    """Asks a function, in the main thread, one query at a time.
+
+    Args:
+        function: Takes a query's text and a depth; or, if ``takes_list``, a list of one text and a
+            depth, and returns a list with what was found for it.
+        takes_list: As the protocol :class:`~trectools_plus.retrieval.base.Retriever` does.
+    """
+
+    batch_size = 1
+    concurrency = 1
+
+    def __init__(self, function: Callable[[Any, int], Any], *, takes_list: bool = False) -> None:
+        self._function = function
+        self._takes_list = takes_list
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
+        """Call the function for each query; a call that raises is made once more."""
+        return [self._ask_one(query, depth) for query in queries]
+
+    def _ask_one(self, query: Query, depth: int) -> Hits | Failure:
+        for attempt in range(1, _ATTEMPTS + 1):
+            started = perf_counter()
+            try:
+                with working_directory_on_path():
+                    found = self._call(query.text, depth)
+                    ids, scores = read_found(found)
+            except (Exception, SystemExit) as error:
+                reason = describe_error(error)
+                continue
+            ms = 1000 * (perf_counter() - started)
+            return Hits(ids, scores, ms, attempt)
+        return Failure(reason, lasting=True, attempts=_ATTEMPTS)
+
+    def _call(self, text: str, depth: int) -> Found:
+        if not self._takes_list:
+            return self._function(text, depth)
+        answers = list(self._function([text], depth))
+        if len(answers) != 1:
+            raise TypeError(f"search returned {len(answers)} entries for 1 query")
+        return answers[0]
+
+
+def read_found(found: Found) -> tuple[list[str], list[float] | None]:
+    """Ids and scores of what a retriever returned; no scores where only the order counts.
+
+    Raises:
+        TypeError: If it is of no kind that is understood.
+    """
+    if isinstance(found, Ranking):
+        return found.doc_ids, [float(score) for score in found.scores]
+    if isinstance(found, Mapping):
+        pairs = sorted(found.items(), key=lambda pair: -float(pair[1]))
+        return [_read_id(one) for one, _ in pairs], [_read_score(score) for _, score in pairs]
+    if isinstance(found, str | bytes) or not isinstance(found, Iterable):
+        raise TypeError(f"expected ids, pairs or a mapping but got {_kind(found)}")
+    items = list(found)
+    if not any(isinstance(item, tuple | list) for item in items):
+        return [_read_id(item) for item in items], None
+    for item in items:
+        if not isinstance(item, tuple | list) or len(item) != 2:
+            raise TypeError(f"expected a pair of id and score but got {_kind(item)}")
+    return [_read_id(one) for one, _ in items], [_read_score(score) for _, score in items]
+
+
+def entry_point_names() -> list[str]:
+    """Names of the retrievers that installed packages register."""
+    return sorted(entry_points(group=ENTRY_POINT_GROUP).names)
+
+
+def _find(name: str) -> Any:
+    module_name, colon, object_name = name.partition(":")
+    if colon:
+        return import_object(module_name, object_name)
+    found = list(entry_points(group=ENTRY_POINT_GROUP, name=name))
+    if len(found) == 1:
+        return found[0].load()
+    if found:
+        raise UsageError(
+            f"several installed packages register a retriever {name}",
+            where=", ".join(point.value for point in found),
+            remedy="name it as module:name",
+        )
+    known = ", ".join(entry_point_names())
+    raise UsageError(
+        f"no installed package registers a retriever '{name}'",
+        remedy=f"write module:name{f', or one of {known}' if known else ''}",
+    )
+
+
+def _index(found: Any, request: BackendRequest, where: str) -> None:
+    if request.corpus is None:
+        raise UsageError(
+            "this retriever indexes the documents, and none were given",
+            where=where,
+            remedy="give --dataset or --corpus",
+        )
+    request.progress(f"indexing for {where}", 0, 1)
+    found.index(request.corpus)
+    request.progress(f"indexing for {where}", 1, 1)
+
+
+def _name_of(found: Any) -> str:
+    named = found if hasattr(found, "__qualname__") else type(found)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def _read_id(value: Any) -> str:
+    if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__index__")):
+        raise TypeError(f"expected an id but got {_kind(value)}")
+    return str(value)
+
+
+def _read_score(value: Any) -> float:
+    if isinstance(value, str | bytes | bool):
+        raise TypeError(f"expected a score but got {_kind(value)}")
+    return float(value)
+
+
+def _kind(value: Any) -> str:
+    return f"{type(value).__name__} {repr(value)[:40]}"

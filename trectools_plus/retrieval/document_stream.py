@@ -1,0 +1,169 @@
+"""Documents that pass by one at a time, however many there are."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Protocol
+
+import numpy as np
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.catalogue import CatalogueDataset
+from trectools_plus.formats.corpus import Document, iter_corpus
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.retrieval.base import Progress, no_progress
+
+_ROWS_PER_STEP = 8_192
+_LONG = 2.0  # seconds
+
+
+class DocumentStream(Protocol):
+    """Documents that can be read from the start as often as need be."""
+
+    @property
+    def path(self) -> str | None:
+        """Where they come from, as the user named it."""
+
+    def __iter__(self) -> Iterator[Document]:
+        """Read them, from the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFile:
+    """The documents of a JSON Lines file; see ``formats.corpus.iter_corpus``.
+
+    Repeated ids are not looked for: :func:`survey` finds them in less memory.
+
+    Attributes:
+        file: The file. Standard input can be read only once, so it will not do.
+    """
+
+    file: Path
+
+    @property
+    def path(self) -> str:
+        """The file as the user named it."""
+        return str(self.file)
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter_corpus(self.file, find_repeats=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueDocuments:
+    """The documents of a dataset of the ``ir_datasets`` catalogue.
+
+    Attributes:
+        dataset: The dataset.
+    """
+
+    dataset: CatalogueDataset
+
+    @property
+    def path(self) -> str:
+        """The dataset's name."""
+        return self.dataset.name
+
+    def __iter__(self) -> Iterator[Document]:
+        return self.dataset.iter_documents()
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusDocuments:
+    """The documents of a corpus that is in memory already.
+
+    Attributes:
+        corpus: The corpus.
+    """
+
+    corpus: Corpus
+
+    @property
+    def path(self) -> str | None:
+        """Where the corpus was read from."""
+        return self.corpus.path
+
+    def __iter__(self) -> Iterator[Document]:
+        frame = self.corpus.frame.select("doc_id", "title", "text")
+        for part in frame.iter_slices(_ROWS_PER_STEP):
+            yield from map(Document._make, part.iter_rows())
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What one pass over documents tells.
+
+    Attributes:
+        count: How many there are.
+        digest: Hash of ids, titles and texts, whatever their order, in hexadecimal.
+    """
+
+    count: int
+    digest: str
+
+
+def survey(documents: DocumentStream, progress: Progress = no_progress) -> Survey:
+    """Count and hash documents, and see that no id occurs twice.
+
+    The hash is SHA-256 of the count and of the sum, modulo 2**256, of each document's SHA-256 (an
+    additive multiset hash: Bellare and Micciancio, EUROCRYPT 1997). It tells corpora apart, and is
+    no defence against somebody who wants two to look alike. Memory: 8 bytes for each document.
+
+    Raises:
+        InputError: If there are no documents, or an id occurs twice.
+    """
+    total = 0
+    ids = array("Q")
+    began = monotonic()
+    for document in documents:
+        total += int.from_bytes(_digest(document), "little")
+        ids.append(_id_digest(document.doc_id))
+        if len(ids) % _ROWS_PER_STEP == 0 and monotonic() - began > _LONG:
+            progress("reading documents", 0, 1)
+    if not ids:
+        raise InputError("the corpus has no documents", where=documents.path)
+    _refuse_repeats(documents, np.frombuffer(ids, dtype=np.uint64))
+    progress("reading documents", 1, 1)
+    state = len(ids).to_bytes(8, "little") + (total % (1 << 256)).to_bytes(32, "little")
+    return Survey(len(ids), hashlib.sha256(state).hexdigest())
+
+
+def _digest(document: Document) -> bytes:
+    """Lengths go in beside the bytes, so ``("ab", "c")`` and ``("a", "bc")`` differ."""
+    hashed = hashlib.sha256()
+    for part in document:
+        data = part.encode()
+        hashed.update(len(data).to_bytes(8, "little"))
+        hashed.update(data)
+    return hashed.digest()
+
+
+def _id_digest(doc_id: str) -> int:
+    return int.from_bytes(hashlib.blake2b(doc_id.encode(), digest_size=8).digest(), "little")
+
+
+def _refuse_repeats(documents: DocumentStream, digests: np.ndarray) -> None:
+    ordered = np.sort(digests)
+    suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+    if suspects and (doc_id := _repeated(documents, suspects)) is not None:
+        raise InputError(
+            f"document id '{doc_id}' occurs more than once in the corpus",
+            where=documents.path,
+            remedy="keep one document for each id",
+        )
+
+
+def _repeated(documents: Iterable[Document], suspects: set[int]) -> str | None:
+    """The first id that really is there twice; two ids with one digest are no harm."""
+    seen: set[str] = set()
+    for document in documents:
+        if _id_digest(document.doc_id) in suspects:
+            if document.doc_id in seen:
+                return document.doc_id
+            seen.add(document.doc_id)
+    return None

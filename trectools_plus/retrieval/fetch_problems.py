@@ -1,0 +1,84 @@
+"""What is wrong with fetched runs, in words: no answers, no results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, raise_all
+from trectools_plus.retrieval.fetch import FetchedRun
+from trectools_plus.retrieval.fetch_status import SCORED
+from trectools_plus.validation.wording import plural
+
+_NAMED = 3
+
+
+def refuse_unscorable(fetched: Mapping[str, FetchedRun], folder: Path | None = None) -> None:
+    """See that every mode answered every query, and found something for one at least.
+
+    Args:
+        fetched: Runs by mode.
+        folder: Where they were written, and can be gone on with; ``None`` if nowhere.
+
+    Raises:
+        CheckFailedError: If a mode left some queries without an answer, or found nothing.
+        InputError: If a mode answered none.
+    """
+    nothing = [] if folder is None else _nothing_found(fetched, folder)
+    raise_all([*_unfinished(fetched, folder), *nothing])
+
+
+def _unfinished(fetched: Mapping[str, FetchedRun], folder: Path | None) -> list[TrectoolsPlusError]:
+    """An error for each mode with queries that have no answer."""
+    errors: list[TrectoolsPlusError] = []
+    for mode, run in fetched.items():
+        if run.status not in SCORED:
+            what = f"{mode} is {run.status}: {describe_failures(run)}"
+            kind = CheckFailedError if run.status == "incomplete" else InputError
+            where, remedy = (None, None) if folder is None else (str(folder), _ask_again(mode, run))
+            errors.append(kind(what, where=where, remedy=remedy))
+    return errors
+
+
+def _ask_again(mode: str, run: FetchedRun) -> str:
+    again = "add --resume to ask only these again"
+    if run.status != "incomplete":
+        return f"mend that, and {again}"
+    listing = "manifest.json" if run.run.frame.height else "journal"
+    return f"{again}; {mode}.run.{listing} lists them with the reasons"
+
+
+def describe_failures(run: FetchedRun) -> str:
+    """How many queries have no answer, and why: ``3 of 225 queries have no answer: …``."""
+    count = len(run.failures)
+    verb = "has" if count == 1 else "have"
+    reasons: dict[str, list[str]] = {}
+    for query_id, failure in run.failures.items():
+        reasons.setdefault(failure.reason.removeprefix("not asked: "), []).append(query_id)
+    named = [
+        f"{', '.join(ids[:_NAMED])}{', …' if len(ids) > _NAMED else ''}: {reason}"
+        for reason, ids in list(reasons.items())[:_NAMED]
+    ]
+    if len(reasons) > _NAMED:
+        named.append("…")
+    of_all = plural(len(run.latency_ms), "query", "queries")
+    return f"{count} of {of_all} {verb} no answer ({'; '.join(named)})"
+
+
+def _nothing_found(fetched: Mapping[str, FetchedRun], folder: Path) -> list[TrectoolsPlusError]:
+    """A run without rows is no run file; the other modes' files are written all the same."""
+    empty = [mode for mode, run in fetched.items() if run.status == "empty"]
+    if not empty:
+        return []
+    written = [f"{mode}.run" for mode, run in fetched.items() if run.run.frame.height]
+    earlier = [f"{mode}.run" for mode in empty if (folder / f"{mode}.run").exists()]
+    asked = plural(len(fetched[empty[0]].missing_queries), "query", "queries")
+    what = f"{' and '.join(empty)} found nothing ({asked} asked), so there is no run file"
+    if earlier:
+        what += f" (but {' and '.join(earlier)} of an earlier fetch)"
+    remedy = "see whether the topics belong to this corpus, and whether they are in its language"
+    return [
+        CheckFailedError(
+            f"{what}; written: {', '.join(written) or 'nothing'}", where=str(folder), remedy=remedy
+        )
+    ]
