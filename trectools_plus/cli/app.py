@@ -18,6 +18,7 @@ from trectools_plus.cli import (
     query,
     reports,
     retrieve,
+    review,
     run_files,
     score,
     testset,
@@ -79,6 +80,11 @@ extraction_app.command("run")(extraction.extraction_run)
 extraction_app.command("compare")(extraction.extraction_compare)
 extraction_app.command("sweep")(extraction.extraction_sweep)
 
+review_app = _group("Have people judge results side by side, and see what they think.")
+review_app.command("serve")(review.review_serve)
+review_app.command("show")(review.review_show)
+review_app.command("export")(review.review_export)
+
 app = _group(
     """Validate, fetch, score and compare TREC runs.
 
@@ -101,6 +107,7 @@ app.add_typer(testset_app, name="testset")
 app.add_typer(benchmark_app, name="benchmark")
 app.add_typer(extraction_app, name="extraction")
 app.add_typer(index_app, name="index")
+app.add_typer(review_app, name="review")
 app.command("query")(query.query_text)
 app.command("eval")(score.evaluate_runs)
 app.command("explain")(explain.explain_name)

@@ -1,0 +1,72 @@
+"""What ``serve --review`` runs: the page on which people judge."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import typer
+
+from trectools_plus.errors import MissingExtraError, UsageError
+
+SHORTEST_KEY = 16
+"""Characters that a key has at least."""
+
+
+def serve_review(
+    report: Path,
+    database: Path | None,
+    *,
+    host: str,
+    port: int,
+    modes: str | None,
+    depth: int,
+    seed: int | None,
+    key_from_env: str | None,
+) -> None:
+    """Serve the review page until the process is asked to end; says on stderr where.
+
+    Args:
+        report: ``BenchmarkReport.json``, or its folder.
+        database: Where judgments are kept; ``review.db`` in the report's folder if ``None``.
+        host: The address to listen on.
+        port: The port; 0 for any that is free.
+        modes: Names with commas; all of the report's if ``None``.
+        depth: Results of each mode.
+        seed: Of the order of queries and columns.
+        key_from_env: The environment variable that holds the key; no key if ``None``.
+
+    Raises:
+        MissingExtraError: If the extra ``service`` is not installed.
+        UsageError: If the variable is not set or too short, and what
+            :func:`~trectools_plus.service.review.server.run_review` refuses.
+    """
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise MissingExtraError("the review page", "service")
+    from trectools_plus.service.review.server import run_review
+
+    run_review(
+        report,
+        database,
+        host=host,
+        port=port,
+        modes=None if modes is None else [name.strip() for name in modes.split(",")],
+        depth=depth,
+        seed=seed,
+        key=_read_key(key_from_env),
+        tell=lambda line: typer.echo(line, err=True),
+    )
+
+
+def _read_key(variable: str | None) -> str | None:
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "").strip()
+    if len(key) < SHORTEST_KEY or not key.isascii():
+        raise UsageError(
+            f"{variable} holds no key of at least {SHORTEST_KEY} characters of ASCII",
+            where="--key-from-env",
+            remedy=f'export {variable}="$(openssl rand -hex 16)"',
+        )
+    return key

@@ -1,0 +1,1 @@
+"""What others call over HTTP; needs the extra ``service``."""
