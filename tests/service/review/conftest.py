@@ -22,7 +22,6 @@ from trectools_plus.reporting.files import write_reports
 
 TESTS = Path(__file__).resolve().parents[2]
 GARDEN = TESTS.parent / "fixtures/garden-trec"
-RUNS = TESTS.parent / "fixtures/runs"
 MODES = ("lexical", "vector", "hybrid")
 
 _spec = importlib.util.spec_from_file_location(
@@ -37,13 +36,11 @@ page, axe = _browser.page, _browser.axe
 
 @pytest.fixture(scope="session")
 def made_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report over three run files of the garden collection, with its texts."""
+    """A report over three modes on the garden collection."""
     folder = tmp_path_factory.mktemp("report") / "out"
     options: dict[str, Any] = {
-        "runs": {mode: str(RUNS / f"{mode}.run") for mode in MODES},
-        "qrels": str(GARDEN / "qrels.txt"),
-        "topics": str(GARDEN / "topics.tsv"),
-        "corpus": str(GARDEN / "corpus.jsonl"),
+        "dataset": str(GARDEN),
+        "modes": MODES,
         "measures": ["nDCG@10"],
         "resamples": 100,
         "output_dir": str(folder),

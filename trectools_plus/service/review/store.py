@@ -127,11 +127,13 @@ def open_store(path: str | Path, material: ReviewMaterial, seed: int | None = No
     connection = _connect(str(path), f"file:{_quoted(path)}?mode=rwc", str(path))
     try:
         with _refusing(str(path)):
+            if not _is_new(connection):
+                _read_study(connection, str(path))  # before anything of it is changed
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             with _transaction(connection):
-                if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+                if _is_new(connection):
                     _begin(connection, material, seed)
         store = Store(connection, str(path))
         _check_study(store.study, material, seed, str(path))
@@ -203,6 +205,10 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _is_new(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
 
 def _begin(connection: sqlite3.Connection, material: ReviewMaterial, seed: int | None) -> None:
