@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -100,10 +101,13 @@ def serve(tmp_path: Path) -> Iterator[Any]:
         server.process.stderr.close()
 
 
-def ask(url: str, body: Any = None, **headers: str) -> Any:
-    """The JSON of an answer."""
-    from urllib.request import Request, urlopen
+@pytest.fixture
+def ask() -> Any:
+    """Asks an address, and returns the JSON of the answer."""
+    return _ask
 
+
+def _ask(url: str, body: Any = None, **headers: str) -> Any:
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     data = None
     if body is not None:

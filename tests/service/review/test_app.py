@@ -178,7 +178,9 @@ def test_other_sites_cannot_write(client: TestClient, app: FastAPI) -> None:
         assert (answer.status_code, answer.json()["code"]) == (403, "foreign-site")
     same = {**anna, "Origin": URL, "Sec-Fetch-Site": "same-origin"}
     assert client.post("/api/undo", json={}, headers=same).status_code == 200
-    assert client.options("/api/undo", headers={"Origin": "https://evil.example"}).status_code == 405
+    assert (
+        client.options("/api/undo", headers={"Origin": "https://evil.example"}).status_code == 405
+    )
     # A name of someone else's that leads here (DNS rebinding).
     rebound = TestClient(app, base_url="http://evil.example")
     assert rebound.get("/").status_code == 403

@@ -17,9 +17,10 @@ from trectools_plus.service.review.store import open_store
 MODES = ("a", "b")
 QUERIES = ("q1", "q2")
 DOCUMENTS = ("d1", "d2", "d3")
+RESULTS = dict.fromkeys(MODES, DOCUMENTS)
 MATERIAL = ReviewMaterial(
-    "toy", MODES, 3, tuple(ReviewQuery(one, None, dict.fromkeys(MODES, DOCUMENTS)) for one in QUERIES)
-)  # fmt: skip
+    "toy", MODES, 3, tuple(ReviewQuery(one, None, RESULTS) for one in QUERIES)
+)
 
 GRADES = st.one_of(
     st.builds(Grade, st.sampled_from([None, 0, 1, 2, 3])), st.just(Grade(0, flagged=True))
@@ -29,9 +30,7 @@ STEPS = st.lists(
         st.sampled_from(["Anna", "Ben"]),
         st.one_of(
             st.tuples(st.sampled_from(QUERIES), st.sampled_from(DOCUMENTS), GRADES),
-            st.tuples(
-                st.sampled_from(QUERIES), st.none(), st.sampled_from([None, "", "a", "b"])
-            ),
+            st.tuples(st.sampled_from(QUERIES), st.none(), st.sampled_from([None, "", "a", "b"])),
             st.just("undo"),
         ),
     ),
@@ -80,7 +79,9 @@ def test_what_counts_is_what_was_said_last_and_not_undone(steps: list[Any]) -> N
                 mine.append(step)
         for name, who in people.items():
             expected = replay(said[name])
-            assert {query: judgments.read_judged(store, who, query) for query in QUERIES} == expected
+            assert {
+                query: judgments.read_judged(store, who, query) for query in QUERIES
+            } == expected
             found = judgments.read_all_judged(store, who)
             assert {query: found.get(query, Judged()) for query in QUERIES} == expected
         store.close()

@@ -55,9 +55,10 @@ def wilson_share(value: float, n: int, confidence: float = 0.95) -> Share:
     z = float(norm.ppf(0.5 + confidence / 2.0))
     centre = (value + z * z / (2 * n)) / (1 + z * z / n)
     reach = z / (1 + z * z / n) * math.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
-    # At 0 and 1 the end is exactly there; rounding may differ.
-    low = 0.0 if value == 0.0 else max(0.0, centre - reach)
-    high = 1.0 if value == 1.0 else min(1.0, centre + reach)
+    # The ends enclose the share; rounding may say otherwise where it is 0, 1 or next to that.
+    low, high = max(0.0, min(value, centre - reach)), min(1.0, max(value, centre + reach))
+    if value in (0.0, 1.0):
+        low, high = (0.0, high) if value == 0.0 else (low, 1.0)
     return Share(value, low, high, n, confidence)
 
 
