@@ -51,9 +51,10 @@ def review_serve(
         ),
     ] = None,
 ) -> None:
-    """Serve a page on which people judge the results of a report's modes side by side.
+    """Serve a page on which people judge results side by side.
 
-    Columns are blinded and in random order. Every answer is on the disk before the page says so.
+    The first results of a report's modes are shown next to each other, blinded and in random
+    order. Every answer is on the disk before the page says so. Needs the extra service.
 
     \b
     Examples:
@@ -131,12 +132,14 @@ def review_export(
     from trectools_plus.formats.qrels import write_qrels
     from trectools_plus.service.review.export import export_qrels
     from trectools_plus.service.review.store import read_store
+    from trectools_plus.validation.wording import plural
 
     with closing(read_store(database)) as store:
         found = export_qrels(store, annotator)
     write_qrels(found, qrels)
     queries = found.frame["query_id"].n_unique()
-    typer.echo(f"{found.frame.height} judgments of {queries} queries", err=True)
+    judged = plural(found.frame.height, "judgment")
+    typer.echo(f"{judged} of {plural(queries, 'query', 'queries')}", err=True)
 
 
 def _print_summary(summary: ReviewSummary) -> None:
@@ -169,7 +172,7 @@ def _print_shares(summary: ReviewSummary) -> None:
 def _print_agreements(summary: ReviewSummary) -> None:
     def shown(found: object) -> str:
         value, low, high = (getattr(found, name) for name in ("value", "low", "high"))
-        return "undefined" if value != value else f"{value:.3f} [{low:.3f}, {high:.3f}]"
+        return "undefined" if value != value else f"{value:.2f} [{low:.2f}, {high:.2f}]"
 
     rows = []
     for pair in summary.agreements:
@@ -194,7 +197,9 @@ def _print_table(header: list[str], rows: list[list[str]]) -> None:
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=_WIDTH)
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     for place, name in enumerate(header):
-        table.add_column(name, overflow="fold", justify="right" if place else "left")
+        table.add_column(
+            name, overflow="fold", justify="right" if place else "left", no_wrap=place > 0
+        )
     for row in rows:
         table.add_row(*row)
     console.print(table)
