@@ -20,6 +20,7 @@ from trectools_plus.cli import (
     retrieve,
     run_files,
     score,
+    serve,
     testset,
     testset_checks,
     trec_eval,
@@ -64,6 +65,7 @@ benchmark_app.command("verify")(reports.benchmark_verify)
 benchmark_app.command("merge")(reports.benchmark_merge)
 benchmark_app.command("list")(reports.benchmark_list)
 benchmark_app.command("show")(reports.benchmark_show)
+benchmark_app.command("metrics")(serve.benchmark_metrics)
 
 testset_app = _group("Check, convert, split and renew test sets: queries with graded terms.")
 testset_app.command("validate")(testset_checks.testset_validate)
@@ -104,6 +106,7 @@ app.add_typer(index_app, name="index")
 app.command("query")(query.query_text)
 app.command("eval")(score.evaluate_runs)
 app.command("explain")(explain.explain_name)
+app.command("serve")(serve.serve)
 app.command("trec-eval", context_settings=trec_eval.CONTEXT)(trec_eval.trec_eval)
 
 
