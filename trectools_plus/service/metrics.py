@@ -13,7 +13,7 @@ from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.service.names import split_measure
 from trectools_plus.service.settings import DEFAULT_PREFIX, check_prefix
-from trectools_plus.service.snapshots import Snapshot, SnapshotStore, read_snapshots
+from trectools_plus.service.snapshots import Snapshot, SnapshotStore, as_label, read_snapshots
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -25,7 +25,6 @@ JOB = "trectools_plus"
 """The group of metrics at a gateway."""
 
 _LABELS = ("dataset", "mode", "query_type")
-_LONGEST_LABEL = 100
 _GATEWAY_SECONDS = 10.0
 
 
@@ -150,9 +149,9 @@ class RetrievalCollector:
             counted: dict[str, int] = {}
             for figure in snapshot.figures:
                 labels = [
-                    _label(snapshot.dataset),
-                    _label(snapshot.mode),
-                    _label(figure.query_type),
+                    as_label(snapshot.dataset),
+                    as_label(snapshot.mode),
+                    as_label(figure.query_type),
                 ]
                 counted[labels[2]] = max(counted.get(labels[2], 0), figure.n)
                 name, key, value, text = _family(figure.measure)
@@ -164,7 +163,7 @@ class RetrievalCollector:
                     family.add_metric([*labels, *([value] if key else [])], number)
             for query_type, count in counted.items():
                 family = self._gauge(families, "queries", "Queries averaged over.", "")
-                labels = [_label(snapshot.dataset), _label(snapshot.mode), query_type]
+                labels = [as_label(snapshot.dataset), as_label(snapshot.mode), query_type]
                 family.add_metric(labels, count)
         yield from families.values()
 
@@ -186,7 +185,7 @@ class RetrievalCollector:
             labels=list(_LABELS[:2]),
         )
         for one in snapshots:
-            family.add_metric([_label(one.dataset), _label(one.mode)], one.created)
+            family.add_metric([as_label(one.dataset), as_label(one.mode)], one.created)
         return family
 
     def _latencies(self, snapshots: list[Snapshot]) -> Any:
@@ -202,7 +201,7 @@ class RetrievalCollector:
                 times = sorted(ms / 1000 for ms in one.latency_ms)
                 counts = [(str(end), float(bisect_right(times, end))) for end in BUCKETS]
                 counts.append(("+Inf", float(len(times))))
-                family.add_metric([_label(one.dataset), _label(one.mode)], counts, sum(times))
+                family.add_metric([as_label(one.dataset), as_label(one.mode)], counts, sum(times))
         return family
 
 
@@ -217,16 +216,11 @@ def _family(measure: str) -> tuple[str, str, str, str]:
     """Name, the label that tells its members apart, that label's value, and help text."""
     parts = split_measure(measure)
     if parts is None:
-        return "measure", "measure", _label(measure), "Mean of a measure, by its canonical name."
+        return "measure", "measure", as_label(measure), "Mean of a measure, by its canonical name."
     base, cutoff = parts
     if cutoff is None:
         return base, "", "", f"Mean {base} over the queries, without a cutoff."
     return f"{base}_at_k", "k", cutoff, f"Mean {base} over the queries, in the first k results."
-
-
-def _label(text: str) -> str:
-    """A label's value: names come from clients, and may hold what UTF-8 cannot."""
-    return text.encode("utf-8", "replace").decode("utf-8")[:_LONGEST_LABEL]
 
 
 def _shown(url: str) -> str:
@@ -281,7 +275,7 @@ class ServiceMetrics:
         """The page."""
         self._store.current()  # looks at the reports
         for path, readable in self._store.readable().items():
-            self._reports.labels(_label(path)).set(readable)
+            self._reports.labels(as_label(path)).set(readable)
         content: bytes = self._client.generate_latest(self.registry)
         return content
 

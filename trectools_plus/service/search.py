@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.formats.collection import CATALOGUE_PREFIX
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Qrels, Run, Topics
 from trectools_plus.retrieval.base import Progress, Retriever, no_progress
 from trectools_plus.retrieval.modes import canonical_mode
@@ -162,7 +164,7 @@ def _open(settings: ServiceSettings, progress: Progress) -> Documents:
     ontology = None
     progress("reading the documents", 0, 1)
     if settings.corpus is not None:
-        name, corpus = settings.corpus.rpartition("/")[2], read_corpus(settings.corpus)
+        name, corpus = Path(settings.corpus).name, read_corpus(settings.corpus)
     elif settings.dataset in (None, "hpo"):
         from trectools_plus.ontology.hpo import load_ontology
         from trectools_plus.retrieval.ontology_terms import corpus_of
@@ -170,10 +172,12 @@ def _open(settings: ServiceSettings, progress: Progress) -> Documents:
         name, ontology = "hpo", load_ontology()
         corpus = corpus_of(ontology)
     else:
-        name = settings.dataset or ""
-        corpus = open_corpus(name)
+        given = settings.dataset or ""
+        corpus = open_corpus(given)
+        name = given if given.startswith(CATALOGUE_PREFIX) else Path(given).resolve().name
     modes = canonical_modes(settings.modes)
     retrievers = build_retrievers(corpus, modes, settings.retrieval, progress)
     for retriever in retrievers.values():
         retriever.search(["warm up"], 1)
-    return Documents(name, corpus, ontology, retrievers)
+    # Errors name the documents; where they lie is no client's business.
+    return Documents(name, Corpus(corpus.frame, name), ontology, retrievers)

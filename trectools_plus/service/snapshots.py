@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 ALL_QUERIES = "all"
 """The query type of figures over all queries."""
 
+LONGEST_LABEL = 100
+"""Characters of a label's value."""
+
 _FIELD = "query_type"
+
+
+def as_label(text: str) -> str:
+    """A label's value: names come from clients, may be long, and hold what UTF-8 cannot."""
+    return text.encode("utf-8", "replace").decode("utf-8")[:LONGEST_LABEL]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,7 @@ def _of_types(report: BenchmarkReport, mode: str) -> list[Figure]:
     return [
         Figure(value, name, one.mean, one.ci.low, one.ci.high, one.n)
         for value, modes in report.strata.get(_FIELD, {}).items()
+        if value != ALL_QUERIES  # a name that is taken
         for name, one in modes.get(mode, {}).items()
     ]
 
@@ -115,7 +124,7 @@ class SnapshotStore:
 
     def add(self, snapshot: Snapshot) -> None:
         """Keep the figures of an evaluation, instead of earlier ones of this dataset and mode."""
-        key = snapshot.dataset, snapshot.mode
+        key = as_label(snapshot.dataset), snapshot.mode
         with self._lock:
             self._evaluated.pop(key, None)
             self._evaluated[key] = snapshot
@@ -128,7 +137,7 @@ class SnapshotStore:
             found = dict(self._evaluated)
             of_reports = [one for file in self._reports.values() for one in file.read()]
         for snapshot in sorted(of_reports, key=lambda one: one.created):
-            found[snapshot.dataset, snapshot.mode] = snapshot
+            found[as_label(snapshot.dataset), snapshot.mode] = snapshot
         return list(found.values())
 
     def readable(self) -> dict[str, bool]:
