@@ -119,9 +119,7 @@ def test_yaml_form_and_json_give_the_same(client: TestClient, garden_set: dict[s
     text = yaml.safe_dump(garden_set)
     answers = [
         post(client, garden_set),
-        client.post(
-            "/v1/evaluate", content=text, headers={"content-type": "application/yaml"}
-        ),
+        client.post("/v1/evaluate", content=text, headers={"content-type": "application/yaml"}),
         client.post("/v1/evaluate", files={"test_set": ("any.yaml", text, "text/yaml")}),
         client.post("/v1/evaluate", files={"test_set": ("x", json.dumps(garden_set))}),
     ]
@@ -167,7 +165,7 @@ def test_wrong_parameters(
         b"queries: []",
         b"42",
         b"\x00\xff\xfe",
-        b'{"queries": [{"query_id": "1", "text": "a", "relevant": [{"doc_id": "no", "grade": 1}]}]}',
+        b'{"queries": [{"query_id": "1", "text": "a", "relevant": {"no": 1}}]}',
         b'{"queries": [{"query_id": "\\ud800", "text": "a", "relevant": {"g01": 1}}]}',
         b'{"queries": [{"query_id": "1", "text": "a", "relevant": {"g01": 0}}]}',
         b"!!python/object/apply:os.system ['true']",
@@ -184,9 +182,7 @@ def test_unusable_test_sets(client: TestClient, check_problem: Check, content: b
 
 def test_an_error_names_the_line(client: TestClient, check_problem: Check) -> None:
     text = "queries:\n  - query_id: q1\n    text: a\n    relevant: [{doc_id: g01, grade: x}]\n"
-    answer = client.post(
-        "/v1/evaluate", content=text, headers={"content-type": "application/yaml"}
-    )
+    answer = client.post("/v1/evaluate", content=text, headers={"content-type": "application/yaml"})
     assert "test_set.yaml:4" in check_problem(answer, 422, "unusable-content")["detail"]
 
 

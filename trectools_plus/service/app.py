@@ -49,6 +49,7 @@ def create_app(settings: ServiceSettings, *, key: str | None = None) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         import asyncio
 
+        context.jobs.open()
         loading = asyncio.create_task(run_in_threadpool(_load, context))
         yield
         context.jobs.close()

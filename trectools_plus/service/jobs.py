@@ -173,10 +173,17 @@ class Jobs:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="work")
+        self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor | None = None
+        self.open()
         self._jobs: dict[str, Job] = {}
         self._open: set[Job] = set()
-        self._lock = threading.Lock()
+
+    def open(self) -> None:
+        """Have workers, after :meth:`close` too."""
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._limits.workers, thread_name_prefix="work")
 
     async def answer(self, kind: str, work: Work) -> dict[str, Any]:
         """Do work and wait for it.
@@ -240,13 +247,16 @@ class Jobs:
     def close(self) -> None:
         """Cancel everything, and wait until it has stopped."""
         with self._lock:
-            unfinished = list(self._open)
+            unfinished, pool, self._pool = list(self._open), self._pool, None
         for job in unfinished:
             job.cancel()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        if pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)
 
     def _submit(self, job: Job) -> Job:
         with self._lock:
+            if self._pool is None:
+                raise ProblemError(503, "stopping", "the service is about to stop")
             if len(self._open) >= self._limits.workers + self._limits.waiting:
                 raise ProblemError(
                     429,

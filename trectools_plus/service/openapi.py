@@ -11,7 +11,7 @@ from trectools_plus.service.jobs import JobStatus
 from trectools_plus.service.problems import MEDIA_TYPE, Problem
 
 _REF = "#/components/schemas/{model}"
-_BINARY = {"type": "string", "format": "binary"}
+_BINARY = {"type": "string", "contentMediaType": "application/octet-stream"}
 _YAML = """\
 metadata: {dataset_id: mine, version: "1.0"}
 queries:
@@ -63,14 +63,14 @@ VALIDATION_EXAMPLE: dict[str, Any] = {
     "summary": {"errors": 0, "warnings": 0, "infos": 0},
 }
 SCORE_EXAMPLE: dict[str, Any] = {
-    "qrels": {"path": "qrels", "sha256": None, "queries": 1, "queries_without_relevant": []},
+    "qrels": {"path": "qrels", "sha256": "5e88…", "queries": 1, "queries_without_relevant": []},
     "missing": "zero",
     "notes": [],
     "runs": [
         {
             "name": "mine",
             "path": "run",
-            "sha256": None,
+            "sha256": "5e88…",
             "counts": {"n_qrels": 1, "n_run": 1, "n_scored": 1, "n_missing": 0, "n_extra": 0},
             "measures": {"nDCG@10": {"mean": 1.0, "n": 1, "undefined": 0}},
         }
@@ -134,7 +134,15 @@ def _body(content: dict[str, Any]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-_TEST_SET_REF = {"$ref": _REF.format(model="TestSet")}
+_TEST_SET_REF = {
+    "description": "A test set; other forms that the package reads are taken too.",
+    "anyOf": [
+        {"$ref": _REF.format(model="TestSet")},
+        {"type": "object", "required": ["queries"]},
+        {"type": "object", "required": ["test_cases"]},
+        {"type": "array"},
+    ],
+}
 EVALUATE_BODY = _body(
     {
         "application/json": {"schema": _TEST_SET_REF, "example": _TEST_SET},
@@ -148,10 +156,10 @@ VALIDATE_BODY = _body(
         **_form({"file": _BINARY, "qrels": _BINARY}, ["file"]),
     }
 )
-_RUNS = {"oneOf": [_BINARY, {"type": "array", "items": _BINARY, "minItems": 1}]}
-SCORE_BODY = _body(_form({"run": _BINARY, "qrels": _BINARY}, ["run", "qrels"]))
+_RUNS = {"type": "array", "items": _BINARY, "minItems": 1}
+SCORE_BODY = _body(_form({"run": _RUNS, "qrels": _BINARY}, ["run", "qrels"]))
 SCORE_BODY["requestBody"]["content"]["multipart/form-data"]["example"] = {
-    "run": _RUN,
+    "run": [_RUN],
     "qrels": _QRELS,
 }
 

@@ -59,6 +59,7 @@ def listen(host: str, port: int, *, has_key: bool) -> socket.socket:
         try:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             opened.bind(address)
+            opened.listen()
         except OSError:
             opened.close()
             raise

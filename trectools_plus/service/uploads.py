@@ -8,6 +8,7 @@ they say of the places of errors names the parts.
 from __future__ import annotations
 
 import re
+import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -133,7 +134,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._prefix = f"{path}/"
+        self._hidden = (f"{path}/", f"{sysconfig.get_path('purelib')}/")
 
     def put(self, part: Part, name: str | None = None) -> str:
         """Write a part, and return the path of its file.
@@ -147,9 +148,11 @@ class Folder:
         return str(path)
 
     def hidden(self, content: Any) -> Any:
-        """The same JSON content with the folder left out of every text."""
+        """The same JSON content with this folder, and that of packages, left out of every text."""
         if isinstance(content, str):
-            return content.replace(self._prefix, "")
+            for prefix in self._hidden:
+                content = content.replace(prefix, "")
+            return content
         if isinstance(content, Mapping):
             return {self.hidden(key): self.hidden(value) for key, value in content.items()}
         if isinstance(content, list | tuple):
