@@ -21,6 +21,7 @@ from trectools_plus.cli import (
     review,
     run_files,
     score,
+    serve,
     testset,
     testset_checks,
     trec_eval,
@@ -65,6 +66,7 @@ benchmark_app.command("verify")(reports.benchmark_verify)
 benchmark_app.command("merge")(reports.benchmark_merge)
 benchmark_app.command("list")(reports.benchmark_list)
 benchmark_app.command("show")(reports.benchmark_show)
+benchmark_app.command("metrics")(serve.benchmark_metrics)
 
 testset_app = _group("Check, convert, split and renew test sets: queries with graded terms.")
 testset_app.command("validate")(testset_checks.testset_validate)
@@ -111,6 +113,7 @@ app.add_typer(review_app, name="review")
 app.command("query")(query.query_text)
 app.command("eval")(score.evaluate_runs)
 app.command("explain")(explain.explain_name)
+app.command("serve")(serve.serve)
 app.command("trec-eval", context_settings=trec_eval.CONTEXT)(trec_eval.trec_eval)
 
 

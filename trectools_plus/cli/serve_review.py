@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from importlib.util import find_spec
 from pathlib import Path
 
 import typer
 
-from trectools_plus.errors import MissingExtraError, UsageError
-
-SHORTEST_KEY = 16
-"""Characters that a key has at least."""
+from trectools_plus.errors import MissingExtraError
 
 
 def serve_review(
@@ -20,10 +16,10 @@ def serve_review(
     *,
     host: str,
     port: int,
-    modes: str | None,
-    depth: int,
-    seed: int | None,
     key_from_env: str | None,
+    modes: str | None = None,
+    depth: int = 10,
+    seed: int | None = None,
 ) -> None:
     """Serve the review page until the process is asked to end; says on stderr where.
 
@@ -32,10 +28,10 @@ def serve_review(
         database: Where judgments are kept; ``review.db`` in the report's folder if ``None``.
         host: The address to listen on.
         port: The port; 0 for any that is free.
+        key_from_env: The environment variable that holds the key; no key if ``None``.
         modes: Names with commas; all of the report's if ``None``.
         depth: Results of each mode.
         seed: Of the order of queries and columns.
-        key_from_env: The environment variable that holds the key; no key if ``None``.
 
     Raises:
         MissingExtraError: If the extra ``service`` is not installed.
@@ -45,6 +41,7 @@ def serve_review(
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise MissingExtraError("the review page", "service")
     from trectools_plus.service.review.server import run_review
+    from trectools_plus.service.server import read_key
 
     run_review(
         report,
@@ -54,19 +51,6 @@ def serve_review(
         modes=None if modes is None else [name.strip() for name in modes.split(",")],
         depth=depth,
         seed=seed,
-        key=_read_key(key_from_env),
+        key=None if key_from_env is None else read_key(key_from_env),
         tell=lambda line: typer.echo(line, err=True),
     )
-
-
-def _read_key(variable: str | None) -> str | None:
-    if variable is None:
-        return None
-    key = os.environ.get(variable, "").strip()
-    if len(key) < SHORTEST_KEY or not key.isascii():
-        raise UsageError(
-            f"{variable} holds no key of at least {SHORTEST_KEY} characters of ASCII",
-            where="--key-from-env",
-            remedy=f'export {variable}="$(openssl rand -hex 16)"',
-        )
-    return key

@@ -1,1 +1,1 @@
-"""What others call over HTTP; needs the extra ``service``."""
+"""What is served over HTTP: evaluation, validation, scoring, metrics, and a review page."""

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,10 +75,12 @@ def serve(tmp_path: Path) -> Iterator[Any]:
     """Starts servers; they end with the test."""
     started: list[Server] = []
 
-    def start(*arguments: object, **env: str) -> Server:
-        command = [str(Path(sys.executable).parent / "trectools-plus"), "review", "serve"]
+    def start(
+        *arguments: object, command: Sequence[str] = ("review", "serve"), **env: str
+    ) -> Server:
+        program = str(Path(sys.executable).parent / "trectools-plus")
         process = subprocess.Popen(
-            [*command, *map(str, arguments), "--port", "0"],
+            [program, *command, *map(str, arguments), "--port", "0"],
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, **env},

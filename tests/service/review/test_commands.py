@@ -103,7 +103,7 @@ def test_the_key_comes_from_the_environment(serve: Any, ask: Any, report: Path) 
 def test_stopping_is_no_error(serve: Any, report: Path) -> None:
     import signal
 
-    server = serve(report)
+    server = serve(report, command=["serve", "--review"])
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(timeout=60) == 0
     assert server.process.stderr is not None
@@ -116,8 +116,8 @@ def test_mistakes_are_one_line(report: Path, tmp_path: Path, monkeypatch: Any) -
     text = tmp_path / "text.db"
     text.write_text("no database " * 100)
     for arguments, code, word in (
-        (("serve", report, "--host", "0.0.0.0"), 2, "without a key"),
-        (("serve", report, "--key-from-env", "SHORT_KEY"), 2, "16 characters"),
+        (("serve", report, "--host", "0.0.0.0"), 2, "there is no key"),
+        (("serve", report, "--key-from-env", "SHORT_KEY"), 2, "SHORT_KEY holds no usable key"),
         (("serve", report, "--key-from-env", "NO_SUCH_KEY"), 2, "NO_SUCH_KEY"),
         (("serve", report, "--modes", "lexical"), 2, "2 to 8 modes"),
         (("serve", report, "--modes", "lexical,nothing"), 2, "'nothing'"),

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import uvicorn
 
-from trectools_plus.errors import UsageError
 from trectools_plus.service.review.app import review_app
-from trectools_plus.service.review.guard import LOOPBACK
 from trectools_plus.service.review.material import DEFAULT_DEPTH
+from trectools_plus.service.server import listen
 
 DATABASE_FILE = "review.db"
 """Where judgments are kept by default: in the report's folder."""
@@ -43,20 +41,14 @@ def run_review(
         tell: Called with each line about what is served and where.
 
     Raises:
-        UsageError: If it would listen beyond this machine without a key, cannot listen there, or
-            an option is out of range.
-        InputError: If report or file cannot be read.
+        UsageError: If it would listen beyond this machine without a key, or an option is out of
+            range.
+        InputError: If it cannot listen there, or report or file cannot be read.
         IncomparableError: If the file holds judgments of other results.
     """
-    if key is None and host not in LOOPBACK:
-        raise UsageError(
-            f"without a key the page is served to this machine only, not on {host}",
-            where="--host",
-            remedy="set a key, or leave --host out",
-        )
     given = Path(report)
     file = database or (given if given.is_dir() else given.parent) / DATABASE_FILE
-    with _listen(host, port) as listener:
+    with listen(host, port, has_key=key is not None) as listener:
         app = review_app(report, file, modes=modes, depth=depth, seed=seed, key=key)
         desk = app.state.desk
         try:
@@ -73,15 +65,3 @@ def run_review(
             tell("stopped; every judgment is kept")
         finally:
             desk.store.close()
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError) as error:
-        raise UsageError(
-            f"cannot listen on {host} port {port}: {getattr(error, 'strerror', None) or error}",
-            where="--port",
-            remedy="name another port, or 0 for any that is free",
-        ) from error
