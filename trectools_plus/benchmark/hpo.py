@@ -47,7 +47,7 @@ def load_hpo_collection(
         name="hpo",
         corpus=corpus_of(terms),
         topics=topics_of(test_set, str(path)),
-        qrels=_qrels_of(test_set, terms, str(path)),
+        qrels=qrels_of_terms(test_set, terms, str(path)),
         version=_version_of(terms, test_set),
     )
 
@@ -68,8 +68,17 @@ def _version_of(ontology: Ontology, test_set: TestSet) -> str:
     return f"{ontology.version} with {metadata.dataset_id} {metadata.version}".strip()
 
 
-def _qrels_of(test_set: TestSet, ontology: Ontology, path: str) -> Qrels:
-    """The grades; an alternative id becomes its term's, which is the same term."""
+def qrels_of_terms(test_set: TestSet, ontology: Ontology, path: str) -> Qrels:
+    """The grades of a test set's terms; an alternative id becomes its term's, which is the same.
+
+    Args:
+        test_set: The set.
+        ontology: The terms that there are.
+        path: What to call the set in errors.
+
+    Raises:
+        FormatError: If an expected id is no live term.
+    """
     problems: list[str] = []
     grades: dict[tuple[str, str], int] = {}
     for query in test_set.queries:

@@ -47,7 +47,9 @@ def make_strata(topics: Topics, evaluation: Evaluation, config: BenchmarkConfig)
     cases = [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
     table = np.column_stack([evaluation.values(*case) for case in cases])
     return {
-        field: {value: _summarise(table[rows], cases, config) for value, rows in values.items()}
+        field: {
+            value: summarise_stratum(table[rows], cases, config) for value, rows in values.items()
+        }
         for field, values in find_strata(topics, query_ids).items()
     }
 
@@ -94,10 +96,19 @@ def further_fields(topics: Topics) -> list[str]:
     ]
 
 
-def _summarise(
+def summarise_stratum(
     table: FloatArray, cases: list[tuple[str, str]], config: BenchmarkConfig
 ) -> dict[str, dict[str, StratumResult]]:
-    """One stratum, from values of shape (queries, cases); ``nan`` is undefined."""
+    """Mean, number of queries and interval of each case over the queries of one stratum.
+
+    Args:
+        table: Values of shape (queries, cases); ``nan`` is undefined.
+        cases: Run and measure of each column.
+        config: Level, resamples and seed of the intervals.
+
+    Returns:
+        By run and measure.
+    """
     from trectools_plus.statistics.bootstrap import bootstrap_means
 
     intervals = bootstrap_means(

@@ -18,8 +18,10 @@ from trectools_plus.cli import (
     query,
     reports,
     retrieve,
+    review,
     run_files,
     score,
+    serve,
     testset,
     testset_checks,
     trec_eval,
@@ -64,6 +66,7 @@ benchmark_app.command("verify")(reports.benchmark_verify)
 benchmark_app.command("merge")(reports.benchmark_merge)
 benchmark_app.command("list")(reports.benchmark_list)
 benchmark_app.command("show")(reports.benchmark_show)
+benchmark_app.command("metrics")(serve.benchmark_metrics)
 
 testset_app = _group("Check, convert, split and renew test sets: queries with graded terms.")
 testset_app.command("validate")(testset_checks.testset_validate)
@@ -78,6 +81,11 @@ extraction_app = _group("Extract ontology terms from documents, and score what w
 extraction_app.command("run")(extraction.extraction_run)
 extraction_app.command("compare")(extraction.extraction_compare)
 extraction_app.command("sweep")(extraction.extraction_sweep)
+
+review_app = _group("Have people judge results side by side, and see what they think.")
+review_app.command("serve")(review.review_serve)
+review_app.command("show")(review.review_show)
+review_app.command("export")(review.review_export)
 
 app = _group(
     """Validate, fetch, score and compare TREC runs.
@@ -101,9 +109,11 @@ app.add_typer(testset_app, name="testset")
 app.add_typer(benchmark_app, name="benchmark")
 app.add_typer(extraction_app, name="extraction")
 app.add_typer(index_app, name="index")
+app.add_typer(review_app, name="review")
 app.command("query")(query.query_text)
 app.command("eval")(score.evaluate_runs)
 app.command("explain")(explain.explain_name)
+app.command("serve")(serve.serve)
 app.command("trec-eval", context_settings=trec_eval.CONTEXT)(trec_eval.trec_eval)
 
 

@@ -13,10 +13,8 @@ from trectools_plus.cli.term_files import AnnotationsFile
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
-    from trectools_plus.formats.tables import Run
     from trectools_plus.measures import Evaluation
     from trectools_plus.measures.base import Measure
-    from trectools_plus.measures.streaming import ScoredFile
 
 MAX_NAMED = 10
 """How many query ids a note lists."""
@@ -88,7 +86,7 @@ def evaluate_runs(
     from trectools_plus.cli import printing, score_output
     from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
     from trectools_plus.measures.names import parse_measures, split_names
-    from trectools_plus.measures.run_files import open_files
+    from trectools_plus.measures.run_files import name_runs, open_files
 
     if output_format == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError("parquet is binary", where="--format", remedy="add --output FILE")
@@ -99,10 +97,12 @@ def evaluate_runs(
     if ontology is not None or annotations is not None:
         measures = _over_files(measures, ontology, annotations)
     judged, loaded = open_files(qrels, runs, measures, low_memory=low_memory)
-    named = _named(loaded)
+    named = name_runs(loaded)
     evaluation = score_runs(judged, named, measures, missing)
     if output_format == "json":
-        document = score_output.as_document(qrels, named, evaluation, per_query=per_query)
+        from trectools_plus.reporting.evaluation_document import evaluation_document
+
+        document = evaluation_document(qrels, named, evaluation, per_query=per_query)
         printing.write_json(document, output)
     elif output_format == "table":
         printing.write_text(score_output.as_table(evaluation, per_query=per_query), output)
@@ -124,18 +124,6 @@ def _over_files(
 
     check_files_used(measures, ontology, annotations)
     return bind_files(measures, ontology, annotations)
-
-
-def _named(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:
-    """Runs by their tags; by their paths where tags are the same."""
-    tags = [run.name for run in runs]
-    named: dict[str, Run | ScoredFile] = {}
-    for run in runs:
-        name = run.name if tags.count(run.name) == 1 else run.path or run.name
-        if name in named:
-            raise UsageError(f"{name} is given twice", remedy="name each run file once")
-        named[name] = run
-    return named
 
 
 def _print_notes(evaluation: Evaluation) -> None:

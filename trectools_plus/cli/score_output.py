@@ -1,18 +1,16 @@
-"""An evaluation as text, JSON, CSV or Parquet."""
+"""An evaluation as text, CSV or Parquet."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 if TYPE_CHECKING:
-    from trectools_plus.formats.tables import Run
     from trectools_plus.measures import Definition, Evaluation
-    from trectools_plus.measures.streaming import ScoredFile
 
 WIDTH = 100
 _LONGEST_NAME = 40
@@ -22,47 +20,6 @@ _TREC_SUM = (
     "(query by query, with -q; its line for all is the sum, over queries without a relevant "
     "document too)"
 )
-
-
-def as_document(
-    qrels_path: str,
-    runs: Mapping[str, Run | ScoredFile],
-    evaluation: Evaluation,
-    *,
-    per_query: bool,
-) -> dict[str, Any]:
-    """The JSON document of ``eval``: means with their ``n``, counts, definitions, hashes.
-
-    An undefined mean is ``null``; ``undefined`` counts the queries left out of a mean for that.
-    """
-    counts = next(iter(evaluation.counts.values()))
-    return {
-        "qrels": {
-            "path": qrels_path,
-            "sha256": _sha256(qrels_path),
-            "queries": counts.n_qrels,
-            "queries_without_relevant": evaluation.queries_without_relevant,
-        },
-        "missing": evaluation.missing,
-        "notes": evaluation.notes,
-        "runs": [
-            {
-                "name": name,
-                "path": run.path,
-                "sha256": _sha256(run.path),
-                "counts": evaluation.counts[name].as_dict(),
-                "measures": {
-                    measure: _measured(evaluation, name, measure, per_query=per_query)
-                    for measure in evaluation.measure_names
-                },
-            }
-            for name, run in runs.items()
-        ],
-        "definitions": {
-            measure: evaluation.definition(measure).as_dict()
-            for measure in evaluation.measure_names
-        },
-    }
 
 
 def as_frame(evaluation: Evaluation, *, per_query: bool) -> pl.DataFrame:
@@ -129,20 +86,6 @@ def definition_lines(definition: Definition) -> Iterator[str]:
             yield f"  {key if index == 0 else '':<15}{line}"
 
 
-def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool) -> dict[str, Any]:
-    n = evaluation.n(run, measure)
-    values: dict[str, Any] = {
-        "mean": _or_none(evaluation.mean(run, measure)),
-        "n": n,
-        "undefined": evaluation.counts[run].n_scored - n,
-    }
-    if per_query:
-        column = evaluation.values(run, measure).tolist()
-        pairs = zip(evaluation.query_ids[run], column, strict=True)
-        values["per_query"] = {query: _or_none(value) for query, value in pairs}
-    return values
-
-
 def _query_lines(evaluation: Evaluation, run: str) -> Iterator[str]:
     columns = [evaluation.values(run, name).tolist() for name in evaluation.measure_names]
     rows = [
@@ -195,10 +138,3 @@ def _figure(value: float) -> str:
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _sha256(path: str | None) -> str | None:
-    """A file's hash; none for standard input, which cannot be read again."""
-    from trectools_plus.formats.hashing import sha256_file
-
-    return None if path in (None, "-") else sha256_file(path)

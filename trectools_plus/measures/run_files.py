@@ -54,6 +54,22 @@ def open_files(
         return table.result(), opened
 
 
+def name_runs(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:
+    """Runs by their tags; by their paths where tags are the same.
+
+    Raises:
+        UsageError: If one is given twice.
+    """
+    tags = [run.name for run in runs]
+    named: dict[str, Run | ScoredFile] = {}
+    for run in runs:
+        name = run.name if tags.count(run.name) == 1 else run.path or run.name
+        if name in named:
+            raise UsageError(f"{name} is given twice", remedy="name each run file once")
+        named[name] = run
+    return named
+
+
 def _load(path: str, qrels: Qrels, measures: Sequence[Measure]) -> Run:
     """A run as a whole; only measures that say nothing of unjudged documents need judged ones."""
     if not any(measure.sees_unjudged for measure in measures):

@@ -1,0 +1,123 @@
+"""A service over the small collection of gardening questions, asked in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from trectools_plus.service.app import create_app
+from trectools_plus.service.settings import Limits, ServiceSettings
+
+ROOT = Path(__file__).resolve().parents[2]
+GARDEN = ROOT / "fixtures/garden-trec"
+SETTINGS: dict[str, Any] = {"dataset": str(GARDEN), "resamples": 500}
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("index-cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRECTOOLS_PLUS_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def client(cache: Path) -> Iterator[TestClient]:
+    """A service without a key, that has its documents open."""
+    with Opened(ServiceSettings(**SETTINGS)) as found:
+        yield found
+
+
+class Opened:
+    """A client of a service with settings of one's own, once it is ready."""
+
+    def __init__(self, settings: ServiceSettings, key: str | None = None) -> None:
+        self.app = create_app(settings, key=key)
+        self._client = TestClient(self.app, raise_server_exceptions=False)
+
+    def __enter__(self) -> TestClient:
+        client = self._client.__enter__()
+        for _ in range(600):
+            if client.get("/readyz").status_code == 200:
+                return client
+            time.sleep(0.05)
+        raise AssertionError(client.get("/readyz").text)
+
+    def __exit__(self, *error: object) -> None:
+        self._client.__exit__(*error)
+
+
+@pytest.fixture(scope="session")
+def open_service(cache: Path) -> type[Opened]:
+    """``with open_service(settings, key) as client``."""
+    return Opened
+
+
+@pytest.fixture(scope="session")
+def limited() -> Callable[..., ServiceSettings]:
+    """Settings with limits of one's own, and nothing to search."""
+    return lambda **limits: ServiceSettings(dataset="none", limits=Limits(**limits))
+
+
+@pytest.fixture(scope="session")
+def garden_set() -> dict[str, Any]:
+    """The gardening questions as a test set, with two query types."""
+    texts = dict(
+        line.split("\t") for line in (GARDEN / "topics.tsv").read_text().splitlines() if line
+    )
+    judged: dict[str, list[dict[str, Any]]] = {}
+    for line in (GARDEN / "qrels.txt").read_text().splitlines():
+        query_id, _, doc_id, grade = line.split()
+        judged.setdefault(query_id, []).append({"doc_id": doc_id, "grade": int(grade)})
+    types = ("exact_term", "paraphrase")
+    queries = [
+        {"query_id": one, "text": text, "query_type": types[n % 2], "relevant": judged.get(one, [])}
+        for n, (one, text) in enumerate(texts.items())
+    ]
+    return {"metadata": {"dataset_id": "garden", "version": "1"}, "queries": queries}
+
+
+@pytest.fixture
+def garden_file(garden_set: dict[str, Any], tmp_path: Path) -> Path:
+    path = tmp_path / "garden.json"
+    path.write_text(json.dumps(garden_set))
+    return path
+
+
+@pytest.fixture(scope="session")
+def prometheus_tools() -> tuple[str, str]:
+    """The paths of ``prometheus`` and ``promtool``; skip, or fail where they are required."""
+    found = [shutil.which(name) for name in ("prometheus", "promtool")]
+    if None in found:
+        reason = "no prometheus or promtool: apt-get install prometheus"
+        if os.environ.get("REQUIRE_PROMETHEUS") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return str(found[0]), str(found[1])
+
+
+@pytest.fixture(scope="session")
+def check_problem() -> Callable[..., dict[str, Any]]:
+    """See that an answer is a problem document with a status and code, and return it."""
+    return _check_problem
+
+
+def _check_problem(answer: Any, status: int, code: str) -> dict[str, Any]:
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem: dict[str, Any] = answer.json()
+    assert problem["status"] == status
+    assert problem["code"] == code, problem
+    assert problem["type"] == "about:blank"
+    assert problem["title"]
+    assert problem["detail"]
+    assert "Traceback" not in answer.text
+    return problem

@@ -1,0 +1,118 @@
+"""A report whose results people judge, the page that shows them, and a browser."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from trectools_plus.benchmark.config_file import load_config
+from trectools_plus.benchmark.runner import run_benchmark
+from trectools_plus.reporting.files import write_reports
+
+TESTS = Path(__file__).resolve().parents[2]
+GARDEN = TESTS.parent / "fixtures/garden-trec"
+MODES = ("lexical", "vector", "hybrid")
+
+_spec = importlib.util.spec_from_file_location(
+    "browser_of_reporting", TESTS / "reporting/browser/conftest.py"
+)
+assert _spec is not None
+assert _spec.loader is not None
+_browser = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_browser)
+page, axe = _browser.page, _browser.axe
+
+
+@pytest.fixture(scope="session")
+def made_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report over three modes on the garden collection."""
+    folder = tmp_path_factory.mktemp("report") / "out"
+    options: dict[str, Any] = {
+        "dataset": str(GARDEN),
+        "modes": MODES,
+        "measures": ["nDCG@10"],
+        "resamples": 100,
+        "output_dir": str(folder),
+    }
+    write_reports(run_benchmark(load_config(options=options)))
+    return folder
+
+
+@pytest.fixture
+def report(made_report: Path, tmp_path: Path) -> Path:
+    """A copy of its own."""
+    return Path(shutil.copytree(made_report, tmp_path / "report"))
+
+
+@dataclass
+class Server:
+    """A server process."""
+
+    process: subprocess.Popen[str]
+    url: str
+    notes: list[str]
+
+    def kill(self) -> None:
+        """End it as a power cut would: it cannot react."""
+        self.process.kill()
+        self.process.wait(timeout=30)
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Any]:
+    """Starts servers; they end with the test."""
+    started: list[Server] = []
+
+    def start(
+        *arguments: object, command: Sequence[str] = ("review", "serve"), **env: str
+    ) -> Server:
+        program = str(Path(sys.executable).parent / "trectools-plus")
+        process = subprocess.Popen(
+            [program, *command, *map(str, arguments), "--port", "0"],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **env},
+        )
+        assert process.stderr is not None
+        notes = []
+        for line in process.stderr:
+            notes.append(line.rstrip())
+            if found := re.match(r"review +(http://\S+)", line):
+                server = Server(process, found[1], notes)
+                started.append(server)
+                return server
+        raise AssertionError(f"the server did not start: {notes}")
+
+    yield start
+    for server in started:
+        server.process.kill()
+        server.process.wait(timeout=30)
+        assert server.process.stderr is not None
+        server.process.stderr.close()
+
+
+@pytest.fixture
+def ask() -> Any:
+    """Asks an address, and returns the JSON of the answer."""
+    return _ask
+
+
+def _ask(url: str, body: Any = None, **headers: str) -> Any:
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    data = None
+    if body is not None:
+        data, given = json.dumps(body).encode(), {"Content-Type": "application/json", **given}
+    with urlopen(Request(url, data, given), timeout=30) as answer:
+        return json.loads(answer.read())

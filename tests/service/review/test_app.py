@@ -1,0 +1,270 @@
+"""The page's JSON: what it shows, what it never shows, and whom it refuses."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from trectools_plus.service.review.app import read_page, review_app
+from trectools_plus.service.review.desk import ReviewDesk
+
+KEY = "a-key-of-twenty-char"
+URL = "http://localhost"
+
+
+@pytest.fixture
+def app(report: Path, tmp_path: Path) -> Iterator[FastAPI]:
+    made = review_app(report, tmp_path / "review.db", seed=3, depth=5)
+    yield made
+    made.state.desk.store.close()
+
+
+@pytest.fixture
+def client(app: FastAPI) -> TestClient:
+    return TestClient(app, base_url=URL)
+
+
+def begin(client: TestClient, name: str, resume: bool = False) -> dict[str, str]:
+    answer = client.post("/api/session", json={"name": name, "resume": resume}).json()
+    return {"X-Review-Session": answer["session"]}
+
+
+def first_documents(view: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(one for column in view["columns"] for one in column["results"]))
+
+
+def test_a_query_is_judged_completely(client: TestClient, app: FastAPI) -> None:
+    anna = begin(client, "Anna")
+    assert client.get("/api/about").json()["columns"] == 3
+    view = client.get("/api/queries/1", headers=anna).json()
+    assert [column["label"] for column in view["columns"]] == ["A", "B", "C"]
+    documents = first_documents(view)
+    for number, doc_id in enumerate(documents):
+        sent = {"query": 1, "doc_id": doc_id, "grade": number % 4}
+        state = client.post("/api/grades", json=sent, headers=anna).json()
+        assert state["progress"]["judged"] == number + 1
+        assert not state["progress"]["complete"]
+    state = client.post("/api/choices", json={"query": 1, "choice": "B"}, headers=anna).json()
+    assert state["progress"] == {
+        "judged": len(documents), "results": len(documents), "chosen": True, "complete": True
+    }  # fmt: skip
+    assert client.get("/api/queries/1", headers=anna).json()["state"] == state
+    progress = client.get("/api/progress", headers=anna).json()
+    assert [one["complete"] for one in progress["queries"]] == [True] + [False] * 6
+    # The label stands for the mode whose results were under it.
+    desk: ReviewDesk = app.state.desk
+    (stored,) = desk.store.rows("SELECT query_id, choice FROM judgment WHERE doc_id IS NULL")
+    (query,) = (one for one in desk.material.queries if one.query_id == stored[0])
+    assert list(query.results[stored[1]]) == view["columns"][1]["results"]
+
+
+def test_no_answer_tells_which_column_is_which_mode(client: TestClient) -> None:
+    answers = [client.get("/").text, client.get("/api/about").text]
+    orders = set()
+    for name in ("Anna", "Ben"):
+        who = begin(client, name)
+        answers.append(client.get("/api/progress", headers=who).text)
+        for number in range(1, 8):
+            answer = client.get(f"/api/queries/{number}", headers=who)
+            view = answer.json()
+            orders.add(tuple(map(tuple, (column["results"] for column in view["columns"]))))
+            # Documents come in the order of the columns as shown, never in that of the report.
+            assert list(view["documents"]) == first_documents(view)
+            chosen = client.post("/api/choices", json={"query": number, "choice": "A"}, headers=who)
+            undone = client.post("/api/undo", json={}, headers=who)
+            answers += [answer.text, chosen.text, undone.text]
+            for column in view["columns"]:
+                assert set(column) == {"label", "results"}
+    for mode in ("lexical", "vector", "hybrid"):
+        assert not [text for text in answers if mode in text.lower()]
+    assert len(orders) > 7, "the two see columns in other orders"
+
+
+def test_annotators_do_not_mix(client: TestClient) -> None:
+    anna, ben = begin(client, "Anna"), begin(client, "Ben")
+    doc_id = first_documents(client.get("/api/queries/1", headers=anna).json())[0]
+    client.post("/api/grades", json={"query": 1, "doc_id": doc_id, "grade": 2}, headers=anna)
+    assert client.get("/api/queries/1", headers=ben).json()["state"]["grades"] == {}
+    assert client.post("/api/undo", json={}, headers=ben).json()["what"] is None
+    found = client.get("/api/queries/1", headers=anna).json()["state"]["grades"]
+    assert found == {doc_id: {"grade": 2, "flagged": False}}
+    taken = client.post("/api/session", json={"name": "anna"}).json()
+    assert taken == {"exists": True, "name": "Anna", "session": None, "judged": 1}
+    again = begin(client, "anna", resume=True)
+    assert client.get("/api/queries/1", headers=again).json()["state"]["grades"] == found
+
+
+def test_flags_and_undo(client: TestClient) -> None:
+    anna = begin(client, "Anna")
+    doc_id = first_documents(client.get("/api/queries/2", headers=anna).json())[0]
+    sent = {"query": 2, "doc_id": doc_id, "grade": 0, "flagged": True}
+    state = client.post("/api/grades", json=sent, headers=anna).json()
+    assert state["grades"] == {doc_id: {"grade": 0, "flagged": True}}
+    client.post("/api/grades", json={**sent, "grade": 3, "flagged": False}, headers=anna)
+    undone = client.post("/api/undo", json={}, headers=anna).json()
+    assert (undone["what"], undone["doc_id"]) == ("grade", doc_id)
+    assert undone["state"]["grades"] == state["grades"]
+    assert client.post("/api/undo", json={}, headers=anna).json()["state"]["grades"] == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("grades", {"query": 1, "doc_id": "g99", "grade": 1}),
+        ("grades", {"query": 1, "doc_id": "../../etc/passwd", "grade": 1}),
+        ("grades", {"query": 0, "doc_id": "g01", "grade": 1}),
+        ("grades", {"query": 99, "doc_id": "g01", "grade": 1}),
+        ("grades", {"query": 1, "doc_id": "DOC", "grade": 4}),
+        ("grades", {"query": 1, "doc_id": "DOC", "grade": True}),
+        ("grades", {"query": 1, "doc_id": "DOC", "grade": "2"}),
+        ("grades", {"query": 1, "doc_id": "DOC", "grade": 2, "flagged": True}),
+        ("grades", {"query": 1, "doc_id": "DOC", "grade": 2, "more": 1}),
+        ("grades", {"query": 1, "doc_id": "DOC"}),
+        ("grades", []),
+        ("choices", {"query": 1, "choice": "D"}),
+        ("choices", {"query": 1, "choice": ""}),
+        ("choices", {"query": 1, "choice": "lexical"}),
+        ("undo", {"query": 1}),
+        ("session", {"name": "\ud800"}),
+        ("session", {"name": " "}),
+        ("session", {"name": "x" * 65}),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_leaves_nothing(
+    client: TestClient, app: FastAPI, path: str, body: Any
+) -> None:
+    anna = begin(client, "Anna")
+    doc_id = first_documents(client.get("/api/queries/1", headers=anna).json())[0]
+    content = json.dumps(body).replace("DOC", doc_id)
+    headers = {**anna, "Content-Type": "application/json"}
+    answer = client.post(f"/api/{path}", content=content, headers=headers)
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["detail"]
+    desk: ReviewDesk = app.state.desk
+    assert desk.store.rows("SELECT count(*) FROM judgment") == [(0,)]
+    assert desk.store.rows("SELECT count(*) FROM annotator") == [(1,)]
+
+
+def test_who_does_not_say_who_it_is_gets_nothing(client: TestClient) -> None:
+    for headers in ({}, {"X-Review-Session": "made-up"}):
+        for path in ("progress", "queries/1"):
+            answer = client.get(f"/api/{path}", headers=headers)
+            assert (answer.status_code, answer.json()["code"]) == (403, "no-session")
+        assert client.post("/api/undo", json={}, headers=headers).status_code == 403
+
+
+def test_other_sites_cannot_write(client: TestClient, app: FastAPI) -> None:
+    anna = begin(client, "Anna")
+    plain = {**anna, "Content-Type": "text/plain"}
+    assert client.post("/api/undo", content="{}", headers=plain).status_code == 415
+    form = {**anna, "Content-Type": "application/x-www-form-urlencoded"}
+    assert client.post("/api/undo", content="a=b", headers=form).status_code == 415
+    for name, value in (
+        ("Origin", "https://evil.example"),
+        ("Origin", "null"),
+        ("Origin", "http://localhost:1234"),
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Sec-Fetch-Site", "same-site"),
+    ):
+        answer = client.post("/api/undo", json={}, headers={**anna, name: value})
+        assert (answer.status_code, answer.json()["code"]) == (403, "foreign-site")
+    same = {**anna, "Origin": URL, "Sec-Fetch-Site": "same-origin"}
+    assert client.post("/api/undo", json={}, headers=same).status_code == 200
+    assert (
+        client.options("/api/undo", headers={"Origin": "https://evil.example"}).status_code == 405
+    )
+    # A name of someone else's that leads here (DNS rebinding).
+    rebound = TestClient(app, base_url="http://evil.example")
+    assert rebound.get("/").status_code == 403
+    assert rebound.get("/api/about").status_code == 403
+
+
+def test_with_a_key_all_but_the_empty_page_needs_it(report: Path, tmp_path: Path) -> None:
+    app = review_app(report, tmp_path / "review.db", key=KEY)
+    client = TestClient(app, base_url="http://review.example")
+    page = client.get("/")
+    assert page.status_code == 200
+    assert 'data-needs-key="yes"' in page.text
+    for given in ("", KEY, f"Bearer {KEY}x", f"Basic {KEY}", "Bearer \u00e9"):
+        headers = {"Authorization": given.encode()} if given else {}
+        for path in ("/api/about", "/api/queries/1", "/nothing"):
+            assert client.get(path, headers=headers).status_code == 401
+        answer = client.post("/api/session", json={"name": "Anna"}, headers=headers)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"] == "Bearer"
+    right = {"Authorization": f"Bearer {KEY}"}
+    assert client.get("/api/about", headers=right).status_code == 200
+    app.state.desk.store.close()
+
+
+def test_large_bodies_are_refused(client: TestClient) -> None:
+    json_type = {"Content-Type": "application/json"}
+    large = b'{"name": "' + b"x" * 70_000 + b'"}'
+    assert client.post("/api/session", content=large, headers=json_type).status_code == 413
+    chunks = iter([large[:40_000], large[40_000:]])
+    assert client.post("/api/session", content=chunks, headers=json_type).status_code == 413
+
+
+def test_the_page_is_one_file_that_asks_nobody_else(client: TestClient) -> None:
+    answer = client.get("/")
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "://" not in answer.text
+    assert "innerHTML" not in answer.text
+    assert read_page()[1] == policy
+    assert read_page(needs_key=True)[1] == policy
+
+
+def test_no_path_of_a_request_is_opened(client: TestClient) -> None:
+    for path in ("/review.db", "/../review.db", "/%2e%2e/etc/passwd", "/page.html", "/docs",
+                 "/openapi.json", "/api/queries/..%2f1"):  # fmt: skip
+        assert client.get(path).status_code in (403, 404, 422), path
+
+
+def test_it_can_be_mounted(app: FastAPI) -> None:
+    outer = FastAPI()
+    outer.mount("/review", app)
+    client = TestClient(outer, base_url=URL)
+    page = client.get("/review")
+    assert page.status_code == 200
+    assert page.url.path == "/review/", "relative addresses need the slash"
+    answer = client.post("/review/api/session", json={"name": "Anna"})
+    headers = {"X-Review-Session": answer.json()["session"]}
+    assert client.get("/review/api/queries/1", headers=headers).status_code == 200
+
+
+def test_mounted_with_a_key_the_page_is_still_open(report: Path, tmp_path: Path) -> None:
+    inner = review_app(report, tmp_path / "review.db", key=KEY)
+    outer = FastAPI()
+    outer.mount("/review", inner)
+    client = TestClient(outer, base_url="http://review.example")
+    assert client.get("/review/").status_code == 200
+    assert client.get("/review/api/about").status_code == 401
+    inner.state.desk.store.close()
+
+
+def test_a_file_that_cannot_be_written_is_said_so(
+    client: TestClient, app: FastAPI, tmp_path: Path
+) -> None:
+    anna = begin(client, "Anna")
+    doc_id = first_documents(client.get("/api/queries/1", headers=anna).json())[0]
+    app.state.desk.store.rows("PRAGMA busy_timeout = 50")
+    other = sqlite3.connect(tmp_path / "review.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    sent = {"query": 1, "doc_id": doc_id, "grade": 2}
+    answer = client.post("/api/grades", json=sent, headers=anna)
+    assert (answer.status_code, answer.json()["code"]) == (503, "not-kept")
+    other.execute("ROLLBACK")
+    other.close()
+    assert client.post("/api/grades", json=sent, headers=anna).status_code == 200

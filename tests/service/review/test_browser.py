@@ -1,0 +1,362 @@
+"""The page in a real browser: a whole query by keys, a reload in the middle, undo, two people."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.service.review.judgments import Judged, find_annotator, read_all_judged
+from trectools_plus.service.review.store import read_store
+
+CODES = {
+    "ArrowDown": 40,
+    "ArrowUp": 38,
+    "ArrowLeft": 37,
+    "ArrowRight": 39,
+    "Delete": 46,
+    "Enter": 13,
+    "Escape": 27,
+    "Tab": 9,
+}
+KEY = "a-key-of-twenty-char"
+
+
+def visit(page: Any, url: str, width: int = 1440, height: int = 900) -> None:
+    page.resize(width, height)
+    page.problems.clear()
+    page.requests.clear()
+    page.call("Page.navigate", url="about:blank")
+    page.wait_for("location.href === 'about:blank'")
+    page.call("Page.navigate", url=url)
+    page.wait_for("document.readyState === 'complete' && location.href !== 'about:blank'")
+
+
+def start_anew(page: Any, url: str, width: int = 1440) -> None:
+    """Open the page as someone who never saw it: servers may get the same port again."""
+    visit(page, url, width)
+    page.run("sessionStorage.clear()")
+    visit(page, url, width)
+
+
+def press(page: Any, *keys: str) -> None:
+    for key in keys:
+        text = "" if len(key) > 1 else key
+        number = CODES.get(key) or (187 if key == "=" else 191 if key == "?" else ord(key.upper()))
+        page.press(key, key, number, "\r" if key == "Enter" else text)
+
+
+def begin(page: Any, name: str) -> None:
+    page.wait_for("!document.getElementById('start').hidden")
+    page.wait_for("document.activeElement.id === 'name'")
+    page.call("Input.insertText", text=name)
+    press(page, "Enter")
+
+
+def is_saved(page: Any, words: str) -> None:
+    page.wait_for(f"document.getElementById('status').textContent.includes({json.dumps(words)})")
+
+
+def state(page: Any) -> Any:
+    return page.run("({...state, number: view.query, at})")
+
+
+def judged(database: Path, name: str) -> dict[str, Judged]:
+    with closing(read_store(database)) as store:
+        who = find_annotator(store, name)
+        assert who is not None
+        return read_all_judged(store, who)
+
+
+def worked(page: Any) -> None:
+    page.wait_for("view !== null && !document.getElementById('work').hidden")
+
+
+def test_a_whole_query_by_keys_with_a_reload_in_the_middle(
+    page: Any, serve: Any, report: Path
+) -> None:
+    server = serve(report, "--depth", 4)
+    page.prefer(prefers_color_scheme="light")
+    start_anew(page, server.url)
+    begin(page, "Anna")
+    worked(page)
+    results = page.run("view.state.progress.results")
+    assert results > 4
+    # Two grades, a flag, and then the page is loaded anew.
+    press(page, "3")
+    is_saved(page, "Graded 3")
+    press(page, "0")
+    is_saved(page, "Graded 0")
+    press(page, "x")
+    is_saved(page, "Flagged")
+    before = state(page)
+    assert sorted((one["grade"], one["flagged"]) for one in before["grades"].values()) == [
+        (0, False), (0, True), (3, False)
+    ]  # fmt: skip
+    page.call("Page.reload")
+    page.wait_for("document.readyState === 'complete'")
+    worked(page)
+    after = state(page)
+    assert (after["grades"], after["number"]) == (before["grades"], before["number"])
+    assert page.run("document.querySelectorAll('.flag[aria-pressed=true]').length") >= 1
+    # The rest; the cursor goes to what has no grade yet.
+    for done in range(3, results):
+        press(page, "2")
+        page.wait_for(f"state.progress.judged === {done + 1}")
+    assert not state(page)["progress"]["complete"]
+    press(page, "c")
+    is_saved(page, "chosen. Saved.")
+    found = state(page)
+    assert found["progress"]["complete"]
+    label = page.run("view.columns[at.column].label")
+    assert found["choice"] == label
+    assert page.run("document.querySelectorAll('.column.chosen h2').length") == 1
+    assert page.run("document.getElementById('meter').value") == 1
+    # What the file holds is what was said.
+    query_id = page.run("view.query_id")
+    kept = judged(report / "review.db", "Anna")[query_id]
+    assert {doc_id: (one.grade, one.flagged) for doc_id, one in kept.grades.items()} == {
+        doc_id: (one["grade"], one["flagged"]) for doc_id, one in found["grades"].items()
+    }
+    assert kept.choice in ("lexical", "vector", "hybrid")
+    # Undo: the choice, then the last grade; also over a query's end.
+    press(page, "u")
+    is_saved(page, "choice is undone")
+    assert state(page)["choice"] is None
+    press(page, "n")
+    page.wait_for("view.query === 2")
+    press(page, "u")
+    is_saved(page, "grade is undone")
+    assert state(page)["number"] == 1
+    assert state(page)["progress"]["judged"] == results - 1
+    assert len(judged(report / "review.db", "Anna")[query_id].grades) == results - 1
+    assert page.problems == []
+    assert {url.startswith((server.url, "data:", "about:")) for url in page.requests} == {True}
+
+
+def test_a_second_person_starts_with_nothing_and_is_not_mixed_up(
+    page: Any, serve: Any, report: Path
+) -> None:
+    server = serve(report, "--depth", 3)
+    start_anew(page, server.url)
+    begin(page, "Anna")
+    worked(page)
+    press(page, "3")
+    is_saved(page, "Graded 3")
+    page.run("document.getElementById('leave').click()")
+    # The same name is asked about, another begins anew.
+    begin(page, "anna")
+    page.wait_for("!document.getElementById('known').hidden")
+    assert "“Anna”" in page.run("document.getElementById('known-text').textContent")
+    page.run("document.getElementById('no').click()")
+    begin(page, "Ben")
+    worked(page)
+    assert state(page)["grades"] == {}
+    press(page, "=")
+    is_saved(page, "None of them chosen")
+    press(page, "ArrowDown", "1")
+    is_saved(page, "Graded 1")
+    page.run("document.getElementById('leave').click()")
+    begin(page, "ANNA")
+    page.wait_for("!document.getElementById('known').hidden")
+    page.run("document.getElementById('yes').click()")
+    worked(page)
+    assert [one["grade"] for one in state(page)["grades"].values()] == [3]
+    anna, ben = (judged(report / "review.db", name) for name in ("Anna", "Ben"))
+    (query_id,) = ben
+    assert [one.grade for one in ben[query_id].grades.values()] == [1]
+    assert ben[query_id].choice == ""
+    assert anna[query_id].choice is None
+    assert page.problems == []
+
+
+def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: Path) -> None:
+    server = serve(report, "--depth", 4)
+    start_anew(page, server.url)
+    begin(page, "Anna")
+    worked(page)
+    press(page, "?")
+    assert page.run("document.getElementById('keys').open")
+    press(page, "2")
+    press(page, "Escape")
+    page.wait_for("!document.getElementById('keys').open")
+    assert state(page)["grades"] == {}, "keys do nothing behind the help"
+    for key, place in (
+        ("j", (0, 1)), ("ArrowDown", (0, 2)), ("k", (0, 1)), ("ArrowUp", (0, 0)),
+        ("ArrowUp", (0, 0)), ("l", (1, 0)), ("ArrowRight", (2, 0)), ("ArrowRight", (2, 0)),
+        ("h", (1, 0)), ("ArrowLeft", (0, 0)),
+    ):  # fmt: skip
+        press(page, key)
+        at = state(page)["at"]
+        assert (at["column"], at["row"]) == place, key
+        assert page.run("document.activeElement === itemAt(at)")
+    press(page, "Enter")
+    assert page.run("itemAt(at).classList.contains('open')")
+    press(page, "o")
+    assert not page.run("itemAt(at).classList.contains('open')")
+    press(page, "1")
+    is_saved(page, "Graded 1")
+    press(page, "ArrowUp", "Delete")
+    is_saved(page, "taken away")
+    assert state(page)["grades"] == {}
+    press(page, "x", "ArrowUp", "x")
+    is_saved(page, "taken away")
+    press(page, "n")
+    page.wait_for("view.query === 2")
+    press(page, "p")
+    page.wait_for("view.query === 1")
+    press(page, "g")
+    page.wait_for("view.query === 2")
+    # Keys can be switched off, for those whose speech or software presses them.
+    press(page, "?")
+    page.run("document.getElementById('single').click()")
+    press(page, "Escape")
+    page.wait_for("!document.getElementById('keys').open")
+    press(page, "3", "n")
+    page.run("saving")
+    assert (state(page)["grades"], state(page)["number"]) == ({}, 2)
+    page.run("document.getElementById('single').click()")
+    assert page.problems == []
+
+
+def test_answers_in_quick_succession_are_all_kept(page: Any, serve: Any, report: Path) -> None:
+    server = serve(report, "--depth", 4)
+    start_anew(page, server.url)
+    begin(page, "Anna")
+    worked(page)
+    results = page.run("view.state.progress.results")
+    press(page, *[str(n % 4) for n in range(results)])
+    page.wait_for(f"state.progress.judged === {results}")
+    kept = judged(report / "review.db", "Anna")[page.run("view.query_id")]
+    expected = sorted(n % 4 for n in range(results))
+    assert sorted(one.grade or 0 for one in kept.grades.values()) == expected
+
+
+def test_an_answer_on_its_way_stays_with_who_gave_it(page: Any, serve: Any, report: Path) -> None:
+    server = serve(report, "--depth", 4)
+    start_anew(page, server.url)
+    begin(page, "Anna")
+    worked(page)
+    # Anna's answers are still waiting to be sent when she leaves and Ben begins.
+    page.run("saving = new Promise((go) => { window.release = go; }); 0")
+    press(page, "3", "2", "u", "c")
+    page.run("document.getElementById('leave').click()")
+    begin(page, "Ben")
+    page.wait_for("kept.get('session') !== '' && kept.get('name') === 'Ben'")
+    page.run("release(); saving")
+    worked(page)
+    assert state(page)["grades"] == {}
+    assert state(page)["choice"] is None
+    assert judged(report / "review.db", "Ben") == {}
+    (said,) = judged(report / "review.db", "Anna").values()
+    assert [one.grade for one in said.grades.values()] == [3]
+    assert said.choice is not None
+
+
+def test_the_next_query_twice_is_two_queries_on(page: Any, serve: Any, report: Path) -> None:
+    server = serve(report, "--depth", 4)
+    start_anew(page, server.url)
+    begin(page, "Anna")
+    worked(page)
+    press(page, "n", "n", "n", "p")
+    page.wait_for("view.query === 3")
+    page.call("Page.reload")
+    page.wait_for("document.readyState === 'complete'")
+    worked(page)
+    assert state(page)["number"] == 3
+
+
+def test_a_server_that_is_gone_is_said_so(page: Any, serve: Any, report: Path) -> None:
+    server = serve(report, "--depth", 3)
+    start_anew(page, server.url)
+    begin(page, "Anna")
+    worked(page)
+    server.kill()
+    press(page, "3")
+    page.wait_for("document.getElementById('trouble').textContent.startsWith('Not saved')")
+    assert page.run("document.querySelectorAll('.grades [aria-pressed=true]').length") == 0
+
+
+def test_texts_cannot_become_markup(page: Any, serve: Any, report: Path, tmp_path: Path) -> None:
+    import shutil
+
+    path = report / "BenchmarkReport.json"
+    document = json.loads(path.read_text())
+    garden = shutil.copytree(document["manifest"]["config"]["dataset"], tmp_path / "garden")
+    evil = "<img src=x onerror=\"document.title='broken'\"><script>document.title='broken'</script>"
+    lines = [json.loads(line) for line in (garden / "corpus.jsonl").read_text().splitlines()]
+    for line in lines:
+        line["title"] = line["text"] = evil
+    (garden / "corpus.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    topics = [line.split("\t")[0] for line in (garden / "topics.tsv").read_text().splitlines()]
+    (garden / "topics.tsv").write_text("".join(f"{one}\t{evil}\n" for one in topics))
+    output = tmp_path / "evil"
+    from trectools_plus.benchmark.config_file import load_config
+    from trectools_plus.benchmark.runner import run_benchmark
+    from trectools_plus.reporting.files import write_reports
+
+    options = {"dataset": str(garden), "modes": ["lexical", "vector"], "measures": ["RR@10"],
+               "resamples": 100, "output_dir": str(output)}  # fmt: skip
+    write_reports(run_benchmark(load_config(options=options)))
+    server = serve(output)
+    start_anew(page, server.url)
+    begin(page, "<b>Anna</b>")
+    worked(page)
+    assert page.run("document.getElementById('question').textContent") == evil
+    assert page.run("document.querySelector('.result .title').textContent") == evil
+    assert page.run("document.querySelectorAll('#work img, #work script, #work b').length") == 0
+    assert page.run("document.title") != "broken"
+    assert page.problems == []
+
+
+def test_the_key_is_asked_for_or_comes_with_the_link(page: Any, serve: Any, report: Path) -> None:
+    server = serve(report, "--key-from-env", "REVIEW_KEY", REVIEW_KEY=KEY)
+    start_anew(page, server.url)
+    assert page.run("document.getElementById('key').checkVisibility()")
+    visit(page, f"{server.url}#key={KEY}")
+    page.wait_for("document.getElementById('intro').textContent.includes('7 queries')")
+    assert KEY not in page.run("location.href")
+    begin(page, "Anna")
+    worked(page)
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_accessible_and_fits(
+    page: Any, serve: Any, report: Path, axe: str, scheme: str, width: int
+) -> None:
+    server = serve(report)
+    page.prefer(prefers_color_scheme=scheme)
+    start_anew(page, server.url, width)
+    page.wait_for("document.getElementById('intro').textContent !== ''")
+
+    def check() -> None:
+        page.run(axe + "; 0")
+        violations = page.run(
+            "axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations"
+            ".map((rule) => [rule.impact, rule.id, rule.nodes.map((one) => one.target.join())]))"
+        )
+        assert violations == []
+        assert page.run("document.scrollingElement.scrollWidth <= innerWidth")
+
+    check()
+    begin(page, "Anna")
+    worked(page)
+    press(page, "3", "0", "x", "c")
+    is_saved(page, "chosen. Saved.")
+    check()
+    # The cursor is not under the bars above and below.
+    inside = page.run(
+        "(() => { const box = itemAt(at).getBoundingClientRect();"
+        " return [box.top - document.getElementById('bar').getBoundingClientRect().bottom,"
+        " innerHeight - box.bottom]; })()"
+    )
+    assert min(inside) >= 0
+    press(page, "?")
+    check()
+    press(page, "Escape")
+    assert page.problems == []

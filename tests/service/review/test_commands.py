@@ -1,0 +1,149 @@
+"""``review serve``, ``show`` and ``export`` as a shell sees them; a server that is killed."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import pytest
+
+from trectools_plus.formats.qrels import read_qrels
+from trectools_plus.service.review.judgments import find_annotator, read_all_judged
+from trectools_plus.service.review.store import read_store
+
+BIN = Path(sys.executable).parent
+
+
+def call(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [str(BIN / "trectools-plus"), "review", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def begin(ask: Any, url: str, name: str) -> dict[str, str]:
+    return {"X_Review_Session": ask(f"{url}api/session", {"name": name})["session"]}
+
+
+def test_a_server_that_is_killed_loses_nothing(serve: Any, ask: Any, report: Path) -> None:
+    database = report / "review.db"
+    draw = random.Random(4)
+    said: dict[tuple[str, str], int] = {}
+    for life in range(3):
+        server = serve(report, "--depth", 5)
+        assert f"judgments  {database}" in server.notes
+        anna = begin(ask, server.url, f"Anna {life}")
+        for _ in range(draw.randrange(3, 9)):
+            number = draw.randrange(1, 8)
+            view = ask(f"{server.url}api/queries/{number}", **anna)
+            doc_id, grade = draw.choice(draw.choice(view["columns"])["results"]), draw.randrange(4)
+            sent = {"query": number, "doc_id": doc_id, "grade": grade}
+            ask(f"{server.url}api/grades", sent, **anna)
+            said[view["query_id"], doc_id] = grade
+        server.kill()  # right after the last answer
+        with closing(read_store(database)) as store:
+            assert store.rows("PRAGMA integrity_check") == [("ok",)]
+            who = find_annotator(store, f"Anna {life}")
+            assert who is not None
+            found = {
+                (query_id, doc_id): one.grade
+                for query_id, judged in read_all_judged(store, who).items()
+                for doc_id, one in judged.grades.items()
+            }
+        assert found == said
+        said.clear()
+
+
+def test_results_can_be_shown_and_exported_while_people_judge(
+    serve: Any, ask: Any, report: Path, tmp_path: Path
+) -> None:
+    server = serve(report, "--modes", "lexical,hybrid", "--depth", 3)
+    for name, grades in (("Anna", (3, 1)), ("Ben", (2, 1))):
+        who = begin(ask, server.url, name)
+        column = ask(f"{server.url}api/queries/1", **who)
+        documents = list(dict.fromkeys(d for one in column["columns"] for d in one["results"]))
+        for doc_id, grade in zip(sorted(documents), grades, strict=False):
+            ask(f"{server.url}api/grades", {"query": 1, "doc_id": doc_id, "grade": grade}, **who)
+        ask(f"{server.url}api/choices", {"query": 1, "choice": "A"}, **who)
+    database = report / "review.db"
+    shown = call("show", database)
+    assert shown.returncode == 0, shown.stderr
+    assert max(map(len, shown.stdout.splitlines())) <= 100
+    for words in ("Anna", "lexical", "hybrid", "Wilson", "Anna – Ben"):
+        assert words in shown.stdout
+    document = json.loads(call("show", database, "--format", "json").stdout)
+    assert document["modes"] == ["lexical", "hybrid"]
+    assert "seed" not in document
+    assert sum(one["value"] for one in document["would_choose"].values()) == pytest.approx(1)
+    assert document["agreements"][0]["grades"]["pairs"] == 2
+
+    merged, one = tmp_path / "merged.txt", tmp_path / "anna.txt"
+    assert call("export", database, "--qrels", merged).returncode == 0
+    done = call("export", database, "--annotator", "anna", "--qrels", one)
+    assert done.stderr == "2 judgments of 1 query\n"
+    assert sorted(read_qrels(merged).frame["relevance"]) == [1, 2]
+    assert sorted(read_qrels(one).frame["relevance"]) == [1, 3]
+    assert call("export", database).stdout == merged.read_text()
+
+
+def test_the_key_comes_from_the_environment(serve: Any, ask: Any, report: Path) -> None:
+    key = "a-key-of-twenty-char"
+    server = serve(report, "--host", "0.0.0.0", "--key-from-env", "REVIEW_KEY", REVIEW_KEY=key)
+    url = server.url.replace("0.0.0.0", "127.0.0.1")
+    with pytest.raises(HTTPError, match="401"):
+        ask(f"{url}api/about")
+    assert ask(f"{url}api/about", Authorization=f"Bearer {key}")["columns"] == 3
+    assert key not in "".join(server.notes)
+
+
+def test_stopping_is_no_error(serve: Any, report: Path) -> None:
+    import signal
+
+    server = serve(report, command=["serve", "--review"])
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(timeout=60) == 0
+    assert server.process.stderr is not None
+    assert server.process.stderr.read() == "stopped; every judgment is kept\n"
+    assert not (report / "review.db-wal").exists()
+
+
+def test_mistakes_are_one_line(report: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SHORT_KEY", "short")
+    text = tmp_path / "text.db"
+    text.write_text("no database " * 100)
+    for arguments, code, word in (
+        (("serve", report, "--host", "0.0.0.0"), 2, "there is no key"),
+        (("serve", report, "--key-from-env", "SHORT_KEY"), 2, "SHORT_KEY holds no usable key"),
+        (("serve", report, "--key-from-env", "NO_SUCH_KEY"), 2, "NO_SUCH_KEY"),
+        (("serve", report, "--modes", "lexical"), 2, "2 to 8 modes"),
+        (("serve", report, "--modes", "lexical,nothing"), 2, "'nothing'"),
+        (("serve", report, "--depth", 0), 2, "depth"),
+        (("serve", report, "--database", text), 2, "text.db"),
+        (
+            ("serve", report, "--host", "no.such.host.invalid", "--key-from-env", "PATH"),
+            2,
+            "listen",
+        ),
+        (("serve", tmp_path), 2, "report"),
+        (("show", text), 2, "text.db"),
+        (("show", tmp_path / "missing.db"), 2, "missing.db"),
+        (("export", tmp_path / "missing.db"), 2, "missing.db"),
+    ):
+        done = call(*arguments)
+        assert (done.returncode, done.stdout) == (code, ""), arguments
+        assert done.stderr.startswith("error: ")
+        assert len(done.stderr.splitlines()) == 1
+        assert word in done.stderr
+    assert not (tmp_path / "missing.db").exists()
+
+
+def test_another_report_is_refused(serve: Any, report: Path) -> None:
+    server = serve(report, "--depth", 5)
+    server.kill()
+    done = call("serve", report, "--depth", 6)
+    assert done.returncode == 3
+    assert "other results" in done.stderr

@@ -1,0 +1,189 @@
+"""Qrels and summaries of what people said, against scikit-learn, SciPy and NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from sklearn.metrics import cohen_kappa_score
+
+from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.formats.tables import Qrels
+from trectools_plus.service.review import judgments
+from trectools_plus.service.review.export import export_qrels, merge_grades
+from trectools_plus.service.review.judgments import Grade
+from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
+from trectools_plus.service.review.shares import share_choices, wilson_share
+from trectools_plus.service.review.store import Store, open_store
+from trectools_plus.service.review.summary import summarise_review
+
+QUERIES = tuple(f"q{n}" for n in range(6))
+RESULTS = {"a": ("d1", "d2"), "b": ("d2", "d3")}
+MATERIAL = ReviewMaterial(
+    "toy", ("a", "b"), 2, tuple(ReviewQuery(one, None, RESULTS) for one in QUERIES)
+)
+ANNA = {"q0": (3, 2, 0), "q1": (0, 1, 1), "q2": (2, 2, 2)}
+BEN = {"q0": (3, 1, 0), "q1": (0, 3, None), "q3": (1, 1, 1)}
+CHOICES = {
+    "Anna": {"q0": "a", "q1": "b", "q2": "", "q3": "a"},
+    "Ben": {"q0": "a", "q1": "a", "q4": "b"},
+}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(open_store(tmp_path / "review.db", MATERIAL)) as opened:
+        yield opened
+
+
+def fill(store: Store) -> None:
+    for name, said in (("Anna", ANNA), ("Ben", BEN)):
+        who = judgments.annotator_of(
+            store, judgments.begin_session(store, name, resume=False) or ""
+        )
+        assert who is not None
+        for query_id, grades in said.items():
+            for doc_id, grade in zip(("d1", "d2", "d3"), grades, strict=True):
+                if grade is not None:
+                    flagged = grade == 0 and name == "Anna"
+                    judgments.record_grade(store, who, query_id, doc_id, Grade(grade, flagged))
+        for query_id, choice in CHOICES[name].items():
+            judgments.record_choice(store, who, query_id, choice)
+
+
+def test_one_persons_grades_are_qrels(store: Store) -> None:
+    fill(store)
+    found = export_qrels(store, "anna").to_dict()
+    assert found == {
+        query: dict(zip(("d1", "d2", "d3"), grades, strict=True)) for query, grades in ANNA.items()
+    }
+
+
+def test_merged_grades_are_the_lower_median(store: Store) -> None:
+    fill(store)
+    assert export_qrels(store).to_dict() == {
+        "q0": {"d1": 3, "d2": 1, "d3": 0},
+        "q1": {"d1": 0, "d2": 1, "d3": 1},
+        "q2": {"d1": 2, "d2": 2, "d3": 2},
+        "q3": {"d1": 1, "d2": 1, "d3": 1},
+    }
+
+
+GRADES = st.dictionaries(st.sampled_from(["d1", "d2", "d3"]), st.integers(0, 3), max_size=3)
+
+
+@given(st.lists(GRADES, max_size=6))
+def test_merging_is_numpys_lower_median(all_grades: list[dict[str, int]]) -> None:
+    merged = merge_grades([Qrels.from_dict({"q": grades}) for grades in all_grades])
+    given_to: dict[str, list[int]] = {}
+    for grades in all_grades:
+        for doc_id, grade in grades.items():
+            given_to.setdefault(doc_id, []).append(grade)
+    expected = {
+        doc_id: int(np.percentile(grades, 50, method="lower"))
+        for doc_id, grades in given_to.items()
+    }
+    assert merged.to_dict().get("q", {}) == expected
+
+
+def test_nothing_to_export_is_said_so(store: Store) -> None:
+    with pytest.raises(CheckFailedError, match="nothing was graded"):
+        export_qrels(store)
+    fill(store)
+    with pytest.raises(UsageError, match="Anna, Ben"):
+        export_qrels(store, "Carl")
+
+
+@given(st.integers(1, 500), st.data(), st.sampled_from([0.8, 0.95, 0.99]))
+def test_shares_have_scipys_wilson_interval(n: int, data: st.DataObject, level: float) -> None:
+    k = data.draw(st.integers(0, n))
+    expected = binomtest(k, n).proportion_ci(level, method="wilson")
+    found = wilson_share(k / n, n, level)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+@given(st.floats(0, 1), st.integers(1, 500))
+def test_an_interval_holds_its_share(value: float, n: int) -> None:
+    found = wilson_share(value, n)
+    assert 0.0 <= found.low <= value <= found.high <= 1.0
+
+
+@pytest.mark.parametrize(("value", "n", "level"), [(0.5, 0, 0.95), (1.1, 3, 0.95), (0.5, 3, 1.0)])
+def test_shares_out_of_range_are_refused(value: float, n: int, level: float) -> None:
+    with pytest.raises(UsageError):
+        wilson_share(value, n, level)
+
+
+def test_each_query_counts_once_in_a_share() -> None:
+    shares = share_choices(list(CHOICES.values()), ("a", "b"))
+    # q0: both a; q1: one b, one a; q2: none; q3: a; q4: b
+    assert [shares[mode].value for mode in ("a", "b", "")] == pytest.approx(
+        [(1 + 0.5 + 1) / 5, (0.5 + 1) / 5, 1 / 5]
+    )
+    assert {share.n for share in shares.values()} == {5}
+    assert share_choices([{}, {}], ("a", "b")) == {}
+
+
+def test_the_summary_says_what_came_of_it(store: Store) -> None:
+    fill(store)
+    summary = summarise_review(store, resamples=500)
+    anna, ben = summary.annotators
+    assert (anna.name, anna.graded, anna.flagged, anna.chosen, anna.complete) == (
+        "Anna",
+        9,
+        2,
+        4,
+        3,
+    )
+    assert (ben.name, ben.graded, ben.flagged, ben.chosen, ben.complete) == ("Ben", 8, 0, 3, 1)
+    assert anna.shares["a"].value == 0.5
+    assert ben.shares["a"].value == pytest.approx(2 / 3)
+    # Anna flags q0/d3, which b shows, and q1/d1, which a shows; each shows two of three results.
+    flags = {mode: (one.flagged, one.judged) for mode, one in summary.flags.items()}
+    assert flags == {"a": (1, 12), "b": (1, 11)}
+
+
+def test_kappa_is_scikit_learns(store: Store) -> None:
+    fill(store)
+    (pair,) = summarise_review(store, resamples=500).agreements
+    both = [
+        (one, other)
+        for query_id in ANNA.keys() & BEN.keys()
+        for one, other in zip(ANNA[query_id], BEN[query_id], strict=True)
+        if other is not None
+    ]
+    assert pair.grades is not None
+    assert pair.grades.pairs == len(both) == 5
+    first, second = zip(*both, strict=True)
+    for name, weights in (("none", None), ("linear", "linear"), ("quadratic", "quadratic")):
+        kappa = pair.grades.kappas[name]
+        expected = cohen_kappa_score(first, second, weights=weights, labels=[0, 1, 2, 3])
+        assert kappa.value == pytest.approx(expected)
+        assert kappa.low <= kappa.value <= kappa.high
+    assert pair.choices is not None
+    assert pair.choices.value == pytest.approx(cohen_kappa_score(["a", "b"], ["a", "a"]))
+
+
+def test_a_summary_of_nothing_is_one_too(store: Store) -> None:
+    empty = summarise_review(store)
+    assert (empty.annotators, empty.agreements, empty.shares) == ((), (), {})
+    for name in ("Anna", "Ben"):
+        judgments.begin_session(store, name, resume=False)
+    (pair,) = summarise_review(store).agreements
+    assert (pair.grades, pair.choices) == (None, None)
+    assert summarise_review(store).as_dict()["agreements"][0]["grades"] is None
+
+
+def test_merged_qrels_are_sorted(store: Store) -> None:
+    fill(store)
+    frame = export_qrels(store).frame
+    assert frame.equals(frame.sort("query_id", "doc_id"))
+    assert frame["iteration"].unique().to_list() == ["0"]
+    assert frame.schema["relevance"] == pl.Int64

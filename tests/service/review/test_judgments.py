@@ -1,0 +1,103 @@
+"""Grades, choices and undo, against a list of what was said."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.service.review import judgments
+from trectools_plus.service.review.judgments import Grade, Judged
+from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
+from trectools_plus.service.review.store import open_store
+
+MODES = ("a", "b")
+QUERIES = ("q1", "q2")
+DOCUMENTS = ("d1", "d2", "d3")
+RESULTS = dict.fromkeys(MODES, DOCUMENTS)
+MATERIAL = ReviewMaterial(
+    "toy", MODES, 3, tuple(ReviewQuery(one, None, RESULTS) for one in QUERIES)
+)
+
+GRADES = st.one_of(
+    st.builds(Grade, st.sampled_from([None, 0, 1, 2, 3])), st.just(Grade(0, flagged=True))
+)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["Anna", "Ben"]),
+        st.one_of(
+            st.tuples(st.sampled_from(QUERIES), st.sampled_from(DOCUMENTS), GRADES),
+            st.tuples(st.sampled_from(QUERIES), st.none(), st.sampled_from([None, "", "a", "b"])),
+            st.just("undo"),
+        ),
+    ),
+    max_size=25,
+)
+
+
+def replay(said: list[Any]) -> dict[str, Judged]:
+    """What counts after a list of answers: the last about each target."""
+    last = {(query, doc_id): value for query, doc_id, value in said}
+    return {
+        query: Judged(
+            {doc: last[query, doc] for doc in DOCUMENTS
+             if (query, doc) in last and last[query, doc].grade is not None},
+            last.get((query, None)),
+        )
+        for query in QUERIES
+    }  # fmt: skip
+
+
+@given(STEPS)
+@settings(max_examples=60)
+def test_what_counts_is_what_was_said_last_and_not_undone(steps: list[Any]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(Path(folder) / "review.db", MATERIAL)
+        people, said = {}, {"Anna": [], "Ben": []}
+        for name in said:
+            secret = judgments.begin_session(store, name, resume=False)
+            assert secret is not None
+            people[name] = judgments.annotator_of(store, secret)
+        for name, step in steps:
+            who, mine = people[name], said[name]
+            if step == "undo":
+                undone = judgments.undo_last(store, who)
+                assert undone == (mine.pop()[:2] if mine else None)
+                continue
+            query, doc_id, value = step
+            before = replay(mine)[query]
+            if doc_id is None:
+                judgments.record_choice(store, who, query, value)
+                changed = before.choice != value
+            else:
+                judgments.record_grade(store, who, query, doc_id, value)
+                changed = before.grades.get(doc_id, Grade()) != value
+            if changed:
+                mine.append(step)
+        for name, who in people.items():
+            expected = replay(said[name])
+            assert {
+                query: judgments.read_judged(store, who, query) for query in QUERIES
+            } == expected
+            found = judgments.read_all_judged(store, who)
+            assert {query: found.get(query, Judged()) for query in QUERIES} == expected
+        store.close()
+
+
+def test_a_name_that_is_there_is_not_taken_by_accident(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "review.db", MATERIAL)
+    assert judgments.begin_session(store, "Anna", resume=True) is None
+    first = judgments.begin_session(store, "Anna", resume=False)
+    assert judgments.begin_session(store, "ANNA ", resume=False) is None
+    second = judgments.begin_session(store, "ANNA ", resume=True)
+    assert first != second
+    found = {judgments.annotator_of(store, secret or "") for secret in (first, second)}
+    assert [one.name for one in found if one] == ["Anna"]
+    assert judgments.annotator_of(store, "") is None
+    assert judgments.annotator_of(store, "x" * 32) is None
+    # The secrets themselves are not in the file.
+    assert first not in str(store.rows("SELECT * FROM session"))
+    store.close()

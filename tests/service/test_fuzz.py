@@ -1,0 +1,165 @@
+"""Whatever is sent, the service answers, and never with a failure of its own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+QUIET = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+_SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(st.characters(), max_size=6),
+    st.sampled_from(["g01", "g06", "1", "exact_term", "\ud800", "a\x00b", " ", "-"]),
+)
+_VALUES = st.recursive(
+    _SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+_TERMS = st.lists(
+    st.fixed_dictionaries(
+        {"doc_id": st.one_of(st.sampled_from(["g01", "g06"]), _SCALARS), "grade": _SCALARS}
+    ),
+    max_size=3,
+)
+_QUERIES = st.lists(
+    st.fixed_dictionaries(
+        {"query_id": _SCALARS, "text": _SCALARS, "relevant": st.one_of(_TERMS, _VALUES)},
+        optional={"query_type": _SCALARS, "language": _SCALARS, "more": _VALUES},
+    ),
+    max_size=4,
+)
+_TEST_SETS = st.one_of(
+    st.fixed_dictionaries(
+        {"queries": st.one_of(_QUERIES, _VALUES)},
+        optional={"metadata": st.one_of(_VALUES, st.fixed_dictionaries({"dataset_id": _SCALARS}))},
+    ),
+    _VALUES,
+)
+_WORDS = st.sampled_from(
+    ["1", "Q0", "0", "g01", "g06", "1.0", "nan", "-3", "1e400", "\t", "\n", " ", "é", "\x00", "#"]
+)
+_LINES = st.lists(_WORDS, max_size=30).map(" ".join)
+_BYTES = st.one_of(
+    st.binary(max_size=200),
+    _LINES.map(str.encode),
+    _TEST_SETS.map(lambda value: json.dumps(value).encode()),
+    st.sampled_from(
+        [b"&a [*a]", b"a: &a {b: *a}", b"- " * 500, b"[" * 5000, b"{" * 5000, b"? " * 300]
+    ),
+)
+_MEDIA = st.sampled_from(
+    [
+        "application/json",
+        "application/yaml",
+        "text/plain",
+        "application/octet-stream",
+        "multipart/form-data",
+        "multipart/form-data; boundary=x",
+        "x/y",
+        "",
+    ]
+)
+_TEXT = st.one_of(st.text(st.characters(codec="utf-8"), max_size=30), st.just("(" * 250))
+_MEASURES = st.one_of(
+    _TEXT,
+    st.sampled_from(
+        ["R@0", "R@99999999999999", "nDCG(x=1)@10", "P.5,", "@", "RR@-1", "MaxOntSim@5"]
+    ),
+    st.lists(st.sampled_from("nDCG@10 P(rel=) 'AP\" ,.5:{}"), max_size=30).map("".join),
+)
+
+
+def check(answer: Any) -> None:
+    assert answer.status_code < 500, answer.text
+    kind = answer.headers["content-type"]
+    if answer.status_code >= 400:
+        assert kind == "application/problem+json"
+        assert answer.json()["status"] == answer.status_code
+        assert "/tmp/" not in answer.text
+    else:
+        assert kind == "application/json"
+        answer.json()
+
+
+@QUIET
+@given(_BYTES, _MEDIA)
+def test_any_body_to_evaluate(client: TestClient, body: bytes, media: str) -> None:
+    check(client.post("/v1/evaluate", content=body, headers={"content-type": media}))
+
+
+@QUIET
+@given(_TEST_SETS, st.sampled_from(["bm25", "dense", "bm25,dense"]))
+def test_any_test_set(client: TestClient, content: Any, components: str) -> None:
+    body = json.dumps(content)
+    for media in ("application/json", "application/yaml"):
+        check(
+            client.post(
+                "/v1/evaluate",
+                params={"components": components},
+                content=body,
+                headers={"content-type": media},
+            )
+        )
+
+
+@QUIET
+@given(_BYTES, _MEDIA, st.sampled_from(["run", "qrels", "topics", "testset", "x"]))
+def test_any_body_to_validate(client: TestClient, body: bytes, media: str, kind: str) -> None:
+    headers = {"content-type": media}
+    check(client.post("/v1/validate", params={"kind": kind}, content=body, headers=headers))
+
+
+@QUIET
+@given(_BYTES, _BYTES, _MEASURES)
+def test_any_run_and_qrels(client: TestClient, run: bytes, qrels: bytes, measures: str) -> None:
+    files = {"run": run, "qrels": qrels}
+    check(client.post("/v1/score", files=files))
+    good = {"run": b"1 Q0 g06 1 1 t\n", "qrels": b"1 0 g06 1\n"}
+    check(client.post("/v1/score", params={"measures": measures}, files=good))
+
+
+@QUIET
+@given(
+    st.sampled_from(["GET", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "ODD"]),
+    _TEXT,
+    st.dictionaries(
+        st.sampled_from(["components", "measures", "publish", "background", "kind", "x"]), _TEXT
+    ),
+)
+def test_any_path_and_parameter(
+    client: TestClient, method: str, rest: str, parameters: dict[str, str]
+) -> None:
+    from urllib.parse import quote
+
+    for path in ("/v1/jobs/", "/v1/evaluate", "/"):
+        answer = client.request(method, path + quote(rest), params=parameters)
+        assert answer.status_code < 500
+    check(client.post("/v1/evaluate", params=parameters, json={}))
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a" * 10_000, 'x"\n}', "\x00"])
+def test_metrics_survive_any_name(client: TestClient, garden_set: Any, name: str) -> None:
+    body = json.dumps({**garden_set, "metadata": {"dataset_id": name}})
+    answer = client.post("/v1/evaluate", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code in (200, 422)
+    page = client.get("/metrics")
+    assert page.status_code == 200
+    from prometheus_client.parser import text_string_to_metric_families
+
+    assert list(text_string_to_metric_families(page.text))

@@ -1,0 +1,251 @@
+"""Who may ask, how much they may send, and what they are told when they may not."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from trectools_plus.service.guard import Guard
+from trectools_plus.service.problems import Problem
+
+KEY = "correct-horse-battery-staple"
+Check = Callable[..., dict[str, Any]]
+PATHS = ["/v1/evaluate", "/v1/score", "/v1/validate", "/v1/jobs", "/metrics", "/openapi.json", "/x"]
+
+
+@pytest.fixture(scope="module")
+def locked(open_service: Any, limited: Any) -> Any:
+    with open_service(limited(body_bytes=10_000, queries=3, aliases=5), KEY) as client:
+        yield client
+
+
+def bearing(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        bearing(""),
+        bearing(KEY[:-1]),
+        bearing(KEY + "x"),
+        {"Authorization": KEY},
+        {"Authorization": f"Basic {KEY}"},
+        {"Authorization": b"Bearer \xff\xfe"},
+    ],
+)
+def test_everything_but_health_needs_the_key(
+    locked: TestClient, path: str, headers: Any, check_problem: Check
+) -> None:
+    for method in ("GET", "POST", "DELETE"):
+        answer = locked.request(method, path, headers=headers)
+        check_problem(answer, 401, "unauthorised")
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_the_key_opens(locked: TestClient) -> None:
+    assert locked.get("/metrics", headers=bearing(KEY)).status_code == 200
+    assert locked.get("/metrics", headers={"authorization": f"bearer {KEY}"}).status_code == 200
+    for path in ("/healthz", "/readyz"):
+        assert locked.get(path).status_code == 200
+    document = locked.get("/openapi.json", headers=bearing(KEY)).json()
+    assert document["security"] == [{"key": []}]
+    assert document["paths"]["/healthz"]["get"]["security"] == []
+
+
+def test_a_key_is_compared_in_constant_time(
+    locked: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import hmac
+
+    compared = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((len(one), len(other)))
+        return one == other
+
+    monkeypatch.setattr("trectools_plus.service.guard.hmac.compare_digest", compare)
+    locked.get("/metrics", headers=bearing("short"))
+    locked.get("/metrics")
+    assert compared == [(32, 32), (32, 32)]
+    assert hmac.compare_digest is compare
+
+
+def test_the_key_is_never_logged(
+    open_service: Any, limited: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with open_service(limited(), KEY) as client:
+        client.get("/metrics", headers=bearing(KEY))
+        client.get("/metrics", headers=bearing(KEY + "wrong"))
+        client.get(f"/v1/jobs?key={KEY}", headers=bearing(KEY))
+        client.get(f"/{KEY}", headers=bearing(KEY))
+        page = client.get("/metrics", headers=bearing(KEY)).text
+    said = "".join(
+        record.getMessage() for record in caplog.records if record.name.startswith("trectools")
+    )
+    assert "GET /metrics 200" in said
+    assert KEY not in said
+    assert KEY not in page
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"host": "evil.example"}, {"host": "evil.example:8000"}, {"origin": "https://evil.example"}],
+)
+def test_without_a_key_no_web_page_gets_in(
+    client: TestClient, check_problem: Check, headers: dict[str, str]
+) -> None:
+    check_problem(client.get("/v1/jobs", headers=headers), 403, "foreign-host")
+    for host in ("localhost:8000", "127.0.0.1", "[::1]:8000"):
+        answer = client.get("/v1/jobs", headers={"host": host, "origin": f"http://{host}"})
+        assert answer.status_code == 200
+
+
+def test_a_large_body(locked: TestClient, check_problem: Check) -> None:
+    def chunks() -> Any:
+        for _ in range(20):
+            yield b"x" * 1000
+
+    headers = {**bearing(KEY), "content-type": "text/plain"}
+    for body in (b"x" * 10_001, chunks()):
+        answer = locked.post("/v1/validate?kind=run", content=body, headers=headers)
+        check_problem(answer, 413, "body-too-large")
+    huge = {**headers, "content-length": "9" * 30}
+    check_problem(locked.post("/v1/validate?kind=run", headers=huge), 413, "body-too-large")
+    answer = locked.post("/v1/validate?kind=run", content=b"x" * 10_000, headers=headers)
+    assert answer.status_code == 200
+
+
+def test_a_compressed_body(locked: TestClient, check_problem: Check) -> None:
+    headers = {**bearing(KEY), "content-type": "text/plain"}
+    body = gzip.compress(b"q Q0 d 1 1.0 t\n")
+    answer = locked.post("/v1/validate?kind=run", content=body, headers=headers)
+    check_problem(answer, 422, "compressed-part")
+    headers["content-encoding"] = "gzip"
+    answer = locked.post("/v1/validate?kind=run", content=body, headers=headers)
+    check_problem(answer, 415, "compressed-body")
+
+
+def test_too_many_queries(
+    open_service: Any, limited: Any, garden_set: dict[str, Any], check_problem: Check
+) -> None:
+    from trectools_plus.service.settings import Limits, ServiceSettings
+
+    root = Path(__file__).resolve().parents[2]
+    run, qrels = root / "fixtures/runs/lexical.run", root / "fixtures/garden-trec/qrels.txt"
+    files = {"run": run.read_bytes(), "qrels": qrels.read_bytes()}
+    settings = ServiceSettings(
+        dataset=str(root / "fixtures/garden-trec"), modes=("lexical",), limits=Limits(queries=3)
+    )
+    with open_service(settings) as client:
+        check_problem(client.post("/v1/score", files=files), 413, "too-many-queries")
+        check_problem(client.post("/v1/evaluate", json=garden_set), 413, "too-many-queries")
+
+
+def test_too_many_aliases(client: TestClient, check_problem: Check) -> None:
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+        for before, name in zip("abcdefghijklm", "bcdefghijklmn", strict=True)
+    )
+    for path in ("/v1/evaluate", "/v1/validate?kind=testset", "/v1/validate?kind=topics"):
+        part = "test_set" if "evaluate" in path else "file"
+        answer = client.post(path, files={part: ("a.yaml", bomb, "application/yaml")})
+        check_problem(answer, 422, "too-many-aliases")
+    few = "a: &a 1\nb: *a\nqueries: []\n"
+    answer = client.post("/v1/evaluate", files={"test_set": ("a.yaml", few, "text/yaml")})
+    assert answer.json()["code"] != "too-many-aliases"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nowhere", 404, "not-found"),
+        ("GET", "/v1/jobs/none", 404, "no-such-job"),
+        ("DELETE", "/v1/jobs/none", 404, "no-such-job"),
+        ("GET", "/v1/evaluate", 405, "method-not-allowed"),
+        ("PUT", "/healthz", 405, "method-not-allowed"),
+        ("POST", "/v1/validate", 422, "invalid-parameter"),
+        ("POST", "/v1/validate?kind=run", 415, "unsupported-media-type"),
+        ("POST", "/v1/score", 415, "unsupported-media-type"),
+        ("GET", "/docs", 404, "not-found"),
+    ],
+)
+def test_every_refusal_is_a_problem_document(
+    client: TestClient, check_problem: Check, method: str, path: str, status: int, code: str
+) -> None:
+    answer = client.request(method, path)
+    Problem.model_validate(check_problem(answer, status, code))
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    if status == 405:
+        assert answer.headers["allow"]
+
+
+def test_a_form_that_is_none(client: TestClient, check_problem: Check) -> None:
+    headers = {"content-type": "multipart/form-data"}
+    answer = client.post("/v1/score", content=b"nothing", headers=headers)
+    check_problem(answer, 400, "bad-request")
+    answer = client.post("/v1/score", files={"run": b"x", "other": b"x"})
+    check_problem(answer, 422, "unknown-part")
+    check_problem(client.post("/v1/score", files={"run": b"x"}), 422, "missing-part")
+    twice = [("qrels", b"q 0 d 1"), ("qrels", b"q 0 d 1"), ("run", b"x")]
+    check_problem(client.post("/v1/score", files=twice), 422, "too-many-parts")
+
+
+def test_what_is_unexpected_tells_nothing(
+    open_service: Any, limited: Any, check_problem: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("secret detail")
+
+    with open_service(limited()) as client:
+        monkeypatch.setattr("trectools_plus.service.routes.validate_parts", broken)
+        answer = client.post(
+            "/v1/validate?kind=run", content=b"x", headers={"content-type": "text/plain"}
+        )
+        check_problem(answer, 500, "internal-error")
+        monkeypatch.setattr("trectools_plus.service.routes.read_parts", broken)
+        outside = client.post("/v1/validate?kind=run", content=b"x")
+    check_problem(outside, 500, "internal-error")
+    assert "secret" not in answer.text + outside.text
+
+
+def test_a_body_that_never_arrives() -> None:
+    """A client that sends a piece and then nothing is told so, and does not wait for ever."""
+    sent: list[dict[str, Any]] = []
+    pieces = [{"type": "http.request", "body": b"x", "more_body": True}]
+
+    async def receive() -> Any:
+        if pieces:
+            return pieces.pop()
+        await asyncio.sleep(60)
+        raise AssertionError("waited too long")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def app(_: Any, receive: Any, __: Any) -> None:
+        while (await receive())["more_body"]:
+            pass
+
+    observed: list[int] = []
+    guard = Guard(
+        app,
+        key=None,
+        body_bytes=10,
+        body_seconds=0.05,
+        observe=lambda *about: observed.append(about[2]),
+    )
+    scope = {"type": "http", "path": "/v1/score", "method": "POST", "headers": []}
+    asyncio.run(guard(scope, receive, send))
+    assert sent[0]["status"] == 408
+    assert observed == [408]

@@ -1,0 +1,145 @@
+"""``serve`` as a process: where it listens, its key, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.service.server import listen, read_key
+
+BIN = Path(sys.executable).parent
+KEY = "correct-horse-battery-staple"
+
+
+def command(*words: str) -> list[str]:
+    return [str(BIN / "trectools-plus"), "serve", "--dataset", "none", *words]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_others_come_in_with_a_key_only(host: str) -> None:
+    with pytest.raises(UsageError, match="there is no key"):
+        listen(host, 0, has_key=False)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.8.9.10"])
+def test_this_machine_needs_none(host: str) -> None:
+    with listen(host, 0, has_key=False) as opened:
+        assert opened.getsockname()[0].startswith(("127.", "::1"))
+
+
+def test_a_port_that_is_taken() -> None:
+    with listen("127.0.0.1", 0, has_key=False) as first:
+        first.listen()
+        with pytest.raises(InputError, match="cannot listen"):
+            listen("127.0.0.1", first.getsockname()[1], has_key=False)
+
+
+@pytest.mark.parametrize(
+    "value", [None, "", "short", "x" * 15, "with blank in the middle", "é" * 20]
+)
+def test_a_key_that_is_none(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+    monkeypatch.delenv("SERVICE_KEY", raising=False)
+    if value is not None:
+        monkeypatch.setenv("SERVICE_KEY", value)
+    with pytest.raises(UsageError) as refused:
+        read_key("SERVICE_KEY")
+    assert not value or value not in str(refused.value)
+
+
+def test_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_KEY", f"{KEY}\n")
+    assert read_key("SERVICE_KEY") == KEY
+
+
+MISTAKES = [
+    (["--host", "0.0.0.0"], "--key-from-env"),
+    (["--key-from-env", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE"),
+    (["--report", "nowhere"], "nowhere"),
+    (["--prefix", "9"], "--prefix"),
+    (["--modes", "psychic"], "lexical"),
+    (["--corpus", "x"], "--corpus"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), MISTAKES, ids=lambda value: str(value)[:20])
+def test_mistakes_are_one_line(words: list[str], said: str) -> None:
+    done = subprocess.run(command(*words), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert said in done.stderr
+
+
+@pytest.fixture
+def process() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A service with a key, and its address."""
+    started = subprocess.Popen(
+        command("--port", "0", "--key-from-env", "SERVICE_KEY"),
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "SERVICE_KEY": KEY},
+        # A shell's background job inherits "ignore" for the signal of Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert started.stderr is not None
+    line = started.stderr.readline()
+    address = re.search(r"http://127\.0\.0\.1:\d+", line)
+    assert address, line
+    yield started, address[0]
+    if started.poll() is None:
+        started.kill()
+    started.wait()
+    started.stderr.close()
+
+
+def ask(url: str, **headers: str) -> tuple[int, Any]:
+    request = urllib.request.Request(url, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_session(process: tuple[subprocess.Popen[str], str], number: int) -> None:
+    started, address = process
+    assert ask(f"{address}/healthz")[0] == 200
+    status, body = ask(f"{address}/v1/jobs")
+    assert (status, json.loads(body)["code"]) == (401, "unauthorised")
+    assert ask(f"{address}/v1/jobs", Authorization=f"Bearer {KEY}") == (200, b'{"jobs": []}')
+    assert ask(f"{address}/v1/jobs?secret=1")[0] == 401
+    started.send_signal(number)
+    _, said = started.communicate(timeout=30)
+    assert "Traceback" not in said
+    assert KEY not in said
+    assert "secret" not in said
+    assert "GET other 401" in said
+    assert "GET /v1/jobs 200" in said
+
+
+def test_a_large_body_on_the_wire(process: tuple[subprocess.Popen[str], str]) -> None:
+    """A client that announces more than is taken is told so before it sends anything."""
+    port = int(process[1].rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(
+            b"POST /v1/validate?kind=run HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n"
+            b"Authorization: Bearer " + KEY.encode() + b"\r\nContent-Length: 99999999999\r\n\r\n"
+        )
+        answer = connection.recv(4096)
+    assert answer.startswith(b"HTTP/1.1 413")
+    assert b"application/problem+json" in answer

@@ -1,0 +1,1 @@
+"""What is served over HTTP: evaluation, validation, scoring, metrics, and a review page."""

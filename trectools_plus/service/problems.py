@@ -1,0 +1,177 @@
+"""Errors as problem documents (RFC 9457): ``application/problem+json``, never a traceback.
+
+``type`` is ``about:blank``, so ``title`` is the status in words; ``code`` tells programs which
+problem it is, and ``remedy`` tells people what to do.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.validation.findings import FindingsError
+
+MEDIA_TYPE = "application/problem+json"
+_LOG = logging.getLogger("trectools_plus.service")
+_MOST_ERRORS = 20
+
+
+class ProblemItem(BaseModel):
+    """One of several things that are wrong."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    where: str | None = None
+    """The place: a parameter, or file and line."""
+    what: str
+    """What is wrong."""
+
+
+class Problem(BaseModel):
+    """A problem document (RFC 9457)."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    type: str = "about:blank"
+    """Always ``about:blank``: the status says what kind of problem it is."""
+    title: str
+    """The status in words."""
+    status: int
+    """The status of the answer."""
+    code: str
+    """Which problem it is, for programs; stable."""
+    detail: str
+    """What is wrong, in one line."""
+    remedy: str | None = None
+    """What to do about it."""
+    errors: list[ProblemItem] = []
+    """Each thing that is wrong, where there are several."""
+
+
+class ProblemError(Exception):
+    """An answer that is a problem document.
+
+    Args:
+        status: HTTP status.
+        code: Which problem it is.
+        detail: What is wrong.
+        remedy: What the client can do.
+        errors: Each thing that is wrong.
+        headers: Further headers of the answer.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        remedy: str | None = None,
+        errors: list[ProblemItem] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.headers = dict(headers or {})
+        self.problem = Problem(
+            title=HTTPStatus(status).phrase,
+            status=status,
+            code=code,
+            detail=detail,
+            remedy=remedy,
+            errors=(errors or [])[:_MOST_ERRORS],
+        )
+
+
+def json_response(
+    content: Any,
+    status: int = 200,
+    media_type: str = "application/json",
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """JSON in ASCII: ids may hold what UTF-8 cannot, such as lone surrogates."""
+    body = json.dumps(content, ensure_ascii=True, allow_nan=False).encode("ascii")
+    return Response(body, status, dict(headers or {}), media_type)
+
+
+def problem_response(error: ProblemError) -> Response:
+    """The answer that an error is."""
+    content = error.problem.model_dump(mode="json")
+    return json_response(content, error.problem.status, MEDIA_TYPE, error.headers)
+
+
+def as_problem(error: Exception) -> ProblemError:
+    """Any error as the problem that a client is told of; what is unexpected is told by no word."""
+    if isinstance(error, ProblemError):
+        return error
+    if isinstance(error, TrectoolsPlusError):
+        return _of_own(error)
+    if isinstance(error, HTTPException):
+        return _of_http(error)
+    _LOG.error("unexpected error", exc_info=error)
+    return ProblemError(
+        500,
+        "internal-error",
+        "the service failed; nothing is wrong with the request as far as is known",
+        remedy="try again; whoever runs the service finds the cause in its log",
+    )
+
+
+def _of_own(error: TrectoolsPlusError) -> ProblemError:
+    """What this package refuses: the content of the request."""
+    items = [
+        ProblemItem(where=finding.place, what=f"{finding.code} {finding.message}")
+        for finding in (error.findings if isinstance(error, FindingsError) else ())
+    ]
+    items += [ProblemItem(where=one.where, what=one.what) for one in getattr(error, "errors", ())]
+    code = "findings" if isinstance(error, FindingsError) else "unusable-content"
+    where = f" — {error.where}" if error.where else ""
+    return ProblemError(422, code, f"{error.what}{where}", remedy=error.remedy, errors=items)
+
+
+_HTTP_CODES = {
+    400: "bad-request",
+    401: "unauthorised",
+    403: "forbidden",
+    404: "not-found",
+    405: "method-not-allowed",
+    413: "body-too-large",
+    415: "unsupported-media-type",
+}
+
+
+def _of_http(error: HTTPException) -> ProblemError:
+    code = _HTTP_CODES.get(error.status_code, "http-error")
+    detail = str(error.detail) or HTTPStatus(error.status_code).phrase
+    return ProblemError(error.status_code, code, detail[:500], headers=error.headers)
+
+
+async def answer_problem(_: Request, error: Exception) -> Response:
+    """The handler of every exception."""
+    return problem_response(as_problem(error))
+
+
+async def answer_invalid(_: Request, error: Exception) -> Response:
+    """The handler of parameters that do not fit their description."""
+    found = error.errors() if hasattr(error, "errors") else []
+    items = [
+        ProblemItem(where=".".join(map(str, one["loc"])), what=str(one["msg"])) for one in found
+    ]
+    first = f": {items[0].where}: {items[0].what}" if items else ""
+    return problem_response(
+        ProblemError(
+            422,
+            "invalid-parameter",
+            f"the request does not fit its description{first}"[:500],
+            remedy="see /openapi.json",
+            errors=items,
+        )
+    )

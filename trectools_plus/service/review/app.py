@@ -1,0 +1,180 @@
+"""The review page on HTTP: one page, and the JSON that it asks for."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path as FilePath
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse
+from starlette.exceptions import HTTPException
+
+from trectools_plus.errors import UsageError
+from trectools_plus.service.review import models
+from trectools_plus.service.review.desk import ReviewDesk
+from trectools_plus.service.review.guard import Guard, problem
+from trectools_plus.service.review.judgments import Annotator
+from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material
+from trectools_plus.service.review.store import open_store
+
+
+def review_app(
+    report: str | FilePath,
+    database: str | FilePath,
+    *,
+    modes: Sequence[str] | None = None,
+    depth: int = DEFAULT_DEPTH,
+    seed: int | None = None,
+    key: str | None = None,
+) -> FastAPI:
+    """The review page of a report, to be served or mounted: all its addresses are relative.
+
+    It guards itself: see :class:`~trectools_plus.service.review.guard.Guard`. ``app.state.desk``
+    holds the open file; call ``app.state.desk.store.close()`` when done.
+
+    Args:
+        report: ``BenchmarkReport.json``, or its folder.
+        database: Where judgments are kept; made if missing.
+        modes: Two to eight of the report's modes; all of them if ``None``.
+        depth: Results of each mode, 1 to 100.
+        seed: Of the order of queries and columns; drawn at random for a new file if ``None``.
+        key: Needed for all but the page itself; without one only loopback names are served.
+
+    Raises:
+        UsageError: If modes or depth are out of range, or the seed is another than the file's.
+        InputError: If the report or the file cannot be read.
+        IncomparableError: If the file holds judgments of other results.
+    """
+    material = load_material(report, modes, depth)
+    app = FastAPI(title="Review", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.desk = ReviewDesk(material, open_store(database, material, seed))
+    app.state.needs_key = key is not None
+    app.include_router(_router)
+    app.add_middleware(Guard, key=key)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(RequestValidationError, _on_malformed)
+    app.add_exception_handler(UsageError, _on_refused)
+    app.add_exception_handler(NoSessionError, _on_no_session)
+    app.add_exception_handler(sqlite3.Error, _on_not_kept)
+    return app
+
+
+_router = APIRouter()
+
+
+def _desk(request: Request) -> ReviewDesk:
+    desk: ReviewDesk = request.app.state.desk
+    return desk
+
+
+Desk = Annotated[ReviewDesk, Depends(_desk)]
+
+
+class NoSessionError(Exception):
+    """The request does not say who it is; not about the key, so not 401."""
+
+
+def _annotator(desk: Desk, x_review_session: Annotated[str, Header()] = "") -> Annotator:
+    found = desk.who(x_review_session)
+    if found is None:
+        raise NoSessionError
+    return found
+
+
+Who = Annotated[Annotator, Depends(_annotator)]
+Number = Annotated[int, Path(ge=1)]
+
+
+@_router.get("/", response_class=HTMLResponse)
+def _show_page(request: Request) -> HTMLResponse:
+    page, policy = read_page(request.app.state.needs_key)
+    return HTMLResponse(page, headers={"content-security-policy": policy})
+
+
+@_router.get("/api/about")
+def _show_about(desk: Desk) -> models.About:
+    return desk.about()
+
+
+@_router.post("/api/session")
+def _begin(desk: Desk, begin: models.Begin) -> models.Session:
+    return desk.begin(begin.name, begin.resume)
+
+
+@_router.get("/api/progress")
+def _show_progress(desk: Desk, who: Who) -> models.Progress:
+    return desk.progress(who)
+
+
+@_router.get("/api/queries/{number}")
+def _show_query(desk: Desk, who: Who, number: Number) -> models.QueryView:
+    return desk.show(who, number)
+
+
+@_router.post("/api/grades")
+def _grade(desk: Desk, who: Who, judged: models.GradeResult) -> models.State:
+    return desk.grade(who, judged.query, judged.doc_id, judged.grade, judged.flagged)
+
+
+@_router.post("/api/choices")
+def _choose(desk: Desk, who: Who, chosen: models.Choose) -> models.State:
+    return desk.choose(who, chosen.query, chosen.choice)
+
+
+@_router.post("/api/undo")
+def _undo(desk: Desk, who: Who, _: models.Undo) -> models.Undone:
+    return desk.undo(who)
+
+
+@cache
+def read_page(needs_key: bool = False) -> tuple[str, str]:
+    """The page, and a content security policy that allows its own style and script and no other.
+
+    Args:
+        needs_key: Whether the page asks for the key.
+    """
+    page = (resources.files(__package__) / "page.html").read_text(encoding="utf-8")
+    hashes = {}
+    for element in ("style", "script"):
+        (text,) = re.findall(rf"<{element}>(.*?)</{element}>", page, re.DOTALL)
+        hashes[element] = b64encode(sha256(text.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{hashes['style']}'; "
+        f"script-src 'sha256-{hashes['script']}'; connect-src 'self'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    if needs_key:
+        page = page.replace('data-needs-key="no"', 'data-needs-key="yes"')
+    return page, policy
+
+
+async def _on_http_error(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return problem(error.status_code, "http-error", error.detail)
+
+
+async def _on_malformed(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return problem(422, "malformed", f"{place}: {first['msg']}"[:500])
+
+
+async def _on_refused(_: Request, error: Exception) -> JSONResponse:
+    return problem(422, "refused", str(error))
+
+
+async def _on_no_session(_: Request, __: Exception) -> JSONResponse:
+    return problem(403, "no-session", "say your name again")
+
+
+async def _on_not_kept(_: Request, __: Exception) -> JSONResponse:
+    return problem(503, "not-kept", "the file of judgments cannot be used just now")

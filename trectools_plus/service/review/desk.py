@@ -1,0 +1,181 @@
+"""What the page asks for: queries with blinded columns in, judgments out; no HTTP here."""
+
+from __future__ import annotations
+
+from trectools_plus.errors import UsageError
+from trectools_plus.service.review import judgments, models
+from trectools_plus.service.review.blinding import LABELS, order_modes, order_queries
+from trectools_plus.service.review.judgments import NO_CHOICE, Annotator, Grade, Judged
+from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
+from trectools_plus.service.review.names import clean_name
+from trectools_plus.service.review.store import Store
+
+
+class ReviewDesk:
+    """Shows queries to annotators and writes down what they say.
+
+    Args:
+        material: What is shown.
+        store: Where judgments are kept.
+    """
+
+    def __init__(self, material: ReviewMaterial, store: Store) -> None:
+        self.material = material
+        self.store = store
+        queries = {query.query_id: query for query in material.queries}
+        self._queries = [queries[name] for name in order_queries(list(queries), store.study.seed)]
+        self._numbers = {query.query_id: at for at, query in enumerate(self._queries, 1)}
+
+    def about(self) -> models.About:
+        """What is to be judged."""
+        return models.About(
+            dataset=self.material.dataset,
+            queries=len(self._queries),
+            columns=len(self.material.modes),
+            depth=self.material.depth,
+            notes=list(self.material.notes),
+        )
+
+    def begin(self, name: str, resume: bool) -> models.Session:
+        """Let someone begin; see :func:`~trectools_plus.service.review.judgments.begin_session`.
+
+        Raises:
+            UsageError: If it cannot be a name.
+        """
+        found = judgments.find_annotator(self.store, name)
+        secret = None
+        if (found is not None) == resume:
+            secret = judgments.begin_session(self.store, name, resume=resume)
+        judged = 0
+        if found is not None:
+            all_judged = judgments.read_all_judged(self.store, found).values()
+            judged = sum(bool(one.grades) or one.choice is not None for one in all_judged)
+        return models.Session(
+            exists=found is not None,
+            name=clean_name(name) if found is None else found.name,
+            session=secret,
+            judged=judged,
+        )
+
+    def who(self, secret: str) -> Annotator | None:
+        """Whom a session's secret stands for."""
+        return judgments.annotator_of(self.store, secret)
+
+    def progress(self, annotator: Annotator) -> models.Progress:
+        """How far an annotator is."""
+        judged = judgments.read_all_judged(self.store, annotator)
+        return models.Progress(
+            name=annotator.name,
+            queries=[
+                _progress(query, judged.get(query.query_id, Judged())) for query in self._queries
+            ],
+        )
+
+    def show(self, annotator: Annotator, number: int) -> models.QueryView:
+        """A query as this annotator sees it.
+
+        Raises:
+            UsageError: If there is no such query.
+        """
+        query = self._query(number)
+        columns = [
+            models.Column(label=label, results=list(query.results[mode]))
+            for label, mode in self._labels(annotator, query).items()
+        ]
+        # In the order of the columns: that of the report would tell them apart.
+        shown = dict.fromkeys(doc_id for column in columns for doc_id in column.results)
+        known = self.material.documents
+        return models.QueryView(
+            query=number,
+            query_id=query.query_id,
+            text=query.text,
+            columns=columns,
+            documents={
+                doc_id: models.ShownDocument(title=words.title, text=words.text)
+                for doc_id in shown
+                if (words := known.get(doc_id)) is not None
+            },
+            state=self._state(annotator, number),
+        )
+
+    def grade(
+        self, annotator: Annotator, number: int, doc_id: str, grade: int | None, flagged: bool
+    ) -> models.State:
+        """Write down a grade.
+
+        Raises:
+            UsageError: If there is no such query or result, or a flagged one is not graded 0.
+        """
+        query = self._query(number)
+        if not any(doc_id in found for found in query.results.values()):
+            raise UsageError("this document is not among the results of the query")
+        if flagged and grade != 0:
+            raise UsageError("a result that is flagged as irrelevant has grade 0")
+        judged = Grade(grade, flagged)
+        judgments.record_grade(self.store, annotator, query.query_id, doc_id, judged)
+        return self._state(annotator, number)
+
+    def choose(self, annotator: Annotator, number: int, choice: str | None) -> models.State:
+        """Write down the column that one would choose.
+
+        Raises:
+            UsageError: If there is no such query or column.
+        """
+        query = self._query(number)
+        choices = {**self._labels(annotator, query), models.NONE_OF_THEM: NO_CHOICE}
+        if choice is not None and choice not in choices:
+            raise UsageError("no column has this label")
+        mode = None if choice is None else choices[choice]
+        judgments.record_choice(self.store, annotator, query.query_id, mode)
+        return self._state(annotator, number)
+
+    def undo(self, annotator: Annotator) -> models.Undone:
+        """Take back the last judgment."""
+        undone = judgments.undo_last(self.store, annotator)
+        if undone is None:
+            return models.Undone(what=None, doc_id=None, state=None)
+        query_id, doc_id = undone
+        return models.Undone(
+            what="choice" if doc_id is None else "grade",
+            doc_id=doc_id,
+            state=self._state(annotator, self._numbers[query_id]),
+        )
+
+    def _query(self, number: int) -> ReviewQuery:
+        if not 1 <= number <= len(self._queries):
+            raise UsageError(f"there are queries 1 to {len(self._queries)}")
+        return self._queries[number - 1]
+
+    def _labels(self, annotator: Annotator, query: ReviewQuery) -> dict[str, str]:
+        """The mode under each label."""
+        seed, modes = self.store.study.seed, self.material.modes
+        order = order_modes(modes, seed, annotator.key, query.query_id)
+        return dict(zip(LABELS, order, strict=False))
+
+    def _state(self, annotator: Annotator, number: int) -> models.State:
+        query = self._query(number)
+        judged = judgments.read_judged(self.store, annotator, query.query_id)
+        labels = {mode: label for label, mode in self._labels(annotator, query).items()}
+        labels[NO_CHOICE] = models.NONE_OF_THEM
+        return models.State(
+            query=number,
+            grades={
+                doc_id: models.ShownGrade(grade=one.grade, flagged=one.flagged)
+                for doc_id, one in judged.grades.items()
+                if one.grade is not None
+            },
+            choice=None if judged.choice is None else labels[judged.choice],
+            progress=_progress(query, judged),
+        )
+
+
+def _progress(query: ReviewQuery, judged: Judged) -> models.QueryProgress:
+    results = {doc_id for found in query.results.values() for doc_id in found}
+    graded = len(results & judged.grades.keys())
+    chosen = judged.choice is not None
+    return models.QueryProgress(
+        judged=graded,
+        results=len(results),
+        chosen=chosen,
+        complete=chosen and graded == len(results),
+    )

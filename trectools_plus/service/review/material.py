@@ -1,0 +1,181 @@
+"""What people judge: the first results of a report's modes, with texts where they are known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from trectools_plus.benchmark.dataset import Dataset, load_dataset
+from trectools_plus.benchmark.output_folder import QRELS_FILE
+from trectools_plus.benchmark.report_folder import ReportFolder
+from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.formats.tables import Run
+
+DEFAULT_DEPTH = 10
+MOST_DEPTH = 100
+MOST_MODES = 8
+LONGEST_TEXT = 20_000
+"""Characters of a document that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document's words.
+
+    Attributes:
+        title: Its title; empty where it has none or is not known.
+        text: Its text, at most :data:`LONGEST_TEXT` characters.
+    """
+
+    title: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewQuery:
+    """A query with what each mode found.
+
+    Attributes:
+        query_id: Its id.
+        text: Its text; ``None`` where it is not known.
+        results: By mode, the ids of the first documents, best first.
+    """
+
+    query_id: str
+    text: str | None
+    results: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewMaterial:
+    """Everything that is shown.
+
+    Attributes:
+        dataset: The dataset's name.
+        modes: The modes that are compared, in the report's order.
+        depth: How many results of each mode are shown.
+        queries: The queries for which a mode found something, in the order of the runs.
+        documents: The words of the documents shown, where they are known.
+        notes: What else to know, a sentence each.
+    """
+
+    dataset: str
+    modes: tuple[str, ...]
+    depth: int
+    queries: tuple[ReviewQuery, ...]
+    documents: Mapping[str, Document] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of modes, queries and results: judgments of one do not belong to another."""
+        shown = sorted([query.query_id, dict(query.results)] for query in self.queries)
+        return sha256_text(json.dumps([self.modes, shown], sort_keys=True))
+
+
+def load_material(
+    report: str | Path, modes: Sequence[str] | None = None, depth: int = DEFAULT_DEPTH
+) -> ReviewMaterial:
+    """Read what people are to judge.
+
+    Texts come from the dataset that the report names, where it can still be read and is the same
+    (by its hashes); else ids are shown, and a note says so.
+
+    Args:
+        report: ``BenchmarkReport.json``, or its folder.
+        modes: Two to eight of the report's modes; all of them if ``None``.
+        depth: Results of each mode, 1 to 100.
+
+    Raises:
+        UsageError: If a mode is not in the report, there are too few or too many, or the depth is
+            out of range.
+        InputError: If the report or a run cannot be read, or is not the one that was scored.
+    """
+    source = ReportFolder(report)
+    chosen = _choose_modes(source, modes)
+    if not 1 <= depth <= MOST_DEPTH:
+        raise UsageError(
+            f"expected a depth from 1 to {MOST_DEPTH} but got {depth}", where="--depth"
+        )
+    results = {mode: _first_results(source.read_run(mode), depth) for mode in chosen}
+    query_ids = list(dict.fromkeys(query_id for found in results.values() for query_id in found))
+    if not query_ids:
+        raise UsageError("no mode of the report found anything to judge", where=str(source.path))
+    dataset, notes = _find_dataset(source)
+    texts = {} if dataset is None or dataset.topics is None else dataset.topics.to_dict()
+    queries = tuple(
+        ReviewQuery(
+            query_id,
+            texts.get(query_id),
+            {mode: results[mode].get(query_id, ()) for mode in chosen},
+        )
+        for query_id in query_ids
+    )
+    documents = _read_documents(dataset, queries)
+    # Without the folders: where it lies is nobody's business.
+    name = Path(source.report.manifest.dataset.id).name
+    return ReviewMaterial(name, chosen, depth, queries, documents, notes)
+
+
+def _choose_modes(source: ReportFolder, modes: Sequence[str] | None) -> tuple[str, ...]:
+    known = list(source.report.modes)
+    wanted = known if modes is None else list(modes)
+    for mode in wanted:
+        if mode not in known:
+            raise UsageError(
+                f"'{mode}' is no mode of the report",
+                where=str(source.path),
+                remedy=f"name two or more of {', '.join(known)}",
+            )
+    chosen = tuple(mode for mode in known if mode in wanted)
+    if not 2 <= len(chosen) <= MOST_MODES:
+        raise UsageError(
+            f"expected 2 to {MOST_MODES} modes to show side by side but got {len(chosen)}",
+            where=str(source.path),
+            remedy=f"name them with --modes; there are {', '.join(known)}",
+        )
+    return chosen
+
+
+def _first_results(run: Run, depth: int) -> dict[str, tuple[str, ...]]:
+    """Ids of the first documents by query, in the order in which they are scored."""
+    from trectools_plus.ranking import rank_documents
+
+    top = rank_documents(run.frame).filter(pl.col("rank") <= depth)
+    grouped = top.group_by("query_id", maintain_order=True).agg("doc_id")
+    return {query_id: tuple(doc_ids) for query_id, doc_ids in grouped.iter_rows()}
+
+
+def _find_dataset(source: ReportFolder) -> tuple[Dataset | None, tuple[str, ...]]:
+    """The report's dataset as it was, and a note where something of it is not there."""
+    config = source.config
+    if config.dataset is None:
+        # The copy beside the report: the file that was given may have been standard input.
+        config = config.model_copy(update={"qrels": str(source.folder / QRELS_FILE)})
+    try:
+        dataset = load_dataset(config)
+        now, then = dataset.hash_contents(), source.report.manifest.dataset.contents
+    except (TrectoolsPlusError, OSError) as error:
+        return None, (f"ids are shown, not texts: the dataset cannot be read: {error}",)
+    for part, words in (("topics", "queries"), ("corpus", "documents")):
+        if now.get(part) != then.get(part):
+            return None, (f"ids are shown, not texts: the dataset's {words} are others by now",)
+    if dataset.corpus is None:
+        return dataset, ("ids of documents are shown, not texts: the report names no corpus",)
+    return dataset, ()
+
+
+def _read_documents(dataset: Dataset | None, queries: Sequence[ReviewQuery]) -> dict[str, Document]:
+    if dataset is None or dataset.corpus is None:
+        return {}
+    shown = {doc_id for query in queries for found in query.results.values() for doc_id in found}
+    frame = dataset.corpus.frame.filter(pl.col("doc_id").is_in(list(shown)))
+    cut = frame.with_columns(pl.col("text").str.slice(0, LONGEST_TEXT))
+    return {
+        doc_id: Document(title.strip(), text.strip()) for doc_id, title, text in cut.iter_rows()
+    }

@@ -1,0 +1,125 @@
+"""Running the service: where it listens, who may come in, what it logs."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import socket
+import sys
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.service.settings import SHORTEST_KEY, ServiceSettings
+
+_KEEP_ALIVE_SECONDS = 5
+_LOG = logging.getLogger("trectools_plus.service")
+
+
+def read_key(variable: str) -> str:
+    """The key that an environment variable holds.
+
+    Raises:
+        UsageError: If there is none, or it is too short to be one.
+    """
+    key = os.environ.get(variable, "").strip()
+    if len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
+        state = "holds no usable key" if key else "is not set"
+        raise UsageError(
+            f"the environment variable {variable} {state}",
+            where="--key-from-env",
+            remedy=f"set it to {SHORTEST_KEY} or more ASCII characters without blanks, such as "
+            "the output of 'openssl rand -hex 32'",
+        )
+    return key
+
+
+def listen(host: str, port: int, *, has_key: bool) -> socket.socket:
+    """Open the socket; only one on this machine's own loopback does without a key.
+
+    Args:
+        host: Name or address.
+        port: The port; 0 takes a free one.
+        has_key: Whether requests must bear a key.
+
+    Raises:
+        UsageError: If others could reach it and there is no key.
+        InputError: If it cannot be opened.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        if not has_key and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
+            raise UsageError(
+                f"others can reach {host}, and there is no key",
+                where="--host",
+                remedy="name the environment variable that holds one: --key-from-env NAME",
+            )
+        opened = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            opened.bind(address)
+            opened.listen()
+        except OSError:
+            opened.close()
+            raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(
+            f"cannot listen: {reason}", where=f"{host}:{port}", remedy="name another --port"
+        ) from error
+    return opened
+
+
+def run_server(settings: ServiceSettings, host: str, port: int, key: str | None) -> None:
+    """Serve until a signal ends it.
+
+    Args:
+        settings: Data, limits and names.
+        host: Where to listen.
+        port: The port; 0 takes a free one.
+        key: What requests must bear.
+
+    Raises:
+        UsageError: If others could reach it and there is no key.
+        InputError: If it cannot listen, or a report cannot be read.
+        MissingExtraError: If the extra ``service`` is not installed.
+    """
+    from trectools_plus.service.app import create_app
+    from trectools_plus.service.snapshots import read_snapshots
+
+    for report in settings.reports:  # now, and not only when somebody looks
+        read_snapshots(report)
+    app = create_app(settings, key=key)
+
+    import uvicorn
+
+    _prepare_log()
+    opened = listen(host, port, has_key=key is not None)
+    shown = f"[{host}]" if ":" in host else host
+    with opened:
+        _LOG.info("listening on http://%s:%d", shown, opened.getsockname()[1])
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        )
+        uvicorn.Server(config).run(sockets=[opened])
+
+
+def _prepare_log() -> None:
+    """Lines on stderr, with the time in UTC."""
+    import time
+
+    handler = logging.StreamHandler(sys.stderr)
+    formatter = logging.Formatter("%(asctime)sZ %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
+    formatter.converter = time.gmtime
+    handler.setFormatter(formatter)
+    for name in ("trectools_plus", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(logging.INFO if name == "trectools_plus" else logging.WARNING)
