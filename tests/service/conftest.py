@@ -41,7 +41,9 @@ class Opened:
 
     def __init__(self, settings: ServiceSettings, key: str | None = None) -> None:
         self.app = create_app(settings, key=key)
-        self._client = TestClient(self.app, raise_server_exceptions=False)
+        self._client = TestClient(
+            self.app, base_url="http://localhost", raise_server_exceptions=False
+        )
 
     def __enter__(self) -> TestClient:
         client = self._client.__enter__()

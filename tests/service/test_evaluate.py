@@ -234,7 +234,7 @@ def test_documents_that_cannot_be_opened(
     from trectools_plus.service.settings import ServiceSettings
 
     app = create_app(ServiceSettings(dataset="nowhere"))
-    with TestClient(app) as client:
+    with TestClient(app, base_url="http://localhost") as client:
         check_problem(post(client, garden_set), 503, "not-ready")
         for _ in range(100):
             if "nowhere" in check_problem(client.get("/readyz"), 503, "not-ready")["detail"]:

@@ -57,6 +57,7 @@ def test_progress_and_result(jobs: Jobs) -> None:
     work.go.set()
     wait_for(job, "succeeded")
     assert job.status().result == {"steps": work.done}
+    assert job.status().progress.done == 1000  # type: ignore[union-attr]
     assert jobs.find(job.id) is job
 
 

@@ -17,6 +17,7 @@ from schemathesis.checks import (
 )
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
+    ignored_auth,
     negative_data_rejection,
     response_headers_conformance,
     response_schema_conformance,
@@ -39,6 +40,8 @@ OPERATIONS = [
     ("GET", "/v1/jobs/{job_id}"),
     ("DELETE", "/v1/jobs/{job_id}"),
 ]
+KEY = "correct-horse-battery-staple"
+BEARING = {"Authorization": f"Bearer {KEY}"}
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -47,6 +50,7 @@ CHECKS = [
     response_schema_conformance,
     negative_data_rejection,
     unsupported_method,
+    ignored_auth,
 ]
 """All of schemathesis' that apply. Not ``positive_data_acceptance``: which ids are documents, and
 what makes a run, a schema cannot say, so content that fits it may still be refused with 422."""
@@ -55,8 +59,8 @@ what makes a run, a schema cannot say, so content that fits it may still be refu
 @pytest.fixture(scope="module")
 def api(open_service: Any) -> Any:
     """A service of its own: schemathesis starts and stops it as it likes."""
-    with open_service(ServiceSettings(dataset=str(GARDEN), resamples=100)) as client:
-        yield schemathesis.openapi.from_asgi("/openapi.json", client.app)
+    with open_service(ServiceSettings(dataset=str(GARDEN), resamples=100), KEY) as client:
+        yield schemathesis.openapi.from_asgi("/openapi.json", client.app, headers=BEARING)
 
 
 _TRUE = ("true", "1", "on", "yes", "t", "y")
@@ -87,7 +91,7 @@ def test_the_service_keeps_to_its_document(
         # What is wrong inside the body of a job is said by the job, not by the 202.
         later = str((case.query or {}).get("background", "")).lower() in _TRUE
         checks = [one for one in CHECKS if not (later and one is negative_data_rejection)]
-        case.call_and_validate(checks=checks)
+        case.call_and_validate(checks=checks, headers=BEARING)
 
     keeps()
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from trectools_plus.benchmark.report import FindingRecord
 from trectools_plus.measures.base import Measure
 from trectools_plus.measures.evaluation import Missing
 from trectools_plus.retrieval.base import Progress
@@ -26,21 +27,11 @@ from trectools_plus.validation.profiles import find_profile
 Kind = Literal["run", "qrels", "topics", "testset"]
 
 
-class FindingModel(BaseModel):
+class FindingModel(FindingRecord):
     """One problem of a file."""
 
-    code: str
-    name: str
-    severity: Literal["error", "warning", "info"]
-    line: int | None
-    column: int | None
     lines: list[int]
-    count: int
-    query_id: str | None
-    doc_id: str | None
-    message: str
-    remedy: str | None
-    fix: str
+    """The first few lines where it is."""
 
 
 class FileModel(BaseModel):

@@ -11,7 +11,12 @@ from pydantic import BaseModel, ConfigDict
 
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.meeting import check_meeting
-from trectools_plus.benchmark.report import MeasureDefinition, StratumResult
+from trectools_plus.benchmark.report import (
+    ConfidenceInterval,
+    Latency,
+    MeasureDefinition,
+    StratumResult,
+)
 from trectools_plus.benchmark.strata import summarise_stratum
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
@@ -36,21 +41,11 @@ _OF_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
 _QUERY_TYPE = "query_type"
 
 
-class IntervalModel(BaseModel):
-    """An interval of a mean."""
-
-    low: float | None
-    high: float | None
-    level: float
-    method: str
-    resamples: int
-
-
 class Figures(BaseModel):
     """Intervals, laid out as the means are."""
 
-    metrics: dict[str, IntervalModel]
-    per_query_type: dict[str, dict[str, IntervalModel]]
+    metrics: dict[str, ConfidenceInterval]
+    per_query_type: dict[str, dict[str, ConfidenceInterval]]
 
 
 class QueryCounts(BaseModel):
@@ -58,15 +53,6 @@ class QueryCounts(BaseModel):
 
     all: int
     per_query_type: dict[str, int]
-
-
-class LatencyModel(BaseModel):
-    """Milliseconds per query."""
-
-    mean: float
-    p50: float
-    p95: float
-    p99: float
 
 
 class EvaluationAnswer(BaseModel):
@@ -84,7 +70,7 @@ class EvaluationAnswer(BaseModel):
     """How many queries the means are over."""
     definitions: dict[str, dict[str, Any]]
     """What each figure means: its canonical name, formula, denominator, provider …"""
-    latency_ms: LatencyModel | None
+    latency_ms: Latency | None
     """Time per query."""
     mode: str
     """What searched: ``lexical``, ``vector`` or ``hybrid``."""

@@ -20,7 +20,7 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 
 _LOG = logging.getLogger("trectools_plus.service.access")
 _METHODS = frozenset({"GET", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"})
-_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", "testserver"})
+_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),

@@ -160,6 +160,9 @@ class Job:
     ) -> None:
         with self._lock:
             self._state, self.result, self.error = state, result, error
+            if state == "succeeded" and self._progress is not None:
+                done = {"done": self._progress.total}
+                self._progress = self._progress.model_copy(update=done)
             self._finished_at = _now()
             self._work = _nothing  # what was uploaded goes
 

@@ -23,6 +23,8 @@ from trectools_plus.validation.findings import FindingsError
 MEDIA_TYPE = "application/problem+json"
 _LOG = logging.getLogger("trectools_plus.service")
 _MOST_ERRORS = 20
+_TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
+"""Words of RFC 9110 where older Pythons have others."""
 
 
 class ProblemItem(BaseModel):
@@ -82,7 +84,7 @@ class ProblemError(Exception):
         super().__init__(detail)
         self.headers = dict(headers or {})
         self.problem = Problem(
-            title=HTTPStatus(status).phrase,
+            title=_TITLES.get(status) or HTTPStatus(status).phrase,
             status=status,
             code=code,
             detail=detail,
