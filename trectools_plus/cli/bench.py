@@ -301,7 +301,8 @@ def parse_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
     for assignment in [*options, *further]:
         name, equals, path = assignment.partition("=")
         if not equals or is_address(assignment):
-            name, path = _ENDING.sub("", Path(assignment).name), assignment
+            file = assignment.partition("?")[0] if is_address(assignment) else assignment
+            name, path = _ENDING.sub("", Path(file).name), assignment
         if not name.strip() or not path:
             raise UsageError(
                 f"expected NAME=FILE but got '{assignment}'",

@@ -33,7 +33,7 @@ CONNECT_SECONDS = 10
 WORKERLESS_SECONDS = 30.0
 """How long to wait for a first worker, or for one to come back after the last was lost."""
 
-FETCH_SECONDS = 30.0
+FETCH_SECONDS = 4.0
 """How long to wait for a result at first: the worker that has it may be lost meanwhile."""
 
 _LOOK_SECONDS = 1.0
@@ -147,7 +147,7 @@ class Cluster:
             for task in self._next_done(list(waiting)):
                 outcome = self._outcome(task)
                 if outcome is None:
-                    continue
+                    break  # others were lost with it: look again which are done
                 outcomes[waiting.pop(task)] = outcome
                 failed = failed or not outcome[0]
                 if tell is not None:
@@ -175,7 +175,8 @@ class Cluster:
         try:
             outcome: tuple[bool, bytes] = task.result(timeout=self._fetch_seconds)
         except TimeoutError:
-            self._fetch_seconds *= 2  # or it is large
+            if task.status == "finished":
+                self._fetch_seconds *= 2  # it is there, and large
             return None
         except KilledWorker as error:
             raise InputError(
