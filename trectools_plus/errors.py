@@ -36,8 +36,20 @@ class TrectoolsPlusError(Exception):
         self.remedy = remedy
         super().__init__(what)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors come from other processes too, and their constructors take more than ``args``.
+        return _rebuild, (type(self), self.args, self.__dict__)
+
     def __str__(self) -> str:
         return " — ".join(part for part in (self.what, self.where, self.remedy) if part)
+
+
+def _rebuild(
+    kind: type[TrectoolsPlusError], args: tuple[object, ...], state: dict[str, object]
+) -> TrectoolsPlusError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class InputError(TrectoolsPlusError):

@@ -33,6 +33,7 @@ from trectools_plus.benchmark.report import (
     TieInfo,
     UnscoredMode,
 )
+from trectools_plus.distributed import current_workers
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import separate_ties
@@ -175,13 +176,21 @@ def _fetch_arms(
 def _read_arms(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
 ) -> dict[str, Arm]:
-    arms: dict[str, Arm] = {}
     given = config.runs or {}
-    for done, (name, path) in enumerate(given.items()):
+    arms: dict[str, Arm] = {}
+    if (workers := current_workers()) is not None:
+        from trectools_plus.benchmark.spread_arms import read_on_workers
+
+        def tell(done: int) -> None:
+            progress("reading runs", done, len(given))
+
+        arms = read_on_workers(workers, given, dataset, folder, tell)
+    left = [name for name in given if name not in arms]
+    for done, name in enumerate(left, len(arms)):
         progress("reading runs", done, len(given))
-        arms[name] = read_arm(name, path, dataset, folder)
+        arms[name] = read_arm(name, given[name], dataset, folder)
     progress("reading runs", len(given), len(given))
-    return arms
+    return {name: arms[name] for name in given}
 
 
 def read_arm(

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.remote import is_address
 from trectools_plus.formats.yaml_text import YamlDocument, read_texts
 from trectools_plus.retrieval.backends.http_settings import HttpSettings
 from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
@@ -166,7 +167,7 @@ def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _anchor(path: str, folder: Path) -> str:
-    return path if path == "-" else str(folder / Path(path).expanduser())
+    return path if path == "-" or is_address(path) else str(folder / Path(path).expanduser())
 
 
 class _Translator:

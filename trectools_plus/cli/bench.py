@@ -39,6 +39,7 @@ from trectools_plus.cli.retrieval_options import (
     SpladeModel,
     retrieval_values,
 )
+from trectools_plus.cli.scheduler_option import Scheduler
 from trectools_plus.cli.term_files import AnnotationsFile
 from trectools_plus.errors import CheckFailedError, UsageError
 
@@ -134,6 +135,7 @@ def benchmark_run(
             help="Write the runs once more, as annotated/<mode>.run, with an ir_metadata header.",
         ),
     ] = False,
+    scheduler: Scheduler = None,
     output_format: ReportFormat = "text",
     further_runs: Annotated[
         list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
@@ -151,6 +153,7 @@ def benchmark_run(
       benchmark run --dataset hpo --modes lexical,vector,hybrid --cutoffs 1,5,20
       benchmark run --corpus corpus.jsonl --topics topics.tsv --qrels qrels.txt
       benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
+      benchmark run --runs a.run b.run c.run --qrels qrels.txt --scheduler tcp://10.0.0.1:8786
       benchmark run --config benchmark.yaml --output-dir results/today
       benchmark run --dataset hpo --modes bm25,dense,hybrid --multi-vector --enable-reranker
       benchmark run --dataset DIR --backend python --retriever my_search:search
@@ -203,6 +206,7 @@ def benchmark_run(
         cached=not no_cache,
         ir_metadata=ir_metadata,
         as_json=output_format == "json",
+        scheduler=scheduler,
     )
 
 
@@ -213,6 +217,7 @@ def report_benchmark(
     cached: bool,
     ir_metadata: bool = False,
     as_json: bool = False,
+    scheduler: str | None = None,
 ) -> None:
     """Run a benchmark with a progress bar, write its report and print it.
 
@@ -222,13 +227,15 @@ def report_benchmark(
         cached: Whether earlier results of the same may come back.
         ir_metadata: Write the runs once more with a header.
         as_json: Print the report instead of the table.
+        scheduler: Spread the work over the workers of this scheduler.
     """
     from trectools_plus.benchmark.runner import run_benchmark
     from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.distributed import use_scheduler
     from trectools_plus.provenance import format_command
     from trectools_plus.reporting.files import write_reports
 
-    with progress_bar() as progress:
+    with use_scheduler(scheduler), progress_bar() as progress:
         result = run_benchmark(config, progress, command=format_command(argv), cached=cached)
     files = write_reports(result, ir_metadata=ir_metadata)
     if as_json:
@@ -264,13 +271,16 @@ def parse_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
         UsageError: If a name or file is empty, a name is given twice, or arguments follow no
             ``--runs``.
     """
+    from trectools_plus.formats.remote import is_address
+
     if further and not options:
         raise UsageError(f"unexpected argument '{further[0]}'", remedy="see --help")
     runs: dict[str, str] = {}
     for assignment in [*options, *further]:
         name, equals, path = assignment.partition("=")
-        if not equals:
-            name, path = _ENDING.sub("", Path(assignment).name), assignment
+        if not equals or is_address(assignment):
+            file = assignment.partition("?")[0] if is_address(assignment) else assignment
+            name, path = _ENDING.sub("", Path(file).name), assignment
         if not name.strip() or not path:
             raise UsageError(
                 f"expected NAME=FILE but got '{assignment}'",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from trectools_plus.cli.scheduler_option import Scheduler
 from trectools_plus.cli.term_files import AnnotationsFile
 from trectools_plus.errors import UsageError
 
@@ -22,10 +24,14 @@ MAX_NAMED = 10
 
 def evaluate_runs(
     qrels: Annotated[
-        str, typer.Argument(metavar="QRELS", help="Relevance judgments: TREC or BEIR; - is stdin.")
+        str,
+        typer.Argument(
+            metavar="QRELS",
+            help="Judgments, TREC or BEIR: a file or an address (s3://…); - is stdin.",
+        ),
     ],
     runs: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="One or more run files; - is stdin.")
+        list[str], typer.Argument(metavar="RUN...", help="Run files or addresses; - is stdin.")
     ],
     measure: Annotated[
         list[str] | None,
@@ -61,6 +67,7 @@ def evaluate_runs(
         ),
     ] = None,
     annotations: AnnotationsFile = None,
+    scheduler: Scheduler = None,
     output_format: Annotated[
         Literal["table", "json", "csv", "parquet"],
         typer.Option("--format", help="table to read; the others for programs."),
@@ -81,9 +88,13 @@ def evaluate_runs(
       trectools-plus eval qrels.txt bm25.run hybrid.run -m nDCG@10 -m MRR@10
       trectools-plus eval qrels.txt bm25.run --per-query --format csv > scores.csv
       trectools-plus eval qrels.txt bm25.run --per-query --format parquet -o scores.parquet
+      trectools-plus eval qrels.txt runs/*.run --scheduler tcp://10.0.0.1:8786
+      trectools-plus eval s3://trec/qrels.txt s3://trec/bm25.run
       trectools-plus eval qrels.txt a.run -m "MaxOntSim(formula='lin')@10" --ontology hp.obo
     """
     from trectools_plus.cli import printing, score_output
+    from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.distributed import use_scheduler
     from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
     from trectools_plus.measures.names import parse_measures, split_names
     from trectools_plus.measures.run_files import name_runs, open_files
@@ -96,9 +107,11 @@ def evaluate_runs(
     measures = parse_measures(asked if measure else DEFAULT_MEASURES)
     if ontology is not None or annotations is not None:
         measures = _over_files(measures, ontology, annotations)
-    judged, loaded = open_files(qrels, runs, measures, low_memory=low_memory)
-    named = name_runs(loaded)
-    evaluation = score_runs(judged, named, measures, missing)
+    with use_scheduler(scheduler), progress_bar() as progress:
+        tell = partial(progress, "scoring")
+        judged, loaded = open_files(qrels, runs, measures, low_memory=low_memory, tell=tell)
+        named = name_runs(loaded)
+        evaluation = score_runs(judged, named, measures, missing)
     if output_format == "json":
         from trectools_plus.reporting.evaluation_document import evaluation_document
 

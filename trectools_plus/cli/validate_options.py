@@ -183,7 +183,16 @@ def _why_unreadable(path: str) -> InputError | None:
     """Why a file is missing, a folder, or may not be read; ``None`` if it can be read."""
     import os
 
+    from trectools_plus.formats.remote import is_address
+    from trectools_plus.formats.source import check_readable
+
     if path == "-":
+        return None
+    if is_address(path):
+        try:
+            check_readable(path)
+        except InputError as error:
+            return error
         return None
     try:
         is_folder = Path(path).is_dir()

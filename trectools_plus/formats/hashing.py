@@ -5,15 +5,26 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from trectools_plus.formats.remote import RemoteFile, is_address
 from trectools_plus.formats.source import unreadable
+
+_CHUNK_BYTES = 1 << 20
 
 
 def sha256_file(path: str | Path) -> str:
-    """Digest a file as it lies on disk, compressed or not, in lower-case hexadecimal.
+    """Digest a file as it lies on disk or behind an address, in lower-case hexadecimal.
+
+    A compressed file is digested as it is.
 
     Raises:
         InputError: If the file cannot be read.
     """
+    if is_address(path):
+        digest = hashlib.sha256()
+        with RemoteFile(str(path)) as remote:
+            while chunk := remote.read(_CHUNK_BYTES):
+                digest.update(chunk)
+        return digest.hexdigest()
     try:
         with Path(path).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""The bytes of a file or of standard input, decompressed by what they are, not by their name."""
+"""The bytes of a file, an address or standard input, decompressed by what they are, not by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats import limits
@@ -22,6 +22,7 @@ from trectools_plus.formats.compression import (
     detect,
 )
 from trectools_plus.formats.overlong import HEAD_BYTES, Overlong, find_overlong
+from trectools_plus.formats.remote import RemoteFile, is_address
 
 CHUNK_BYTES = 1 << 20
 
@@ -79,7 +80,7 @@ def read_source(path: str | Path, *, partial: bool = False) -> Source:
     """Read a file whole, decompressing it if its first bytes say so.
 
     Args:
-        path: A file, or ``-`` for standard input.
+        path: A file, an address such as ``s3://bucket/name``, or ``-`` for standard input.
         partial: At a line of more than ``limits.MAX_LINE_BYTES``, return what stands above it
             (``overlong`` tells) instead of raising.
 
@@ -103,12 +104,34 @@ def read_source(path: str | Path, *, partial: bool = False) -> Source:
     return Source(shown, data, compression, overlong)
 
 
-def is_plain_file(path: str | Path) -> bool:
-    """Whether a regular file is not compressed, so that any part of it can be read.
+def can_be_read_twice(path: str | Path) -> bool:
+    """Whether this is a regular file or an address, and no pipe or the like."""
+    return is_address(path) or Path(path).is_file()
+
+
+def file_size(path: str | Path) -> int:
+    """Bytes of a regular file, as it lies on the disk; 0 where that is not known."""
+    return 0 if is_address(path) else Path(path).stat().st_size
+
+
+def check_readable(path: str | Path) -> None:
+    """Open a file or an address, and read nothing.
 
     Raises:
         InputError: If it is missing, a folder, or may not be read.
     """
+    with _opened(path):
+        pass
+
+
+def is_plain_file(path: str | Path) -> bool:
+    """Whether this is a regular file, and not compressed, so that any part of it can be read.
+
+    Raises:
+        InputError: If it is missing, a folder, or may not be read.
+    """
+    if is_address(path):
+        return False
     with _opened(path) as stream:
         return _regular_size(stream) is not None and detect(stream.read(MAGIC_LENGTH)) is None
 
@@ -157,12 +180,20 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
 @contextmanager
 def _opened(path: str | Path) -> Iterator[IO[bytes]]:
     try:
-        with _standard_input() if str(path) == "-" else _open_file(path) as stream:
+        with _open(path) as stream:
             yield stream
     except OSError as error:
         raise unreadable(error, str(path)) from error
     except ValueError as error:  # a NUL in a path
         raise InputError(f"cannot read: {error}", where=str(path)) from error
+
+
+def _open(path: str | Path) -> AbstractContextManager[IO[bytes]]:
+    if str(path) == "-":
+        return _standard_input()
+    if is_address(path):
+        return cast("IO[bytes]", RemoteFile(str(path)))  # whose reading is all that is used
+    return _open_file(path)
 
 
 def _standard_input() -> AbstractContextManager[IO[bytes]]:
@@ -190,8 +221,8 @@ def _chunks_of(stream: IO[bytes], first: bytes) -> Iterator[bytes]:
 
 
 def _regular_size(stream: IO[bytes]) -> int | None:
-    """Bytes of a regular file; ``None`` for a pipe, a device and the like."""
-    if stream is getattr(sys.stdin, "buffer", None):
+    """Bytes of a regular file; ``None`` for a pipe, a device, an address and the like."""
+    if isinstance(stream, RemoteFile) or stream is getattr(sys.stdin, "buffer", None):
         return None
     status = os.fstat(stream.fileno())
     return status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import get_args
 
 import numpy as np
 
+from trectools_plus.distributed import current_workers
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.admission import refuse_unscorable
@@ -70,17 +72,15 @@ def score_runs(
     """
     queries = JudgedQueries.from_qrels(qrels)
     in_qrels = {*queries.query_ids, *queries.without_relevant}
+    scored_runs = _score_each(runs, queries, measures, tell)
     query_ids: dict[str, list[str]] = {}
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}
     notes = [f"{one.name}: {note}" for one in measures for note in one.notes_on_qrels(queries)]
-    for done, (name, run) in enumerate(runs.items()):
-        if tell is not None:
-            tell(done, len(runs))
+    for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
         in_run = set(run.query_ids)
         has_results = np.array([query in in_run for query in queries.query_ids], dtype=bool)
         scored = np.full(len(has_results), True) if missing == "zero" else has_results
-        table, run_notes = _score(name, run, queries, measures)
         notes += run_notes
         tables[name] = table[scored]
         query_ids[name] = [queries.query_ids[index] for index in np.flatnonzero(scored)]
@@ -95,10 +95,33 @@ def score_runs(
     return Evaluation(list(measures), missing, query_ids, counts, without, tables, notes)
 
 
+def _score_each(
+    runs: Mapping[str, Run | ScoredFile],
+    queries: JudgedQueries,
+    measures: Sequence[Measure],
+    tell: Callable[[int, int], None] | None,
+) -> Iterator[tuple[FloatArray, list[str]]]:
+    """Score run after run, or all at once on the workers of a scheduler, if there is one."""
+    workers = current_workers()
+    if workers is None or all(isinstance(run, ScoredFile) for run in runs.values()):
+        for done, item in enumerate(runs.items()):
+            if tell is not None:
+                tell(done, len(runs))
+            yield _score(queries, measures, item)
+        return
+    told = None if tell is None else partial(_tell, tell, len(runs))
+    yield from workers.map(partial(_score, queries, measures), runs.items(), told)
+
+
+def _tell(tell: Callable[[int, int], None], total: int, done: int) -> None:
+    tell(done, total)
+
+
 def _score(
-    name: str, run: Run | ScoredFile, queries: JudgedQueries, measures: Sequence[Measure]
+    queries: JudgedQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
 ) -> tuple[FloatArray, list[str]]:
     """Values of shape (queries, measures), and what a reader must know of the run."""
+    name, run = item
     if isinstance(run, ScoredFile):
         return run.table, []
     ranked = queries.rank(run)

@@ -14,7 +14,7 @@ from trectools_plus.formats.columns import scan_columns
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.regrouping import regroup_queries
 from trectools_plus.formats.run import N_FIELDS
-from trectools_plus.formats.source import Source
+from trectools_plus.formats.source import Source, can_be_read_twice
 from trectools_plus.measures.base import Measure
 from trectools_plus.measures.judgments import Judgments
 from trectools_plus.measures.pieces import (
@@ -53,7 +53,7 @@ def score_large_file(
         InputError: If it cannot be read.
         UsageError: If it cannot be read twice, or a measure cannot take this input.
     """
-    if not Path(path).is_file() and (path == "-" or Path(path).exists()):
+    if not can_be_read_twice(path) and (path == "-" or Path(path).exists()):
         raise UsageError(
             "is no regular file, which --low-memory reads more than once",
             where=path,

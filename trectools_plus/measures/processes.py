@@ -73,7 +73,12 @@ def open_scorer(measures: Sequence[Measure], n_bytes: int) -> Iterator[Scorer]:
     """
     depth = depth_seen(measures)
     n_processors = os.cpu_count() or 1
-    if n_bytes < WORTH_BYTES or n_processors == 1 or (depth is not None and depth <= _DEEP):
+    if (
+        n_bytes < WORTH_BYTES
+        or n_processors == 1
+        or _is_daemon()
+        or (depth is not None and depth <= _DEEP)
+    ):
         yield Scorer(measures)
         return
     from concurrent.futures import ProcessPoolExecutor  # both take a while to load
@@ -106,6 +111,13 @@ def _without_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _is_daemon() -> bool:
+    """Whether this process may start none, as the workers of a scheduler may not."""
+    from multiprocessing import current_process
+
+    return current_process().daemon
 
 
 def _leave_with_parent() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from trectools_plus.distributed import current_workers
 from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.admission import refuse_strange
@@ -15,17 +16,27 @@ from trectools_plus.measures.scoring import see_grades_only
 from trectools_plus.measures.streaming import ScoredFile, score_file
 from trectools_plus.validation.loading import load_qrels, load_run
 
+Tell = Callable[[int, int], None]
+
 
 def open_files(
-    qrels: str, runs: Sequence[str], measures: Sequence[Measure], *, low_memory: bool = False
+    qrels: str,
+    runs: Sequence[str],
+    measures: Sequence[Measure],
+    *,
+    low_memory: bool = False,
+    tell: Tell | None = None,
 ) -> tuple[Qrels, list[Run | ScoredFile]]:
     """Read qrels and run files, and refuse those that may not be scored.
 
+    Inside :func:`~trectools_plus.distributed.use_scheduler`, workers read and score the runs.
+
     Args:
-        qrels: The judgments; ``-`` is standard input.
-        runs: The run files; ``-`` is standard input.
+        qrels: The judgments, a file or an address; ``-`` is standard input.
+        runs: The run files, likewise.
         measures: The measures they are to be scored with, none twice.
         low_memory: Never hold a run as a whole.
+        tell: Called with the number of runs done, and that of all.
 
     Returns:
         What :func:`~trectools_plus.measures.evaluator.score_runs` needs.
@@ -43,14 +54,18 @@ def open_files(
         if low_memory:
             _refuse_document_measures(measures)
 
-        def open_run(path: str) -> Run | ScoredFile:
-            if low_memory:
-                return score_large_file(path, judgments, measures)
-            scored = score_file(path, judgments, measures) if by_grades else None
-            return scored or _load(path, table.result(), measures)
+        opener = _open_large if low_memory else _open_run
+        done: Mapping[str, Run | ScoredFile] = {}
+        if (workers := current_workers()) is not None:
+            from trectools_plus.measures.spreading import score_on_workers
 
-        by_grades = see_grades_only(measures)
-        opened = _open_each(runs, open_run, table)
+            done = score_on_workers(workers, runs, table.result(), measures, opener, tell)
+            tell = None
+
+        def open_run(path: str) -> Run | ScoredFile:
+            return done[path] if path in done else opener(path, table, judgments, measures)
+
+        opened = _open_each(runs, open_run, table, tell)
         return table.result(), opened
 
 
@@ -70,6 +85,22 @@ def name_runs(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:
     return named
 
 
+def _open_run(
+    path: str, qrels: Future[Qrels], judgments: Future[Judgments], measures: Sequence[Measure]
+) -> Run | ScoredFile:
+    scored = score_file(path, judgments, measures) if see_grades_only(measures) else None
+    return scored or _load(path, qrels.result(), measures)
+
+
+def _open_large(
+    path: str,
+    qrels: Future[Qrels],  # noqa: ARG001
+    judgments: Future[Judgments],
+    measures: Sequence[Measure],
+) -> ScoredFile:
+    return score_large_file(path, judgments, measures)
+
+
 def _load(path: str, qrels: Qrels, measures: Sequence[Measure]) -> Run:
     """A run as a whole; only measures that say nothing of unjudged documents need judged ones."""
     if not any(measure.sees_unjudged for measure in measures):
@@ -80,18 +111,25 @@ def _load(path: str, qrels: Qrels, measures: Sequence[Measure]) -> Run:
 
 
 def _open_each(
-    paths: Sequence[str], open_run: Callable[[str], Run | ScoredFile], qrels: Future[Qrels]
+    paths: Sequence[str],
+    open_run: Callable[[str], Run | ScoredFile],
+    qrels: Future[Qrels],
+    tell: Tell | None,
 ) -> list[Run | ScoredFile]:
     """Open every run, so that whoever has to mend several hears of all of them at once."""
     opened: list[Run | ScoredFile] = []
     errors: list[CheckFailedError | InputError] = []
-    for path in paths:
+    for done, path in enumerate(paths):
+        if tell is not None:
+            tell(done, len(paths))
         try:
             opened.append(open_run(path))
         except (CheckFailedError, InputError) as error:
             qrels.result()  # no run can be scored against broken ones
             errors.append(error)
     raise_all(errors)
+    if tell is not None:
+        tell(len(paths), len(paths))
     return opened
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.query_chunks import iter_query_chunks
+from trectools_plus.formats.source import can_be_read_twice, file_size
 from trectools_plus.measures.base import FloatArray, Measure
 from trectools_plus.measures.judged import IntArray, JudgedRun
 from trectools_plus.measures.judgments import Judgments
@@ -47,6 +49,21 @@ class ScoredFile:
     path: str
     query_ids: list[str]
     table: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredPiece:
+    """A piece of a run file that has been scored.
+
+    Attributes:
+        piece: What is kept of it.
+        numbers: Those of its queries that count, as numbers of the qrels.
+        values: Their values, shape (queries, measures).
+    """
+
+    piece: Piece
+    numbers: IntArray
+    values: FloatArray
 
 
 def score_file(
@@ -84,11 +101,11 @@ def _collect(
     depth: int | None = None,
 ) -> _T | None:
     """Do something with the pieces of a clean run; ``None`` if it is none."""
-    if not Path(path).is_file():
+    if not can_be_read_twice(path):
         return None
     try:
         chunks = iter_query_chunks(path)
-        pieces = read_pieces(str(path), chunks, judgments, _clean_view, precision, depth)
+        pieces = read_pieces(str(path), chunks, judgments, clean_piece_view, precision, depth)
         with closing(pieces):
             return use(pieces)
     except (NotInPiecesError, InputError, FormatError):
@@ -96,7 +113,12 @@ def _collect(
         return None
 
 
-def _clean_view(path: str, data: bytes) -> RunView:
+def clean_piece_view(path: str, data: bytes) -> RunView:
+    """A view of a piece of a run.
+
+    Raises:
+        NotInPiecesError: If it is not clean.
+    """
     view = clean_view(path, data)
     if view is None:
         raise NotInPiecesError
@@ -117,13 +139,40 @@ def score_pieces(
     tags: list[str] = []
     query_ids: list[str] = []
     tables: list[tuple[IntArray, Scores]] = []
-    with open_scorer(measures, Path(path).stat().st_size) as scorer:
+    with open_scorer(measures, file_size(path)) as scorer:
         for piece in checked(pieces, judgments):
             tags += piece.tags
             query_ids += piece.query_ids
-            tables.append(_score(piece, judgments.result(), scorer))
+            tables.append(score_piece(piece, judgments.result(), scorer))
         table = _table(tables, judgments.result(), measures)
     return ScoredFile(tags[0], path, query_ids, table)
+
+
+def join_scored(
+    path: str,
+    scored: Sequence[ScoredPiece],
+    judgments: Future[Judgments],
+    measures: Sequence[Measure],
+) -> ScoredFile:
+    """Put pieces together that were scored elsewhere.
+
+    Args:
+        path: The run, as the user named it.
+        scored: Its pieces, in their order.
+        judgments: The qrels.
+        measures: The measures that the pieces were scored with.
+
+    Raises:
+        NotInPiecesError: As :func:`checked` does.
+    """
+    pieces = list(checked((one.piece for one in scored), judgments))
+    tables = [(one.numbers, partial(np.asarray, one.values)) for one in scored]
+    return ScoredFile(
+        next(tag for piece in pieces for tag in piece.tags),
+        path,
+        [query_id for piece in pieces for query_id in piece.query_ids],
+        _table(tables, judgments.result(), measures),
+    )
 
 
 def judge_file(
@@ -154,7 +203,7 @@ def judge_file(
     return run, next(piece.tags[-1] for piece in reversed(pieces) if piece.tags)
 
 
-def _score(piece: Piece, qrels: Judgments, scorer: Scorer) -> tuple[IntArray, Scores]:
+def score_piece(piece: Piece, qrels: Judgments, scorer: Scorer) -> tuple[IntArray, Scores]:
     """Numbers of a piece's queries that count, and their values."""
     known = np.flatnonzero(piece.number >= 0)
     known = known[qrels.counts[piece.number[known]]]

@@ -1,7 +1,7 @@
 """Random draws in chunks of bounded memory: one seed gives the same draws on any machine.
 
 Each chunk has a stream of its own and its size depends on the number of rows only, so neither the
-number of threads nor that of columns changes what is drawn.
+number of threads nor that of columns changes what is drawn, nor do the workers of a scheduler.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.distributed import current_workers
 from trectools_plus.statistics.arrays import FloatArray, IntArray
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ CELLS_PER_CHUNK = 2**19
 def map_chunks(
     function: Callable[[int, np.random.Generator], T], rows: int, resamples: int, seed: int
 ) -> list[T]:
-    """Call a function once per chunk of resamples, on several threads.
+    """Call a function once per chunk of resamples, on several threads or a scheduler's workers.
 
     Args:
         function: Takes how many resamples the chunk holds, and the chunk's own generator.
@@ -45,8 +46,15 @@ def map_chunks(
 
     from threadpoolctl import threadpool_limits
 
+    def call_alone(chunk: tuple[int, np.random.SeedSequence]) -> T:
+        with threadpool_limits(1, user_api="blas"):
+            return call(chunk)
+
     # Threads within threads would wait for each other, and how a matrix product is cut up would
     # decide about its last bits.
+    workers = current_workers()
+    if workers is not None and len(sizes) > 1:
+        return workers.map(call_alone, zip(sizes, streams, strict=True))
     with (
         threadpool_limits(1, user_api="blas"),
         ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,

@@ -1,0 +1,162 @@
+"""What cannot be gone on with is one line and exit code 2, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from trectools_plus.distributed import cluster, current_workers, use_scheduler
+from trectools_plus.distributed.worker import describe_difference, versions
+from trectools_plus.errors import InputError, MissingExtraError, UsageError
+
+from .conftest import kill
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(cluster, "WORKERLESS_SECONDS", 2.0)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 5)
+    monkeypatch.setattr(cluster, "FETCH_SECONDS", 2.0)
+
+
+@pytest.fixture
+def nobody():
+    """An address where nobody listens."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        yield f"tcp://127.0.0.1:{unused.getsockname()[1]}"
+
+
+def test_no_scheduler(nobody):
+    with pytest.raises(InputError, match=f"no scheduler answers — {nobody} — start one"):
+        use_scheduler(nobody).__enter__()
+    assert current_workers() is None
+
+
+@pytest.mark.parametrize("address", ["here", "nowhere://x:1", "tcp://x:y"])
+def test_no_address(address):
+    with pytest.raises((UsageError, InputError)) as error:
+        use_scheduler(address).__enter__()
+    assert error.value.exit_code == 2
+    assert error.value.where == address
+
+
+def test_the_command_says_so_in_one_line(nobody, tmp_path):
+    (tmp_path / "q").write_text("1 0 a 1\n")
+    (tmp_path / "r").write_text("1 Q0 a 1 1.0 t\n")
+    code = "from trectools_plus.cli.app import main; main()"
+    command = [sys.executable, "-c", code, "eval", "q", "r", "--scheduler", nobody]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: no scheduler answers — tcp://127.0.0.1")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_workers_lost_and_workers_that_never_come(start):
+    processes = start(1)
+
+    def tell(done):
+        if done == 3:
+            kill(processes.workers[0])
+
+    with (
+        use_scheduler(processes.address),
+        pytest.raises(InputError, match=r"no worker for 2 seconds — tcp://.* — start workers with"),
+    ):
+        current_workers().map(abs, range(1000), tell)
+    with pytest.raises(InputError, match="no worker for 2 seconds"):
+        use_scheduler(processes.address).__enter__()
+
+
+def test_a_worker_that_comes_in_time_goes_on_where_the_last_one_died(start, monkeypatch):
+    monkeypatch.setattr(cluster, "WORKERLESS_SECONDS", 120.0)
+    processes = start(1)
+
+    def tell(done):
+        if done == 3 and len(processes.workers) == 1:
+            kill(processes.workers[0])
+            processes.add_worker()
+
+    with use_scheduler(processes.address):
+        assert current_workers().map(abs, range(-50, 0), tell) == list(range(50, 0, -1))
+
+
+def test_the_scheduler_lost(start):
+    processes = start(1)
+
+    def tell(done):
+        if done == 3:
+            kill(processes.scheduler)
+
+    with (
+        use_scheduler(processes.address),
+        pytest.raises(InputError, match=r"the scheduler was lost while it worked — tcp://"),
+    ):
+        current_workers().map(abs, range(1000), tell)
+
+
+def test_an_item_that_ends_every_worker(start):
+    processes = start(2, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
+    with (
+        use_scheduler(processes.address),
+        pytest.raises(InputError, match=r"ended each of the 1 workers that took it, the last at"),
+    ):
+        current_workers().map(os._exit, [1])
+
+
+def test_other_versions_at_the_start_and_of_a_latecomer(start, tmp_path):
+    other = tmp_path / "other" / "numpy-0.1.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 0.1\n")
+    path = os.pathsep.join([str(other.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    expected = rf"has numpy 0\.1 instead of {versions()['numpy']} — --scheduler — install the same"
+    processes = start(1)
+    with use_scheduler(processes.address):
+        processes.add_worker(PYTHONPATH=path)
+        processes.wait_for_workers(2)
+        with pytest.raises(UsageError, match=f"a worker {expected}"):
+            current_workers().map(_slowly, range(2000))
+    with pytest.raises(UsageError, match=f"worker tcp://.* {expected}"):
+        use_scheduler(processes.address).__enter__()
+
+
+def _slowly(number):
+    import time
+
+    time.sleep(0.02)
+    return number
+
+
+def test_differences_are_worded():
+    assert describe_difference({"a": "1"}, {"a": "1"}) is None
+    assert describe_difference({"a": "1"}, {"a": "2", "b": "3"}) == (
+        "a 1 instead of 2, b none instead of 3"
+    )
+    assert all(version != "none" for version in versions().values())
+
+
+def test_a_module_that_workers_lack(start, tmp_path, monkeypatch):
+    (tmp_path / "own_measures.py").write_text("def double(x): return 2 * x\n")
+    processes = start(1)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import own_measures
+
+    with use_scheduler(processes.address), pytest.raises(UsageError) as error:
+        current_workers().map(own_measures.double, [1])
+    assert "cannot load what it is to compute: No module named 'own_measures'" in str(error.value)
+
+
+def test_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"--scheduler needs the extra 'distributed'"):
+        use_scheduler("tcp://127.0.0.1:1").__enter__()
+
+
+def test_without_an_address_all_stays_here():
+    with use_scheduler(None):
+        assert current_workers() is None

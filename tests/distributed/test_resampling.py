@@ -1,0 +1,132 @@
+"""A seed gives the same draws, intervals and reports with a scheduler and without."""
+
+from __future__ import annotations
+
+import functools
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from trectools_plus.benchmark.config_file import load_config
+from trectools_plus.benchmark.runner import run_benchmark
+from trectools_plus.distributed import current_workers, use_scheduler
+from trectools_plus.errors import FormatError
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.statistics.bootstrap import bootstrap_intervals, bootstrap_means
+from trectools_plus.statistics.resamples import map_chunks
+from trectools_plus.statistics.systems import compare_columns
+
+NOON = datetime(2025, 1, 31, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def table():
+    values = np.random.default_rng(5).beta(0.5, 1, (700, 6))
+    values[:, 5] = 0.5
+    return values
+
+
+def test_chunks_come_in_order_with_streams_of_their_own(scheduler):
+    here = map_chunks(_draws, 100_000, 40, 3)
+    with use_scheduler(scheduler):
+        spread = map_chunks(_draws, 100_000, 40, 3)
+    assert len(here) > 5
+    assert [draws.tolist() for draws in spread] == [draws.tolist() for draws in here]
+
+
+def _draws(size, generator):
+    return generator.random((size, 3))
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median", "geometric_mean"])
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_intervals(scheduler, table, statistic, method):
+    options = {"statistic": statistic, "method": method, "resamples": 2000, "seed": 9}
+    here = bootstrap_intervals(table, **options)
+    with use_scheduler(scheduler):
+        spread = bootstrap_intervals(table, **options)
+    for part in ("estimate", "low", "high"):
+        assert getattr(spread, part).tobytes() == getattr(here, part).tobytes()
+
+
+def test_intervals_with_undefined_values(scheduler, table):
+    table[::7, 2] = np.nan
+    here = bootstrap_means(table, resamples=3000, seed=1)
+    with use_scheduler(scheduler):
+        spread = bootstrap_means(table, resamples=3000, seed=1)
+    assert spread.low.tobytes() == here.low.tobytes()
+    assert spread.high.tobytes() == here.high.tobytes()
+
+
+def test_randomisation_tests(scheduler, table):
+    differences = table - table[:, [3]]
+    here = compare_columns(differences, resamples=3000, seed=1)
+    with use_scheduler(scheduler):
+        assert compare_columns(differences, resamples=3000, seed=1) == here
+
+
+def test_a_benchmark_writes_the_same_files(scheduler, collection, tmp_path):
+    given = collection(6)
+    written = {}
+    for name, address in (("here", None), ("spread", scheduler)):
+        folder = tmp_path / name
+        options = {
+            "runs": {f"m{number}": path for number, path in enumerate(given.runs)},
+            "qrels": given.qrels,
+            "measures": ["nDCG@10", "AP", "RR@10"],
+            "resamples": 30_000,
+            "baseline": ["m0"],
+            "output_dir": str(folder),
+        }
+        told = []
+        with use_scheduler(address):
+            progress = functools.partial(_tell, told)
+            result = run_benchmark(load_config(options=options), progress, clock=lambda: NOON)
+        write_reports(result)
+        assert ("reading runs", 6, 6) in told
+        assert ("scoring", 6, 6) in told
+        assert {run.path for run in result.runs.values()} == {
+            str(folder / "runs" / f"m{number}.run") for number in range(6)
+        }
+        written[name] = {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+    assert len(written["here"]) > 10
+    assert written["spread"].keys() == written["here"].keys()
+    for name, content in written["here"].items():
+        assert written["spread"][name] == content, name
+
+
+def _tell(told, *call):
+    told.append(call)
+
+
+def test_a_benchmark_refuses_what_one_machine_refuses(scheduler, collection, tmp_path):
+    given = collection(2)
+    (tmp_path / "bad.run").write_text("q1 Q0 d1 1 x t\n")
+    options = {
+        "runs": {"good": given.runs[0], "bad": str(tmp_path / "bad.run")},
+        "qrels": given.qrels,
+        "output_dir": str(tmp_path / "out"),
+    }
+    config = load_config(options=options)
+    with pytest.raises(Exception, match="R110") as here:
+        run_benchmark(config)
+    with use_scheduler(scheduler), pytest.raises(type(here.value)) as spread:
+        run_benchmark(config)
+    assert str(spread.value) == str(here.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_error_with_a_place_crosses_the_network(scheduler):
+    with use_scheduler(scheduler), pytest.raises(FormatError) as error:
+        current_workers().map(_misread, ["a.run"])
+    assert str(error.value) == "expected 6 columns — a.run:3 — look there"
+    assert (error.value.path, error.value.line) == ("a.run", 3)
+
+
+def _misread(path):
+    raise FormatError("expected 6 columns", path=path, line=3, remedy="look there")

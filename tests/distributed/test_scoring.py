@@ -1,0 +1,171 @@
+"""Run files scored by workers have the figures of a single machine, bit for bit."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from trectools_plus.cli.app import app
+from trectools_plus.distributed import current_workers, use_scheduler
+from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.measures import spreading
+from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
+from trectools_plus.measures.names import parse_measures
+from trectools_plus.measures.run_files import open_files
+from trectools_plus.measures.spreading import Part, PartScorer
+from trectools_plus.measures.streaming import ScoredFile
+from trectools_plus.validation import load_qrels
+
+from .conftest import kill
+
+WHOLE = [*DEFAULT_MEASURES, "AP", "Bpref", "nDCG", "MeanRank", "Judged@10", "ERR@20"]
+BY_DOCUMENT = ["nDCG@10", "Accuracy", "P(judged_only=True)@5"]
+
+
+def score(qrels, runs, names=WHOLE, **options):
+    measures = parse_measures(names)
+    judged, opened = open_files(qrels, runs, measures, **options)
+    named = {run.path: run for run in opened}
+    return score_runs(judged, named, measures, "zero"), opened
+
+
+def check_same(found, expected):
+    assert found.run_names == expected.run_names
+    assert found.query_ids == expected.query_ids
+    assert found.counts == expected.counts
+    assert found.notes == expected.notes
+    for name in expected.run_names:
+        assert found.tables[name].tobytes() == expected.tables[name].tobytes()
+
+
+def test_a_worker_killed_in_the_middle_loses_nothing(start, collection):
+    given = collection(60)
+    cluster = start(2)
+    expected, _ = score(given.qrels, given.runs)
+    told = []
+
+    def tell(done, total):
+        told.append((done, total))
+        if done >= 15 and len(alive) == 2:
+            kill(cluster.workers[0])
+            alive.pop()
+
+    alive = list(cluster.workers)
+    with use_scheduler(cluster.address):
+        workers = current_workers()
+        assert set(workers.map(_process, range(40))) == {one.pid for one in cluster.workers}
+        found, opened = score(given.qrels, given.runs, tell=tell)
+        assert set(workers.map(_process, range(9))) == {cluster.workers[1].pid}
+    assert current_workers() is None
+    assert len(alive) == 1
+    assert len(opened) == 60
+    assert told[-1] == (60, 60)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    check_same(found, expected)
+
+
+def _process(_):
+    import time
+
+    time.sleep(0.05)  # so that nobody is quick enough to do all
+    return os.getpid()
+
+
+@pytest.mark.parametrize("names", [DEFAULT_MEASURES, WHOLE, BY_DOCUMENT], ids=len)
+@pytest.mark.parametrize("low_memory", [False, True])
+def test_scores_are_those_of_one_machine(scheduler, collection, names, low_memory):
+    if low_memory and names is BY_DOCUMENT:
+        pytest.skip("--low-memory refuses them")
+    given = collection(10)
+    expected, _ = score(given.qrels, given.runs, names, low_memory=low_memory)
+    with use_scheduler(scheduler):
+        found, _ = score(given.qrels, given.runs, names, low_memory=low_memory)
+    check_same(found, expected)
+
+
+def test_large_files_are_scored_in_chunks(scheduler, collection, monkeypatch):
+    given = collection(6)
+    expected, _ = score(given.qrels, given.runs)
+    monkeypatch.setattr(spreading, "SPLIT_BYTES", 1000)
+    monkeypatch.setattr(spreading, "CHUNK_BYTES", 3000)
+    parts = [part for path in given.runs for part in spreading._parts(path, parse_measures(WHOLE))]
+    assert len(parts) > 40
+    joined = []
+    plain = spreading.join_scored
+    monkeypatch.setattr(
+        spreading, "join_scored", lambda path, *rest: joined.append(path) or plain(path, *rest)
+    )
+    with use_scheduler(scheduler):
+        found, opened = score(given.qrels, given.runs)
+    check_same(found, expected)
+    assert joined == given.runs
+    assert sum(isinstance(run, ScoredFile) for run in opened) == 5  # one has scattered queries
+
+
+def test_the_command_prints_the_same_bytes(scheduler, collection, tmp_path, monkeypatch):
+    given = collection(8)
+    monkeypatch.chdir(Path(given.qrels).parent)  # the workers are in another folder
+    names = [Path(path).name for path in given.runs]
+    for how in (["--format", "json", "--per-query"], ["--format", "csv"], ["-m", "Accuracy"]):
+        command = ["eval", "qrels.txt", *names, *how]
+        here = CliRunner().invoke(app, command)
+        spread = CliRunner().invoke(app, [*command, "--scheduler", scheduler])
+        assert here.exit_code == spread.exit_code == 0, spread.output
+        assert spread.stdout_bytes == here.stdout_bytes
+        assert spread.stderr == here.stderr
+
+
+@pytest.mark.parametrize("low_memory", [False, True])
+def test_errors_are_those_of_one_machine(scheduler, collection, tmp_path, low_memory):
+    given = collection(4)
+    (tmp_path / "bad.run").write_text("q1 Q0 d1 1 x t\n")
+    (tmp_path / "twice.run").write_text("q1 Q0 d1 1 2 t\nq1 Q0 d1 2 1 t\n")
+    (tmp_path / "empty.run").write_text("")
+    broken = [str(tmp_path / name) for name in ("bad.run", "twice.run", "empty.run", "none.run")]
+    runs = [given.runs[0], *broken, given.runs[1]]
+    with pytest.raises(TrectoolsPlusError) as here:
+        score(given.qrels, runs, low_memory=low_memory)
+    with use_scheduler(scheduler), pytest.raises(TrectoolsPlusError) as spread:
+        score(given.qrels, runs, low_memory=low_memory)
+    assert str(spread.value) == str(here.value)
+    assert all(path in str(spread.value) for path in broken)
+    assert spread.value.exit_code == here.value.exit_code
+
+
+def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path):
+    given = collection(1)
+    measures = parse_measures(["nDCG@10"])
+    scorer = PartScorer(load_qrels(given.qrels), measures, _never)
+    part = Part("mine.run", str(tmp_path / "only-there" / "mine.run"))
+    with (
+        use_scheduler(scheduler),
+        pytest.raises(UsageError, match=r"do not see this file — mine\.run — give them the same"),
+    ):
+        current_workers().map(scorer, [part])
+
+
+def _never(*_):
+    raise AssertionError
+
+
+def test_the_first_error_is_raised_and_the_rest_is_left(scheduler):
+    begun = []
+
+    def items():
+        for number in range(1000):
+            begun.append(number)
+            yield number
+
+    with use_scheduler(scheduler), pytest.raises(UsageError, match="item 3"):
+        current_workers().map(_fail_from_three, items())
+    assert len(begun) < 100
+
+
+def _fail_from_three(number):
+    if number >= 3:
+        raise UsageError(f"item {number}")
+    return np.zeros(number)

@@ -1,0 +1,49 @@
+"""Every error can be sent from one process to another and says the same there."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from trectools_plus.errors import (
+    CheckFailedError,
+    FormatError,
+    IncomparableError,
+    InputError,
+    MissingExtraError,
+    SeveralFilesError,
+    TrectoolsPlusError,
+    UsageError,
+)
+from trectools_plus.validation import CATALOGUE, FindingsError
+from trectools_plus.validation.registry import Hit
+
+FINDING = CATALOGUE["R110"].finding(Hit("score 'x' is not a number", [3]), "a.run")
+EXAMPLES = [
+    TrectoolsPlusError("what", where="where", remedy="how"),
+    InputError("what"),
+    FormatError("what", path="a.run", line=3, column=4, remedy="how"),
+    UsageError("what", remedy="how"),
+    MissingExtraError("this", "that"),
+    CheckFailedError("what", where="where"),
+    IncomparableError("what"),
+    SeveralFilesError([InputError("one"), CheckFailedError("two")]),
+    FindingsError([FINDING]),
+]
+
+
+@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
+def test_an_error_survives_pickling(error: TrectoolsPlusError) -> None:
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is type(error)
+    assert str(copy) == str(error)
+    assert copy.exit_code == error.exit_code
+    assert vars(copy).keys() == vars(error).keys()
+
+
+def test_every_kind_of_error_is_among_the_examples() -> None:
+    def kinds(kind: type[TrectoolsPlusError]) -> set[type[TrectoolsPlusError]]:
+        return {kind}.union(*map(kinds, kind.__subclasses__()))
+
+    assert kinds(TrectoolsPlusError) <= {type(error) for error in EXAMPLES}

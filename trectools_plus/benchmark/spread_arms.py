@@ -1,0 +1,109 @@
+"""Given runs read, checked and written anew on the workers of a scheduler."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from trectools_plus.benchmark.arms import Arm, read_arm
+from trectools_plus.benchmark.dataset import Dataset
+from trectools_plus.benchmark.output_folder import OutputFolder
+from trectools_plus.distributed.files import check_seen, place_of
+from trectools_plus.distributed.mapping import Workers
+from trectools_plus.errors import CheckFailedError, InputError
+from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.tables import Run
+
+
+@dataclass(frozen=True)
+class Given:
+    """A run that a benchmark was given.
+
+    Attributes:
+        name: Its name in the benchmark.
+        path: The file as the user named it.
+        place: The same for a process that works in another folder.
+    """
+
+    name: str
+    path: str
+    place: str
+
+
+@dataclass(frozen=True)
+class ArmReader:
+    """Reads given runs, wherever it is.
+
+    Attributes:
+        dataset: What they are judged by.
+    """
+
+    dataset: Dataset
+
+    def __call__(self, given: Given) -> tuple[Arm, bytes] | None:
+        """The arm, and the content of the file that was written; ``None`` if it is refused.
+
+        Raises:
+            UsageError: If there is no such file here.
+        """
+        check_seen(given.path, given.place)
+        with tempfile.TemporaryDirectory(prefix="trectools-plus-") as name:
+            folder = OutputFolder(name)
+            try:
+                arm = read_arm(given.name, given.place, self.dataset, folder)
+            except (CheckFailedError, InputError):
+                return None
+            assert arm.info.path is not None
+            return arm, (folder.partial / arm.info.path).read_bytes()
+
+
+def read_on_workers(
+    workers: Workers,
+    runs: Mapping[str, str],
+    dataset: Dataset,
+    folder: OutputFolder,
+    tell: Callable[[int], None],
+) -> dict[str, Arm]:
+    """Read the runs that workers can read and that are not refused.
+
+    Args:
+        workers: Where.
+        runs: By name, the files as the user named them.
+        dataset: What they are judged by.
+        folder: The benchmark's output folder; the runs are written into it.
+        tell: Called with the number of runs that are done.
+
+    Returns:
+        By name, as if each had been read here. One that is missing has to be read here: it is a
+        pipe, or is refused.
+
+    Raises:
+        UsageError: If workers do not see a file.
+        InputError: If a file cannot be written, or the workers or the scheduler are lost.
+    """
+    given = [
+        Given(name, path, place)
+        for name, path in runs.items()
+        if (place := place_of(path)) is not None
+    ]
+    found = workers.map(ArmReader(replace(dataset, corpus=None)), given, tell)
+    return {
+        one.name: _take(one, *answer, folder)
+        for one, answer in zip(given, found, strict=True)
+        if answer is not None
+    }
+
+
+def _take(given: Given, arm: Arm, content: bytes, folder: OutputFolder) -> Arm:
+    """Write the file here, and say of the arm where its files are."""
+    assert arm.info.path is not None
+    assert arm.info.source is not None
+    with folder.naming(), atomic_write(folder.partial / arm.info.path, "wb") as file:
+        file.write(content)
+    source = arm.info.source.model_copy(update={"path": given.path})
+    return replace(
+        arm,
+        run=Run(arm.run.frame, given.name, str(folder.path / arm.info.path)),
+        info=arm.info.model_copy(update={"source": source}),
+    )

@@ -1,0 +1,180 @@
+"""Scoring run files on the workers of a scheduler: a file at a time, a large one in chunks.
+
+The judgments and the measures are sent to each worker once; run files are read where they are
+scored, so the workers must see them under the same path, or behind an address. What cannot be
+scored there is left to the caller, whose messages are those of a single machine.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+from trectools_plus.distributed.files import check_seen, place_of
+from trectools_plus.distributed.mapping import Workers
+from trectools_plus.errors import CheckFailedError, InputError
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
+from trectools_plus.formats.source import file_size, is_plain_file
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.base import Measure
+from trectools_plus.measures.judgments import Judgments
+from trectools_plus.measures.pieces import NotInPiecesError, read_pieces
+from trectools_plus.measures.processes import Scorer
+from trectools_plus.measures.scoring import depth_seen, see_grades_only
+from trectools_plus.measures.streaming import (
+    ScoredFile,
+    ScoredPiece,
+    clean_piece_view,
+    join_scored,
+    score_piece,
+)
+
+SPLIT_BYTES = 64 << 20
+"""Run files larger than this are scored in chunks."""
+
+CHUNK_BYTES = 16 << 20
+
+_T = TypeVar("_T")
+
+OpenRun = Callable[[str, "Future[Qrels]", "Future[Judgments]", Sequence[Measure]], Run | ScoredFile]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something for one worker: a run file, or a chunk of one.
+
+    Attributes:
+        path: The file as the user named it.
+        place: The same for a process that works in another folder.
+        chunk: What to read of it; ``None`` for all.
+    """
+
+    path: str
+    place: str
+    chunk: Chunk | None = None
+
+
+@dataclass(frozen=True)
+class PartScorer:
+    """Scores parts, wherever it is.
+
+    Attributes:
+        qrels: The judgments.
+        measures: The measures.
+        open_run: Opens a whole file.
+    """
+
+    qrels: Qrels
+    measures: Sequence[Measure]
+    open_run: OpenRun
+
+    @cached_property
+    def judgments(self) -> Future[Judgments]:
+        """The judgments, ready."""
+        return _ready(Judgments.of(self.qrels))
+
+    def __call__(self, part: Part) -> Run | ScoredFile | ScoredPiece | None:
+        """Score a part; ``None`` if it cannot be scored, or not like this.
+
+        Raises:
+            UsageError: If there is no such file here.
+        """
+        check_seen(part.path, part.place)
+        try:
+            if part.chunk is not None:
+                return self._score_chunk(part.place, part.chunk)
+            opened = self.open_run(part.place, _ready(self.qrels), self.judgments, self.measures)
+            return replace(opened, path=part.path)
+        except (CheckFailedError, InputError, NotInPiecesError):
+            return None
+
+    def _score_chunk(self, path: str, chunk: Chunk) -> ScoredPiece:
+        depth = depth_seen(self.measures)
+        pieces = read_pieces(path, [chunk], self.judgments, clean_piece_view, depth=depth)
+        with closing(pieces):
+            (piece,) = pieces
+        numbers, scores = score_piece(piece, self.judgments.result(), Scorer(self.measures))
+        return ScoredPiece(piece, numbers, scores())
+
+
+def score_on_workers(
+    workers: Workers,
+    paths: Sequence[str],
+    qrels: Qrels,
+    measures: Sequence[Measure],
+    open_run: OpenRun,
+    tell: Callable[[int, int], None] | None = None,
+) -> dict[str, Run | ScoredFile]:
+    """Score the run files that workers can read and that hold no error.
+
+    Args:
+        workers: Where.
+        paths: The run files, as the user named them.
+        qrels: The judgments.
+        measures: The measures, none twice.
+        open_run: Scores or reads a whole file; a function that can be pickled.
+        tell: Called with how many files are done, and of how many.
+
+    Returns:
+        By path, as if ``open_run`` had been called here. A file that is missing in it has to be
+        opened here: it is a pipe, or holds an error, or is not clean and large.
+
+    Raises:
+        UsageError: If workers do not see a file, or a measure cannot take this input.
+        InputError: If the workers or the scheduler are lost.
+    """
+    scorer = PartScorer(qrels, measures, open_run)
+    parts = [part for path in dict.fromkeys(paths) for part in _parts(path, measures)]
+    last = {part.path: number for number, part in enumerate(parts, 1)}
+    told = functools.partial(_tell_files, sorted(last.values()), tell)
+    found: dict[str, list[Run | ScoredFile | ScoredPiece | None]] = {}
+    for part, result in zip(parts, workers.map(scorer, parts, told), strict=True):
+        found.setdefault(part.path, []).append(result)
+    opened = {path: _whole(path, results, scorer) for path, results in found.items()}
+    return {path: one for path, one in opened.items() if one is not None}
+
+
+def _parts(path: str, measures: Sequence[Measure]) -> Iterator[Part]:
+    """What is to be done for a file: nothing where only this process can read it."""
+    place = place_of(path)
+    if place is None:
+        return
+    if file_size(path) > SPLIT_BYTES and see_grades_only(measures) and is_plain_file(path):
+        for chunk in iter_query_chunks(place, CHUNK_BYTES):
+            yield Part(path, place, chunk)
+    else:
+        yield Part(path, place)
+
+
+def _whole(
+    path: str, results: Sequence[Run | ScoredFile | ScoredPiece | None], scorer: PartScorer
+) -> Run | ScoredFile | None:
+    first = results[0]
+    if not isinstance(first, ScoredPiece):
+        return first if len(results) == 1 else None
+    scored = [result for result in results if isinstance(result, ScoredPiece)]
+    if len(scored) < len(results):
+        return None
+    try:
+        return join_scored(path, scored, scorer.judgments, scorer.measures)
+    except NotInPiecesError:
+        return None
+
+
+def _ready(value: _T) -> Future[_T]:
+    future: Future[_T] = Future()
+    future.set_result(value)
+    return future
+
+
+def _tell_files(ends: Sequence[int], tell: Callable[[int, int], None] | None, n_parts: int) -> None:
+    """Tell of files, as many as so many parts would make in their order."""
+    if tell is not None:
+        from bisect import bisect_right
+
+        tell(bisect_right(ends, n_parts), len(ends))
