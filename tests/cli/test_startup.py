@@ -11,6 +11,7 @@ import pytest
 # Pydantic is not among them: Typer itself converts values with it.
 HEAVY = {"pandas", "matplotlib", "scipy", "torch", "sklearn", "numba", "ir_datasets", "bm25s"}
 HEAVY |= {"wordllama", "pyhpo", "jinja2", "pyarrow", "lxml", "requests", "httpx", "jsonpath"}
+HEAVY |= {"distributed", "dask", "fsspec"}
 MODULES = "import sys; from trectools_plus.cli.app import main\n"
 MODULES += "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"
 MODULES += "print('loaded', *sys.modules, file=sys.stderr)"
