@@ -78,7 +78,7 @@ def worked(page: Any) -> None:
 def test_a_whole_query_by_keys_with_a_reload_in_the_middle(
     page: Any, serve: Any, report: Path
 ) -> None:
-    server = serve(report, "--depth", 4)
+    server = serve(report, "--depth", 4, "--seed", 1)
     page.prefer(prefers_color_scheme="light")
     start_anew(page, server.url)
     begin(page, "Anna")
@@ -174,7 +174,7 @@ def test_a_second_person_starts_with_nothing_and_is_not_mixed_up(
 
 
 def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--depth", 4)
+    server = serve(report, "--depth", 4, "--seed", 1)
     start_anew(page, server.url)
     begin(page, "Anna")
     worked(page)
@@ -223,7 +223,7 @@ def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: 
 
 
 def test_answers_in_quick_succession_are_all_kept(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--depth", 4)
+    server = serve(report, "--depth", 4, "--seed", 1)
     start_anew(page, server.url)
     begin(page, "Anna")
     worked(page)
@@ -236,7 +236,7 @@ def test_answers_in_quick_succession_are_all_kept(page: Any, serve: Any, report:
 
 
 def test_an_answer_on_its_way_stays_with_who_gave_it(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--depth", 4)
+    server = serve(report, "--depth", 4, "--seed", 1)
     start_anew(page, server.url)
     begin(page, "Anna")
     worked(page)
@@ -257,7 +257,7 @@ def test_an_answer_on_its_way_stays_with_who_gave_it(page: Any, serve: Any, repo
 
 
 def test_the_next_query_twice_is_two_queries_on(page: Any, serve: Any, report: Path) -> None:
-    server = serve(report, "--depth", 4)
+    server = serve(report, "--depth", 4, "--seed", 1)
     start_anew(page, server.url)
     begin(page, "Anna")
     worked(page)

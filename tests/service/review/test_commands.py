@@ -128,7 +128,7 @@ def test_mistakes_are_one_line(report: Path, tmp_path: Path, monkeypatch: Any) -
             2,
             "listen",
         ),
-        (("serve", tmp_path), 2, "report"),
+        (("serve", tmp_path), 2, "BenchmarkReport.json"),
         (("show", text), 2, "text.db"),
         (("show", tmp_path / "missing.db"), 2, "missing.db"),
         (("export", tmp_path / "missing.db"), 2, "missing.db"),
