@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.config_file import load_backend_settings, load_config
+from trectools_plus.benchmark.config_file import load_config, load_fetch_settings
 from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report import read_report, report_json_schema
 from trectools_plus.benchmark.runner import BenchmarkResult, run_benchmark
@@ -144,7 +144,10 @@ def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"backend": "http"}, "--backend http needs http — give http.url, or --http-url"),
+        (
+            {"backend": "http"},
+            "--backend http needs the service's URL — give http.url, or --http-url",
+        ),
         ({"backend": "python"}, "--backend python needs --retriever"),
         ({"retriever": ["a:b", "c:b"]}, "two retrievers are named 'b'"),
         ({"retriever": ["a b=c:d"]}, "'a b' cannot name a run file"),
@@ -175,11 +178,16 @@ def test_options_win_over_the_file(tmp_path: Path) -> None:
         "backend: http\nhttp:\n  url: http://a\n  retries: 2\ncollapse: {method: sum}\n"
         "modes: [one, two]\n"
     )
-    settings = load_backend_settings(path, {"http": {"url": "http://b"}})
+    settings = load_fetch_settings(path, {"http": {"url": "http://b"}})
     assert settings.http is not None
     assert (settings.http.url, settings.http.retries) == ("http://b", 2)
-    other = load_backend_settings(path, {"backend": "embedded"})
+    other = load_fetch_settings(path, {"backend": "embedded"})
     assert (other.http, other.collapse) == (None, None)
+    assert (settings.modes, settings.depth) == (("one", "two"), 100)
+    assert (
+        other.modes,
+        load_fetch_settings(path, {"retriever": ["m:f"], "backend": "python"}).modes,
+    ) == ((), ())
     config = load_config(path, {"topics": "t", "qrels": "q"})
     assert (config.modes, config.backend) == (("one", "two"), "http")
     assert load_config(None, {"dataset": "hpo"}).as_manifest().keys().isdisjoint({"http"})

@@ -217,3 +217,18 @@ def test_fuse_refuses_strangers_and_its_own_input(tmp_path: Path) -> None:
 def test_settings_of_embedded_modes_are_not_for_other_backends(collection: list[str]) -> None:
     options = ["--retriever", "m:f", "--set", "k1=1"]
     assert "the backend python takes no --set" in refusal(*collection, *options)
+
+
+def test_a_file_says_modes_and_depth_unless_options_do(
+    collection: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "fetch.yaml").write_text("modes: [lexical]\ndepth: 1\nexclude_self: true\n")
+    words = [*collection, "--config", str(tmp_path / "fetch.yaml")]
+    assert run_cli(*words).exit_code == 0
+    assert [path.name for path in (tmp_path / "out").glob("*.run")] == ["lexical.run"]
+    assert read_run(tmp_path / "out" / "lexical.run").to_dict().keys() == {"q1", "d3"}
+    found = read_run(tmp_path / "out" / "lexical.run").to_dict()
+    assert {query: len(documents) for query, documents in found.items()} == {"q1": 1, "d3": 1}
+    assert "d3" not in found["d3"]
+    assert run_cli(*words, "--modes", "vector", "--depth", "2").exit_code == 0
+    assert max(map(len, read_run(tmp_path / "out" / "vector.run").to_dict().values())) == 2

@@ -156,6 +156,15 @@ def test_wrong_parameters(
     check_problem(post(client, garden_set, **parameters), 422, code)
 
 
+def test_unknown_components_are_told_in_words(
+    client: TestClient, garden_set: dict[str, Any], check_problem: Check
+) -> None:
+    problem = check_problem(post(client, garden_set, components="bm26"), 422, "invalid-parameter")
+    assert problem["errors"] == [
+        {"where": "query.components", "what": "expected bm25, dense, or both with a comma between"}
+    ]
+
+
 @pytest.mark.parametrize(
     "content",
     [

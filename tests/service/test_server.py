@@ -71,6 +71,8 @@ MISTAKES = [
     (["--prefix", "9"], "--prefix"),
     (["--modes", "psychic"], "lexical"),
     (["--corpus", "x"], "--corpus"),
+    (["--dataset", "nowhere"], "no dataset 'nowhere'"),
+    (["--dataset", "hpo", "--corpus", "x"], "--corpus"),
 ]
 
 

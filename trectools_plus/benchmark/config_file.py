@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from trectools_plus.benchmark.config import BenchmarkConfig
@@ -19,7 +19,7 @@ from trectools_plus.retrieval.backends.http_settings import HttpSettings
 from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
 from trectools_plus.retrieval.backends.settings import BackendSettings
 from trectools_plus.retrieval.collapse import Collapse
-from trectools_plus.retrieval.values import explain_problem
+from trectools_plus.retrieval.values import Flag, Names, WholeNumber, explain_problem
 from trectools_plus.testsets.shipped import shipped_names
 
 _SUPERSEDES = {
@@ -86,20 +86,40 @@ def load_config(
         raise _Translator(path, document, given).translate(error) from error
 
 
-def load_backend_settings(
+class FetchSettings(BackendSettings):
+    """What searches, and what it is asked.
+
+    Attributes:
+        modes: Modes to fetch; empty for all that there are.
+        depth: Results for each query, at most.
+        exclude_self: Drop a document whose id is the query's, before the cutoff.
+    """
+
+    modes: Names = ()
+    depth: WholeNumber = Field(default=100, ge=1)
+    exclude_self: Flag = False
+
+
+def load_fetch_settings(
     path: str | Path | None = None, options: Mapping[str, Any] | None = None
-) -> BackendSettings:
-    """Read what searches, from the same file; its other settings are passed over.
+) -> FetchSettings:
+    """Read what searches and what it is asked, from the same file; the rest is passed over.
+
+    Modes of the file are those of its backend: another one, or a retriever, in ``options`` puts
+    them out of force.
 
     Raises:
         InputError, UsageError: As :func:`load_config`.
     """
     document = YamlDocument({}) if path is None else _read_yaml(Path(path))
     given = {name: value for name, value in (options or {}).items() if value is not None}
-    others = BenchmarkConfig.model_fields.keys() - BackendSettings.model_fields.keys()
+    others = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
     values = {name: value for name, value in document.content.items() if name not in others}
+    named = given.get("backend")
+    if given.get("retriever") or (named and values.get("backend", named) != named):
+        values.pop("modes", None)
     try:
-        return BackendSettings.model_validate(_merge(values, given))
+        return FetchSettings.model_validate(_merge(values, given))
     except ValidationError as error:
         raise _Translator(path, document, given).translate(error) from error
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.admission import refuse_unscorable
 from trectools_plus.measures.evaluation import Evaluation, Missing
-from trectools_plus.measures.evaluator import DEFAULT_MEASURES
+from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.evaluator import evaluate as evaluate_runs
+from trectools_plus.measures.names import parse_measures
 
 if TYPE_CHECKING:
     from trectools_plus.measures.base import Measure
@@ -73,16 +75,22 @@ def evaluate(
         collapse: How the function's chunks become documents.
 
     Returns:
-        Values per query, means, and the counts of queries behind them.
+        Values per query, means, and the counts of queries behind them. A function that finds
+        nothing for any query is scored too: as 0.
 
     Raises:
         CheckFailedError: If a rule that scoring depends on is broken, or the function failed for
             some queries.
         InputError: If the function failed for every query, or the test set cannot be read.
-        UsageError: If a measure does not exist or can say nothing of this input, or two runs have
-            one name.
+        UsageError: If a measure does not exist or can say nothing of this input, two runs have
+            one name, or the first argument is neither judgments nor a function.
     """
     if not callable(qrels) and not callable(getattr(qrels, "search", None)):
+        if not isinstance(qrels, Qrels):
+            raise UsageError(
+                f"expected qrels, or a retrieval function, but got {type(qrels).__name__}",
+                remedy="give read_qrels(…), or a function (text, depth)",
+            )
         if depth is not None or exclude_self or collapse is not None:
             raise UsageError(
                 "depth, exclude_self and collapse are for retrieval functions",
@@ -91,15 +99,21 @@ def evaluate(
         return evaluate_runs(qrels, runs, measures, missing=missing)
     from trectools_plus.retrieval.backends.answering import Wanted
 
+    if missing not in get_args(Missing):
+        raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
+    asked = parse_measures(measures)  # before the function is asked everything in vain
     collection = _open(runs)
     wanted = Wanted(DEFAULT_DEPTH if depth is None else depth, exclude_self, collapse)
     run = _fetch(qrels, collection, wanted)
-    return evaluate_runs(collection.qrels, run, measures, missing=missing)
+    if run.frame.is_empty():  # a result here; in a file, a sign of a job that was stopped
+        refuse_unscorable(collection.qrels, [], asked)
+        return score_runs(collection.qrels, {run.name: run}, asked, missing)
+    return evaluate_runs(collection.qrels, run, asked, missing=missing)
 
 
 def _fetch(retrieval_fn: Any, collection: Collection, wanted: Any) -> Run:
     from trectools_plus.retrieval.backends.python import PythonBackend
-    from trectools_plus.retrieval.fetch_problems import refuse_unscorable
+    from trectools_plus.retrieval.fetch_problems import refuse_unscorable as refuse_unanswered
     from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
     from trectools_plus.retrieval.settings import RetrievalSettings
 
@@ -109,7 +123,7 @@ def _fetch(retrieval_fn: Any, collection: Collection, wanted: Any) -> Run:
         collection.corpus, collection.topics, [name], wanted, RetrievalSettings(), backend
     )
     fetched = fetch_into(request)
-    refuse_unscorable(fetched)
+    refuse_unanswered(fetched)
     return fetched[name].run
 
 

@@ -25,6 +25,7 @@ from trectools_plus.cli.retrieval_options import (
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
+    from trectools_plus.benchmark.config_file import FetchSettings
     from trectools_plus.formats.tables import Corpus, Topics
     from trectools_plus.retrieval.backends.settings import BackendSettings
     from trectools_plus.retrieval.document_stream import CorpusFile
@@ -61,8 +62,9 @@ def runs_fetch(
         ),
     ] = None,
     depth: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Results for each query, at most.")
-    ] = 100,
+        int | None,
+        typer.Option(min=1, metavar="N", help="Results for each query, at most [default: 100]."),
+    ] = None,
     exclude_self: Annotated[
         bool,
         typer.Option(
@@ -96,7 +98,7 @@ def runs_fetch(
         typer.Option(
             metavar="FILE",
             help="A benchmark.yaml with the backend's settings: backend, http, milvus, retriever, "
-            "collapse; options here win.",
+            "collapse, modes, depth, exclude_self; options here win.",
         ),
     ] = None,
     collapse: backends.CollapseMethod = None,
@@ -126,17 +128,21 @@ def runs_fetch(
       runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
       runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
     """
-    from trectools_plus.benchmark.config_file import load_backend_settings
+    from trectools_plus.benchmark.config_file import load_fetch_settings
     from trectools_plus.cli.progress import progress_bar
     from trectools_plus.provenance import format_command
     from trectools_plus.retrieval.run_files import fetch_to_dir
     from trectools_plus.retrieval.settings import make_settings
 
-    searching = load_backend_settings(
+    searching = load_fetch_settings(
         config,
-        backends.backend_options(
-            backend, retriever, http_url, http_key_env, milvus_uri, collapse, chunk_separator
-        ),
+        {
+            **backends.backend_options(
+                backend, retriever, http_url, http_key_env, milvus_uri, collapse, chunk_separator
+            ),
+            "depth": depth,
+            "exclude_self": exclude_self or None,
+        },
     )
     names = _choose_modes(modes, searching)
     values = retrieval_values(
@@ -170,9 +176,9 @@ def runs_fetch(
             queries,
             names,
             output_dir,
-            depth=depth,
+            depth=searching.depth,
             settings=settings,
-            exclude_self=exclude_self,
+            exclude_self=searching.exclude_self,
             backend=searching.make_backend(stream),
             collapse=searching.collapse,
             resume=resume,
@@ -196,11 +202,11 @@ def _stream(searching: BackendSettings, corpus: str | None) -> CorpusFile | None
     return CorpusFile(Path(str(corpus)))
 
 
-def _choose_modes(modes: str | None, searching: BackendSettings) -> list[str]:
+def _choose_modes(modes: str | None, searching: FetchSettings) -> list[str]:
     """The modes that are named, or all that there are."""
     from trectools_plus.formats.lists import split_list
 
-    names = list(searching.retriever) or list(DEFAULT_MODES)
+    names = list(searching.modes or searching.retriever or DEFAULT_MODES)
     if modes is not None:
         names = list(split_list(modes))
     searching.check_backend_modes(names)

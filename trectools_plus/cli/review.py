@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from trectools_plus.service.review.summary import ReviewSummary
 
 Database = Annotated[
-    Path, typer.Argument(metavar="DB", help="The file of judgments that the review page wrote.")
+    Path,
+    typer.Argument(
+        metavar="DB",
+        help="The file of judgments that the review page wrote, or the folder with its review.db.",
+    ),
 ]
 _WIDTH = 100
 

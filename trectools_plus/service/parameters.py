@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from trectools_plus.service.checks import Kind
 from trectools_plus.service.evaluation import LONGEST_MEASURES
@@ -20,6 +21,8 @@ Background = Field(
     default=False, description="Answer 202 at once, with the job to look at, instead of waiting."
 )
 
+_COMPONENTS = r"^(bm25|lexical|dense|vector|hybrid)(,(bm25|lexical|dense|vector|hybrid))*$"
+
 
 class _Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,13 +36,20 @@ class EvaluateParameters(_Parameters):
         max_length=100,
         description="What searches: `bm25`, `dense`, or both with a comma, which is `hybrid`.",
         examples=["bm25", "bm25,dense"],
-        pattern=r"^(bm25|lexical|dense|vector|hybrid)(,(bm25|lexical|dense|vector|hybrid))*$",
+        json_schema_extra={"pattern": _COMPONENTS},
     )
     measures: str | None = MeasureNames
     publish: bool = Field(
         default=True, description="Whether `/metrics` shows the figures from now on."
     )
     background: bool = Background
+
+    @field_validator("components")
+    @classmethod
+    def _known_components(cls, names: str) -> str:
+        if not re.fullmatch(_COMPONENTS, names):
+            raise ValueError("expected bm25, dense, or both with a comma between")
+        return names
 
 
 class ValidateParameters(_Parameters):

@@ -165,7 +165,10 @@ async def answer_invalid(_: Request, error: Exception) -> Response:
     """The handler of parameters that do not fit their description."""
     found = error.errors() if hasattr(error, "errors") else []
     items = [
-        ProblemItem(where=".".join(map(str, one["loc"])), what=str(one["msg"])) for one in found
+        ProblemItem(
+            where=".".join(map(str, one["loc"])), what=str(one["msg"]).removeprefix("Value error, ")
+        )
+        for one in found
     ]
     first = f": {items[0].where}: {items[0].what}" if items else ""
     return problem_response(

@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import sys
+from pathlib import Path
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.service.settings import SHORTEST_KEY, ServiceSettings
@@ -82,7 +83,7 @@ def run_server(settings: ServiceSettings, host: str, port: int, key: str | None)
 
     Raises:
         UsageError: If others could reach it and there is no key.
-        InputError: If it cannot listen, or a report cannot be read.
+        InputError: If it cannot listen, or a report or the documents are not there.
         MissingExtraError: If the extra ``service`` is not installed.
     """
     from trectools_plus.service.app import create_app
@@ -90,6 +91,7 @@ def run_server(settings: ServiceSettings, host: str, port: int, key: str | None)
 
     for report in settings.reports:  # now, and not only when somebody looks
         read_snapshots(report)
+    _see_documents(settings)
     app = create_app(settings, key=key)
 
     import uvicorn
@@ -109,6 +111,18 @@ def run_server(settings: ServiceSettings, host: str, port: int, key: str | None)
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         )
         uvicorn.Server(config).run(sockets=[opened])
+
+
+def _see_documents(settings: ServiceSettings) -> None:
+    """See that local documents are there: a mistyped name shall not become a running service."""
+    if settings.corpus is not None:
+        if not Path(settings.corpus).is_file():
+            raise InputError("no such file", where=settings.corpus, remedy="check the path")
+    elif settings.searches and settings.dataset not in (None, "hpo"):
+        from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
+
+        if not str(settings.dataset).startswith(CATALOGUE_PREFIX):
+            find_collection_files(str(settings.dataset))
 
 
 def _prepare_log() -> None:

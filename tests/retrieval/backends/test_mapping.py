@@ -11,7 +11,7 @@ import httpx
 import pytest
 from pydantic import ValidationError
 
-from trectools_plus.benchmark.config_file import load_backend_settings
+from trectools_plus.benchmark.config_file import load_fetch_settings
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.base import Failure, Hits, Query
 from trectools_plus.retrieval.backends.http import HttpSource
@@ -171,7 +171,7 @@ def test_settings_that_are_refused(settings: dict[str, Any], message: str) -> No
     with pytest.raises(ValidationError, match=message):
         HttpSettings.model_validate({"url": URL, **settings})
     with pytest.raises(UsageError) as caught:
-        load_backend_settings(None, {"http": {"url": URL, **settings}})
+        load_fetch_settings(None, {"http": {"url": URL, **settings}})
     # What may be a secret is not shown.
     assert "abc" not in str(caught.value)
     assert "pass@" not in str(caught.value)

@@ -122,6 +122,7 @@ def test_a_function_that_always_fails_is_not_called_for_ever(tmp_path: Path) -> 
         ("no.such.module:f", "ModuleNotFoundError: No module named 'no'"),
         ("json:nothing", "AttributeError"),
         ("json:__version__", "expected a function, or an object with a method search, but got str"),
+        ("asyncio:sleep", "an asynchronous function is not awaited"),
         ("nosuchplugin", "no installed package registers a retriever 'nosuchplugin'"),
     ],
 )
@@ -152,6 +153,23 @@ def test_evaluate_a_function_on_a_test_set(search: Callable[[str, int], Any]) ->
     assert evaluation.n(name, "RR@10") == 2
 
 
+@pytest.mark.parametrize("missing", ["zero", "drop"])
+def test_evaluate_scores_a_function_that_finds_nothing(missing: Any) -> None:
+    evaluation = evaluate(lambda text, depth: [], TESTS, ["RR@10", "nDCG@10"], missing=missing)
+    (name,) = evaluation.run_names
+    counted = 2 if missing == "zero" else 0
+    assert [evaluation.n(name, measure) for measure in ("RR@10", "nDCG@10")] == [counted] * 2
+    if missing == "zero":
+        assert evaluation.mean(name, "RR@10") == evaluation.mean(name, "nDCG@10") == 0
+
+
+def test_evaluate_refuses_measures_before_it_asks() -> None:
+    asked = []
+    with pytest.raises(UsageError, match="nDGC@10"):
+        evaluate(lambda text, depth: asked.append(text), TESTS, ["nDGC@10"])
+    assert asked == []
+
+
 def test_evaluate_looks_as_deep_as_asked_and_collapses() -> None:
     depths = []
 
@@ -169,6 +187,8 @@ def test_evaluate_refuses_what_is_no_test_set_or_fails(tmp_path: Path) -> None:
         evaluate(broken, TOPICS)  # type: ignore[call-overload]
     with pytest.raises(CheckFailedError, match=r"1 of 2 queries has no answer"):
         evaluate(broken, TESTS)
+    with pytest.raises(UsageError, match="expected qrels, or a retrieval function, but got int"):
+        evaluate(3, TESTS)  # type: ignore[call-overload]
     with pytest.raises(UsageError, match="for retrieval functions"):
         evaluate(QRELS, read_only(tmp_path), depth=3)  # type: ignore[call-overload]
 

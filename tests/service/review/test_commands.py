@@ -88,6 +88,8 @@ def test_results_can_be_shown_and_exported_while_people_judge(
     assert sorted(read_qrels(merged).frame["relevance"]) == [1, 2]
     assert sorted(read_qrels(one).frame["relevance"]) == [1, 3]
     assert call("export", database).stdout == merged.read_text()
+    assert call("export", report).stdout == merged.read_text()
+    assert call("show", report).stdout == shown.stdout
 
 
 def test_the_key_comes_from_the_environment(serve: Any, ask: Any, report: Path) -> None:
@@ -132,6 +134,7 @@ def test_mistakes_are_one_line(report: Path, tmp_path: Path, monkeypatch: Any) -
         (("show", text), 2, "text.db"),
         (("show", tmp_path / "missing.db"), 2, "missing.db"),
         (("export", tmp_path / "missing.db"), 2, "missing.db"),
+        (("show", tmp_path), 2, "review.db"),
     ):
         done = call(*arguments)
         assert (done.returncode, done.stdout) == (code, ""), arguments

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import entry_points
+from inspect import iscoroutinefunction
 from time import perf_counter
 from typing import Any
 
@@ -80,6 +81,12 @@ class PythonBackend:
                 where=where,
                 remedy="name a retriever as importable.module:name",
             ) from error
+        if iscoroutinefunction(found.search if searches else found):
+            raise UsageError(
+                "an asynchronous function is not awaited",
+                where=where,
+                remedy="name a function that calls it with asyncio.run",
+            )
         if searches:
             return FunctionSource(found.search, takes_list=True)
         if not callable(found):

@@ -23,6 +23,11 @@ BACKENDS = (EMBEDDED, "http", "milvus", "python")
 _SETTING_OF = {"http": "http", "milvus": "milvus", "retriever": "python"}
 """Each backend's own setting, with the backend's name; only ``milvus`` can do without."""
 
+_NEEDS = {
+    "http": "the service's URL — give http.url, or --http-url",
+    "python": "`retriever` — give module:name",
+}
+
 MODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 """What a mode of a backend may be called: its run file and its tag."""
 
@@ -91,8 +96,7 @@ class BackendSettings(BaseModel):
                 )
         for name, backend in _SETTING_OF.items():
             if not getattr(self, name) and self.backend == backend != "milvus":
-                example = "http.url, or --http-url" if name == "http" else "module:name"
-                raise ValueError(f"`backend` {backend} needs `{name}` — give {example}")
+                raise ValueError(f"`backend` {backend} needs {_NEEDS[backend]}")
         if self.collapse is not None and self.is_embedded:
             raise ValueError(
                 "`collapse`: the embedded modes find documents, not chunks — leave it out"

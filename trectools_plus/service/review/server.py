@@ -9,10 +9,8 @@ import uvicorn
 
 from trectools_plus.service.review.app import review_app
 from trectools_plus.service.review.material import DEFAULT_DEPTH
+from trectools_plus.service.review.store import DATABASE_NAME
 from trectools_plus.service.server import listen
-
-DATABASE_FILE = "review.db"
-"""Where judgments are kept by default: in the report's folder."""
 
 
 def run_review(
@@ -47,7 +45,7 @@ def run_review(
         IncomparableError: If the file holds judgments of other results.
     """
     given = Path(report)
-    file = database or (given if given.is_dir() else given.parent) / DATABASE_FILE
+    file = database or (given if given.is_dir() else given.parent) / DATABASE_NAME
     with listen(host, port, has_key=key is not None) as listener:
         app = review_app(report, file, modes=modes, depth=depth, seed=seed, key=key)
         desk = app.state.desk

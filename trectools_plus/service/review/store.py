@@ -21,6 +21,8 @@ from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.service.review.material import ReviewMaterial
 
 FORMAT = "1"
+DATABASE_NAME = "review.db"
+"""Where judgments are kept by default: in the report's folder."""
 BUSY_SECONDS = 10.0
 _TABLES = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -146,9 +148,14 @@ def open_store(path: str | Path, material: ReviewMaterial, seed: int | None = No
 def read_store(path: str | Path) -> Store:
     """Open a file of judgments to read it; a server may write to it at the same time.
 
+    Args:
+        path: The file; or the report's folder, where it is called ``review.db``.
+
     Raises:
         InputError: If it is missing, cannot be read, or is another kind of file.
     """
+    if Path(path).is_dir():
+        path = Path(path) / DATABASE_NAME
     if not Path(path).is_file():
         raise InputError(
             "no such file", where=str(path), remedy="name the file that the review page wrote"
