@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import http.server
 import os
 import socket
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -35,6 +37,19 @@ def test_no_scheduler(nobody):
     with pytest.raises(InputError, match=f"no scheduler answers — {nobody} — start one"):
         use_scheduler(nobody).__enter__()
     assert current_workers() is None
+
+
+def test_another_server_than_a_scheduler():
+    class Silent(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Silent) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.server_port}"
+        with pytest.raises(InputError, match=f"no scheduler answers — {address}"):
+            use_scheduler(address).__enter__()
+        server.shutdown()
 
 
 @pytest.mark.parametrize("address", ["here", "nowhere://x:1", "tcp://x:y"])

@@ -64,17 +64,17 @@ def connect(address: str) -> Iterator[Cluster]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # versions are compared below, in our words
                 client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (OSError, TimeoutError) as error:
-            raise InputError(
-                "no scheduler answers",
-                where=address,
-                remedy="start one with `dask scheduler`, or leave out --scheduler",
-            ) from error
         except (ValueError, TypeError) as error:
             raise UsageError(
                 "expected the address of a scheduler",
                 where=address,
                 remedy="write --scheduler tcp://HOST:8786",
+            ) from error
+        except Exception as error:  # what another kind of server says can be taken for anything
+            raise InputError(
+                "no scheduler answers",
+                where=address,
+                remedy="start one with `dask scheduler`, or leave out --scheduler",
             ) from error
         try:
             cluster = Cluster(client, address)
@@ -229,7 +229,9 @@ def _knock(address: str) -> None:
     from distributed.comm import connect as open_comm
 
     async def knock() -> None:
-        comm = await open_comm(address, timeout=CONNECT_SECONDS)
+        # Its own timeout ends before the first words: a server that only listens is not noticed.
+        opening = open_comm(address, timeout=CONNECT_SECONDS)
+        comm = await asyncio.wait_for(opening, CONNECT_SECONDS)
         await comm.close()
 
     # In a thread of its own: this one may have an event loop running, as notebooks do.
