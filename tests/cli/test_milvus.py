@@ -58,6 +58,21 @@ def test_a_benchmark_from_a_configuration_file() -> None:
     assert "milvus_lite" in text
 
 
+@pytest.mark.usefixtures("milvus", "folder")
+def test_cranfield_from_end_to_end(ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
+    command = ["benchmark", "run", "--dataset", "irds:cranfield", "--backend", "milvus"]
+    command += ["--milvus-uri", "cranfield.db", "--modes", "lexical,vector,hybrid"]
+    done = CliRunner().invoke(app, [*command, "-m", "nDCG@10", "--output-dir", "out"])
+    assert done.exit_code == 0, done.output
+    modes = json.loads(Path("out/BenchmarkReport.json").read_text())["modes"]
+    means = {mode: result["measures"]["nDCG@10"]["mean"] for mode, result in modes.items()}
+    # What the embedded backend reaches; Milvus breaks ties within its fusion otherwise.
+    assert means["lexical"] == pytest.approx(0.3227, abs=5e-5)
+    assert means["vector"] == pytest.approx(0.2966, abs=5e-5)
+    assert means["hybrid"] == pytest.approx(0.3417, abs=2e-3)
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("options", "message"),
