@@ -9,7 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
+from trectools_plus.formats import collection as collection_module
 from trectools_plus.formats import corpus as corpus_module
+from trectools_plus.formats.catalogue import CatalogueDataset
 
 SOURCES = ["--corpus", "corpus.jsonl", "--topics", "topics.tsv"]
 
@@ -56,6 +58,27 @@ def test_a_benchmark_from_a_configuration_file() -> None:
     text = json.dumps(report)
     assert '"uri": "own.db"' in text
     assert "milvus_lite" in text
+
+
+@pytest.mark.usefixtures("milvus", "folder")
+@pytest.mark.parametrize("dataset", ["here", "irds:cranfield"])
+def test_a_dataset_is_streamed_too(
+    dataset: str, ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("the whole corpus was read")
+
+    monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
+    monkeypatch.setattr(collection_module, "read_corpus", never)
+    monkeypatch.setattr(CatalogueDataset, "read_corpus", never)
+    Path("here").mkdir()
+    for name in ("corpus.jsonl", "topics.tsv", "qrels.txt"):
+        Path(name).rename(Path("here") / name)
+    command = ["runs", "fetch", "--dataset", dataset, "--milvus-uri", "own.db"]
+    done = CliRunner().invoke(app, [*command, "--modes", "lexical", "--output-dir", "out"])
+    assert done.exit_code == 0, done.output
+    manifest = json.loads(Path("out/lexical.run.manifest.json").read_text())
+    assert manifest["backend_settings"]["documents"]["count"] == (2 if dataset == "here" else 1400)
 
 
 @pytest.mark.usefixtures("milvus", "folder")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trectools_plus.benchmark.config_file import FetchSettings
     from trectools_plus.formats.tables import Corpus, Topics
     from trectools_plus.retrieval.backends.settings import BackendSettings
-    from trectools_plus.retrieval.document_stream import CorpusFile
+    from trectools_plus.retrieval.document_stream import DocumentStream
     from trectools_plus.retrieval.run_files import FetchedFile
 
 OutputFormat = Literal["text", "json"]
@@ -161,7 +161,7 @@ def runs_fetch(
             remedy="its settings are in the file that --config names",
         )
     settings = make_settings(values)
-    stream = _stream(searching, corpus)
+    stream = _stream(searching, dataset, corpus)
     documents, queries = _load_sources(
         dataset,
         None if stream else corpus,
@@ -169,6 +169,7 @@ def runs_fetch(
         test_file,
         ontology,
         needs_corpus=searching.needs_corpus and not stream,
+        streamed=stream is not None,
     )
     with progress_bar() as progress:
         files = fetch_to_dir(
@@ -193,13 +194,17 @@ def runs_fetch(
     _note_missing(list(files.values()))
 
 
-def _stream(searching: BackendSettings, corpus: str | None) -> CorpusFile | None:
-    """The documents as a stream, where they are in a file and the backend can do with that."""
-    if searching.backend != "milvus" or corpus in (None, "-"):
+def _stream(
+    searching: BackendSettings, dataset: str | None, corpus: str | None
+) -> DocumentStream | None:
+    """The documents as a stream, where they can be read again and the backend can do with that."""
+    if searching.backend != "milvus":
         return None
-    from trectools_plus.retrieval.document_stream import CorpusFile
+    from trectools_plus.retrieval.document_stream import CorpusFile, stream_collection
 
-    return CorpusFile(Path(str(corpus)))
+    if dataset not in (None, "hpo") and corpus is None:
+        return stream_collection(str(dataset))
+    return None if corpus in (None, "-") else CorpusFile(Path(str(corpus)))
 
 
 def _choose_modes(modes: str | None, searching: FetchSettings) -> list[str]:
@@ -221,6 +226,7 @@ def _load_sources(
     ontology: str | None,
     *,
     needs_corpus: bool,
+    streamed: bool,
 ) -> tuple[Corpus | None, Topics]:
     if dataset is not None and (corpus or topics):
         raise UsageError("--dataset and --corpus or --topics exclude each other")
@@ -230,6 +236,10 @@ def _load_sources(
                 raise UsageError(f"{option} goes with --dataset hpo only")
     if dataset is None:
         return _read_files(corpus, topics, needs_corpus)
+    if streamed:
+        from trectools_plus.formats.collection import read_collection_topics
+
+        return None, read_collection_topics(dataset)
     from trectools_plus.benchmark.dataset import open_collection
 
     collection = open_collection(dataset, test_file, ontology)

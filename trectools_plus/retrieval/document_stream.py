@@ -14,6 +14,7 @@ import numpy as np
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.catalogue import CatalogueDataset
+from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
 from trectools_plus.formats.corpus import Document, iter_corpus
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.retrieval.base import Progress, no_progress
@@ -92,6 +93,18 @@ class CorpusDocuments:
         frame = self.corpus.frame.select("doc_id", "title", "text")
         for part in frame.iter_slices(_ROWS_PER_STEP):
             yield from map(Document._make, part.iter_rows())
+
+
+def stream_collection(spec: str) -> DocumentStream:
+    """The documents of a collection, as ``formats.collection.load_collection`` finds them.
+
+    Raises:
+        UsageError: If there is no such collection.
+        InputError: If a part of it is missing.
+    """
+    if spec.startswith(CATALOGUE_PREFIX):
+        return CatalogueDocuments(CatalogueDataset(spec.removeprefix(CATALOGUE_PREFIX)))
+    return CorpusFile(find_collection_files(spec).corpus)
 
 
 @dataclass(frozen=True, slots=True)
