@@ -16,6 +16,7 @@ from trectools_plus.errors import (
     TrectoolsPlusError,
     UsageError,
 )
+from trectools_plus.retrieval.backends.milvus_connection import UnreachableError
 from trectools_plus.validation import CATALOGUE, FindingsError
 from trectools_plus.validation.registry import Hit
 
@@ -23,6 +24,7 @@ FINDING = CATALOGUE["R110"].finding(Hit("score 'x' is not a number", [3]), "a.ru
 EXAMPLES = [
     TrectoolsPlusError("what", where="where", remedy="how"),
     InputError("what"),
+    UnreachableError("what", where="where"),
     FormatError("what", path="a.run", line=3, column=4, remedy="how"),
     UsageError("what", remedy="how"),
     MissingExtraError("this", "that"),

@@ -75,11 +75,14 @@ def _process(_):
     return os.getpid()
 
 
-@pytest.mark.parametrize("names", [DEFAULT_MEASURES, WHOLE, BY_DOCUMENT], ids=len)
-@pytest.mark.parametrize("low_memory", [False, True])
+@pytest.mark.parametrize(
+    ("names", "low_memory"),
+    [  # --low-memory refuses measures by document
+        *((names, False) for names in (DEFAULT_MEASURES, WHOLE, BY_DOCUMENT)),
+        *((names, True) for names in (DEFAULT_MEASURES, WHOLE)),
+    ],
+)
 def test_scores_are_those_of_one_machine(scheduler, collection, names, low_memory):
-    if low_memory and names is BY_DOCUMENT:
-        pytest.skip("--low-memory refuses them")
     given = collection(10)
     expected, _ = score(given.qrels, given.runs, names, low_memory=low_memory)
     with use_scheduler(scheduler):
