@@ -17,6 +17,7 @@ from trectools_plus.retrieval.backends.milvus_connection import (
 from trectools_plus.retrieval.backends.milvus_search import (
     check_milvus_modes,
     check_settings,
+    check_version,
     open_modes,
 )
 from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
@@ -96,6 +97,7 @@ class MilvusBackend:
             documents = CorpusDocuments(request.corpus)
         connection = MilvusConnection(self._address)
         try:
+            check_version(connection, request.modes)
             collection = open_collection(
                 connection,
                 documents,

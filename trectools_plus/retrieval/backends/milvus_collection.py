@@ -8,7 +8,7 @@ all that shapes it, when it is whole; a half-filled collection is never searched
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -26,7 +26,7 @@ from trectools_plus.retrieval.index_cache import IndexRecipe
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.text import Analyzer
 
-_LAYOUT = 1
+_LAYOUT = 2
 _PREFIX = "trectools_plus"
 _MAX_TEXT_BYTES = 65_535  # Milvus' limit of a VARCHAR
 _ROWS_PER_BATCH = 1_000
@@ -52,6 +52,7 @@ class MilvusCollection:
         cut_documents: How many have more words than Milvus takes (65,535 bytes); their last words
             do not count in the lexical mode.
         vector_index: The kind of its vector index.
+        reading: Options with which a search sees every document.
     """
 
     connection: MilvusConnection
@@ -60,6 +61,7 @@ class MilvusCollection:
     survey: Survey
     cut_documents: int
     vector_index: VectorIndex
+    reading: Mapping[str, Any]
 
 
 def open_collection(
@@ -85,15 +87,18 @@ def open_collection(
         InputError: If there are no documents, an id occurs twice, or the server fails.
     """
     found = surveyed or survey(documents, progress)
-    recipe = _recipe(found, settings, vector_index)
+    recipe = _recipe(found, settings, vector_index, connection.has_full_text)
     name = f"{_PREFIX}_{recipe.key[:32]}"
     if not _is_whole(connection, name, found.count):
         _make(connection, name, recipe, documents, found.count, settings, vector_index, progress)
     cut = _count(connection, name, "is_cut == true")
-    return MilvusCollection(connection, name, recipe.key, found, cut, vector_index)
+    reading = _reading(connection, name)
+    return MilvusCollection(connection, name, recipe.key, found, cut, vector_index, reading)
 
 
-def _recipe(found: Survey, settings: RetrievalSettings, vector_index: VectorIndex) -> IndexRecipe:
+def _recipe(
+    found: Survey, settings: RetrievalSettings, vector_index: VectorIndex, has_words: bool
+) -> IndexRecipe:
     facts = {
         "layout": _LAYOUT,
         "documents": [found.count, found.digest],
@@ -101,6 +106,7 @@ def _recipe(found: Survey, settings: RetrievalSettings, vector_index: VectorInde
         "packages": {name: version(name) for name in ("bm25s", "pystemmer")},
         "encoder": TextEncoder.facts(),
         "vector_index": vector_index,
+        "has_words": has_words,
     }
     return IndexRecipe("milvus", facts)
 
@@ -114,6 +120,28 @@ def _is_whole(connection: MilvusConnection, name: str, count: int) -> bool:
         return True
     connection.call("drop_collection", name)
     return False
+
+
+def _reading(connection: MilvusConnection, name: str) -> dict[str, Any]:
+    """Options with which a search sees all that is there now, without waiting for it.
+
+    At level Strong a server waits for the next tick of its clock, up to 400 ms, before it answers.
+    Nothing is written to a whole collection: what one such search saw is enough for all later
+    ones, and servers since 2.4 say which moment that was.
+    """
+    anything = [1.0] + [0.0] * (DIMENSIONS - 1)
+    seen = connection.call(
+        "search",
+        name,
+        data=[anything],
+        anns_field="vector",
+        limit=1,
+        search_params={"metric_type": "IP"},
+        consistency_level="Strong",
+    ).get_session_ts()
+    if seen:
+        return {"consistency_level": "Customized", "guarantee_timestamp": seen}
+    return {"consistency_level": "Bounded"}
 
 
 def _count(connection: MilvusConnection, name: str, condition: str = "") -> int:
@@ -172,7 +200,7 @@ def _rename(connection: MilvusConnection, workplace: str, name: str) -> None:
 
 
 def _create(connection: MilvusConnection, name: str, recipe: IndexRecipe) -> None:
-    from pymilvus import DataType, Function, FunctionType, MilvusClient
+    from pymilvus import DataType, MilvusClient
 
     schema = MilvusClient.create_schema(
         auto_id=False,
@@ -180,6 +208,17 @@ def _create(connection: MilvusConnection, name: str, recipe: IndexRecipe) -> Non
         description=f"trectools-plus, hash of corpus and settings {recipe.key}",
     )
     schema.add_field("doc_id", DataType.VARCHAR, is_primary=True, max_length=_MAX_TEXT_BYTES)
+    schema.add_field("is_cut", DataType.BOOL)
+    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS)
+    if connection.has_full_text:
+        _add_words(schema, connection)
+    connection.call("create_collection", name, schema=schema, consistency_level="Strong")
+
+
+def _add_words(schema: Any, connection: MilvusConnection) -> None:
+    """What the lexical mode searches."""
+    from pymilvus import DataType, Function, FunctionType
+
     schema.add_field(
         "terms",
         DataType.VARCHAR,
@@ -188,9 +227,7 @@ def _create(connection: MilvusConnection, name: str, recipe: IndexRecipe) -> Non
         # milvus-lite knows no "whitespace"; its "standard" leaves analysed words as they are.
         analyzer_params={"tokenizer": "standard" if connection.is_lite else "whitespace"},
     )
-    schema.add_field("is_cut", DataType.BOOL)
     schema.add_field("lexical", DataType.SPARSE_FLOAT_VECTOR)
-    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS)
     schema.add_function(
         Function(
             name="bm25",
@@ -199,7 +236,6 @@ def _create(connection: MilvusConnection, name: str, recipe: IndexRecipe) -> Non
             function_type=FunctionType.BM25,
         )
     )
-    connection.call("create_collection", name, schema=schema, consistency_level="Strong")
 
 
 def _index(
@@ -212,15 +248,15 @@ def _index(
         # takes its defaults without a word.
         return {"params": params} if connection.is_lite and params else params
 
-    words = {"bm25_k1": settings.k1, "bm25_b": settings.b}
     kind, vectors = _VECTOR_INDEXES[vector_index]
     indexes = MilvusClient.prepare_index_params()
-    indexes.add_index(
-        "lexical",
-        index_type="SPARSE_INVERTED_INDEX",
-        metric_type="BM25",
-        params=nested(words),
-    )
+    if connection.has_full_text:
+        indexes.add_index(
+            "lexical",
+            index_type="SPARSE_INVERTED_INDEX",
+            metric_type="BM25",
+            params=nested({"bm25_k1": settings.k1, "bm25_b": settings.b}),
+        )
     # Vectors have length 1, or 0 for a text without words: their product is their cosine.
     indexes.add_index("vector", index_type=kind, metric_type="IP", params=nested(vectors))
     connection.call("create_index", name, indexes)
@@ -240,7 +276,8 @@ def _fill(
     for batch in batches(iter(documents)):
         if used + len(batch) > _DOCUMENTS_PER_ANALYZER:
             analyzer, used = Analyzer(settings), 0
-        connection.call("insert", name, _rows(batch, encoder, analyzer))
+        rows = _rows(batch, encoder, analyzer if connection.has_full_text else None)
+        connection.call("insert", name, rows)
         used += len(batch)
         done += len(batch)
         progress("inserting documents", done, count)
@@ -262,12 +299,17 @@ def batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def _rows(batch: list[Document], encoder: TextEncoder, analyzer: Analyzer) -> list[dict[str, Any]]:
+def _rows(
+    batch: list[Document], encoder: TextEncoder, analyzer: Analyzer | None
+) -> list[dict[str, Any]]:
+    """Documents as the collection holds them; without an analyzer it holds no words."""
     texts = [f"{document.title} {document.text}".strip() for document in batch]
     rows = []
     for document, text, vector in zip(batch, texts, encoder.embed(texts), strict=True):
-        terms, is_cut = fitting(analyzer.terms(text))
-        rows.append({"doc_id": document.doc_id, "terms": terms, "is_cut": is_cut, "vector": vector})
+        row = {"doc_id": document.doc_id, "is_cut": False, "vector": vector}
+        if analyzer is not None:
+            row["terms"], row["is_cut"] = fitting(analyzer.terms(text))
+        rows.append(row)
     return rows
 
 

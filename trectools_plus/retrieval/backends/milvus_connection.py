@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ _CONNECT_SECONDS = 10.0
 _CALL_SECONDS = 120.0
 _SEARCH_SECONDS = 30.0
 _SEARCHES = ("search", "hybrid_search")
+_FULL_TEXT_SINCE = (2, 5)
 _LITE_STARTER = "milvus_lite.server_manager"
 
 
@@ -99,7 +101,13 @@ class MilvusConnection:
     @property
     def is_lite(self) -> bool:
         """Whether milvus-lite answers, at whatever address."""
-        return "lite" in self.server_version.lower()
+        return self.server_version.startswith("milvus_lite")
+
+    @property
+    def has_full_text(self) -> bool:
+        """Whether it can score words (BM25): milvus-lite, and Milvus since 2.5."""
+        number = re.match(r"v?(\d+)\.(\d+)", self.server_version)
+        return number is None or (int(number[1]), int(number[2])) >= _FULL_TEXT_SINCE
 
     def call(self, method: str, *args: Any, **options: Any) -> Any:
         """Call a method of ``pymilvus.MilvusClient``.

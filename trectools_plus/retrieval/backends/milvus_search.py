@@ -13,6 +13,7 @@ import numpy as np
 
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.milvus_collection import MilvusCollection
+from trectools_plus.retrieval.backends.milvus_connection import MilvusConnection
 from trectools_plus.retrieval.base import Ranking, Retriever, Scores, empty_ranking
 from trectools_plus.retrieval.encoder import TextEncoder
 from trectools_plus.retrieval.hybrid import fusion_of
@@ -166,7 +167,7 @@ class MilvusHybrid:
             # Everything that was merged, so that no cut falls into a tie.
             limit=min(len(parts) * limit, MAX_RESULTS),
             output_fields=["doc_id"],
-            consistency_level="Strong",
+            **self._collection.reading,
         )
         return [_columns(hits) for hits in answer]
 
@@ -214,6 +215,22 @@ def check_milvus_modes(modes: Sequence[str]) -> None:
     if others:
         raise UsageError(
             f"the backend milvus has no mode '{others[0]}'", remedy=f"it has {', '.join(MODES)}"
+        )
+
+
+def check_version(connection: MilvusConnection, modes: Sequence[str]) -> None:
+    """See that the server is new enough for the modes.
+
+    Raises:
+        UsageError: If it cannot search words, and a mode wants that.
+    """
+    of_words = [mode for mode in modes if canonical_mode(mode) != "vector"]
+    if of_words and not connection.has_full_text:
+        raise UsageError(
+            f"Milvus {connection.server_version} has no full-text search, which"
+            f" '{of_words[0]}' needs: it came with Milvus 2.5",
+            where=connection.address.uri,
+            remedy="ask for --modes vector, or use a newer server",
         )
 
 
@@ -278,7 +295,7 @@ def _search(
             **mode.request([prepared[row] for row in waiting], limit),
             search_params=mode.parameters(limit),
             output_fields=["doc_id"],
-            consistency_level="Strong",
+            **collection.reading,
         )
         tied = []
         for row, hits in zip(waiting, answer, strict=True):
