@@ -28,6 +28,7 @@ DEFAULT_MODE_NAMES = {
 DEFAULT_MODES = ("lexical", "vector", "hybrid")
 DEFAULT_SEED = 42
 DEFAULT_CONFIDENCE = 0.95
+DEFAULT_RESAMPLES = 10_000
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
 
 _BACKEND = tuple(BackendSettings.model_fields)
@@ -81,7 +82,7 @@ class BenchmarkConfig(DataSettings):
     baseline: Names | None = None
     correction: Correction = "holm"
     confidence: Number = DEFAULT_CONFIDENCE
-    resamples: WholeNumber = Field(default=10_000, ge=100, le=10_000_000)
+    resamples: WholeNumber = Field(default=DEFAULT_RESAMPLES, ge=100, le=10_000_000)
     seed: WholeNumber = Field(default=DEFAULT_SEED, ge=0)
     targets: dict[str, Target | None] = Field(default_factory=dict)
     retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
