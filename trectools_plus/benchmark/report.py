@@ -42,7 +42,7 @@ from trectools_plus.benchmark.report_parts import (
     UnscoredStatus,
 )
 from trectools_plus.errors import InputError
-from trectools_plus.formats.source import unreadable
+from trectools_plus.formats.opening import unreadable
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.opening import can_be_read_twice
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.regrouping import regroup_queries
 from trectools_plus.formats.run import N_FIELDS
-from trectools_plus.formats.source import Source, can_be_read_twice
+from trectools_plus.formats.source import Source
 from trectools_plus.measures.base import Measure
 from trectools_plus.measures.judgments import Judgments
 from trectools_plus.measures.pieces import (
