@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from array import array
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,23 @@ def test_short_commands_are_the_same(group: str) -> None:
     long, short = call(group, "-h"), call(group, "-h", short=True)
     assert short.returncode == 0
     assert long.stdout.split("Commands:")[1].rstrip() == short.stdout.split("Commands:")[1].rstrip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "start"),
+    [
+        (["--help"], 0, "Usage: trectools-plus "),
+        (["eval", QRELS, "missing.run"], 2, "error: no such file — missing.run"),
+        (["eval"], 2, "error: missing argument 'QRELS' — see trectools-plus eval -h"),
+    ],
+)
+def test_the_module_is_the_same_program(arguments: list[object], code: int, start: str) -> None:
+    command = [sys.executable, "-m", "trectools_plus", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    by_name = call(*arguments)
+    assert done.returncode == code
+    assert (done.stdout + done.stderr).startswith(start)
+    assert (done.stdout, done.stderr) == (by_name.stdout, by_name.stderr)
 
 
 MISTAKES = [
@@ -148,6 +166,63 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     _, error = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "Traceback" not in error
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("way", ["pipe", "terminal"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["eval", "-", RUN, "--output"],
+        ["eval", "-", RUN, "--low-memory", "--output"],
+        ["eval", QRELS, "-", "--output"],
+        ["benchmark", "run", "--runs", f"one={RUN}", "--qrels", "-", "--output-dir"],
+    ],
+    ids=lambda words: " ".join(str(getattr(word, "name", word)) for word in words),
+)
+def test_an_interrupt_ends_waiting_for_standard_input(
+    arguments: list[object], way: str, tmp_path: Path
+) -> None:
+    """By the signal alone, and by Ctrl-C in a terminal of the command's own."""
+    import fcntl
+    import pty
+    import termios
+
+    ours, theirs = pty.openpty() if way == "terminal" else os.pipe()[::-1]
+
+    def take_over_terminal() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if way == "terminal":
+            fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+
+    output = tmp_path / "output"
+    process = subprocess.Popen(
+        [BIN / "trectools-plus", *arguments, output],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=take_over_terminal,
+    )
+    try:
+        os.write(ours, b"1 0 d1 1\n")
+        left = array("i", [1])
+        while left[0] and process.poll() is None:
+            time.sleep(0.05)
+            fcntl.ioctl(theirs, termios.FIONREAD, left)
+        if way == "terminal":
+            os.write(ours, b"\x03")
+        else:
+            process.send_signal(signal.SIGINT)
+        printed, error = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+    assert process.returncode == 130
+    assert "Traceback" not in error
+    assert (printed, output.exists()) == ("", False)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

@@ -134,6 +134,7 @@ def test_a_symbolic_link_stays_one(target: Path, tmp_path: Path) -> None:
 def test_names_as_long_as_can_be(tmp_path: Path) -> None:
     with atomic_write(tmp_path / ("x" * 255)) as stream:
         stream.write("new")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x" * 255, "new")]
 
 
 def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -16,15 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
+from trectools_plus.formats import content as content_module
 from trectools_plus.formats import lexer, limits
-from trectools_plus.formats import source as source_module
 from trectools_plus.formats.columns import scan_columns
 from trectools_plus.formats.compression import PIECE_BYTES, Compression, decompress
+from trectools_plus.formats.content import iter_lines
 from trectools_plus.formats.corpus import iter_corpus, read_corpus
 from trectools_plus.formats.overlong import find_overlong
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.run import read_run
-from trectools_plus.formats.source import Source, iter_lines, read_source
+from trectools_plus.formats.source import Source, read_source
 from trectools_plus.formats.topics import read_topics
 
 ROW = b"1 Q0 d1 1 9.5 base\n"
@@ -110,7 +111,7 @@ def test_lines_one_by_one_stop_at_one_that_is_too_long(
     chunk_bytes: int,
     rest: bytes,
 ) -> None:
-    monkeypatch.setattr(source_module, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(content_module, "CHUNK_BYTES", chunk_bytes)
     above = [*ROW.split(b"\n")[:1] * 3, b"x" * short_lines]
     lines = iter_lines(_write(tmp_path, b"\n".join([*above, b"y" * (short_lines + 1)]) + rest))
     assert [next(lines) for _ in above] == above
@@ -121,7 +122,7 @@ def test_lines_one_by_one_stop_at_one_that_is_too_long(
 
 def test_a_line_within_a_chunk_is_never_too_long() -> None:
     # iter_lines() relies on it.
-    assert max(source_module.CHUNK_BYTES, PIECE_BYTES) < limits.MAX_LINE_BYTES
+    assert max(content_module.CHUNK_BYTES, PIECE_BYTES) < limits.MAX_LINE_BYTES
 
 
 def test_a_long_line_is_placed() -> None:
@@ -219,7 +220,7 @@ def test_more_than_the_memory_holds_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
 ) -> None:
     path = _write(tmp_path, pack(os.urandom(1 << 17).hex().encode() + b"\n"))
-    monkeypatch.setattr(source_module, "CHUNK_BYTES", 1 << 16)
+    monkeypatch.setattr(content_module, "CHUNK_BYTES", 1 << 16)
     monkeypatch.setenv(limits.LIMIT_VARIABLE, "0.0001")
     with pytest.raises(InputError, match=r"more than the .* GiB that are read") as caught:
         read_source(path)

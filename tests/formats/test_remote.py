@@ -20,10 +20,12 @@ from trectools_plus.benchmark.runner import run_benchmark
 from trectools_plus.cli.app import app
 from trectools_plus.cli.bench import parse_runs
 from trectools_plus.errors import FormatError, InputError, MissingExtraError
+from trectools_plus.formats.content import iter_lines
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.opening import can_be_read_twice
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.formats.remote import is_address
-from trectools_plus.formats.source import can_be_read_twice, iter_lines, read_source
+from trectools_plus.formats.source import read_source
 
 fsspec = pytest.importorskip("fsspec", reason="pip install 'trectools-plus[distributed]'")
 

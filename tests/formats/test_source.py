@@ -14,8 +14,9 @@ import pytest
 import zstandard
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats import source as source_module
-from trectools_plus.formats.source import iter_lines, read_source
+from trectools_plus.formats import content
+from trectools_plus.formats.content import iter_lines
+from trectools_plus.formats.source import read_source
 
 DATA = b"".join(b"line %d of the file\n" % number for number in range(5000))
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -28,7 +29,7 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.fixture(params=[7, 1 << 20])
 def chunk_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(source_module, "CHUNK_BYTES", request.param)
+    monkeypatch.setattr(content, "CHUNK_BYTES", request.param)
     return int(request.param)
 
 

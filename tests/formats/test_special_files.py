@@ -13,12 +13,13 @@ from types import SimpleNamespace
 import pytest
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats import limits
+from trectools_plus.formats import limits, opening
 from trectools_plus.formats import source as source_module
+from trectools_plus.formats.content import iter_lines
 from trectools_plus.formats.corpus import read_corpus
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.run import read_run
-from trectools_plus.formats.source import iter_lines, read_source
+from trectools_plus.formats.source import read_source
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
 
@@ -110,7 +111,7 @@ def test_what_stands_above_an_overlong_line_is_read_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MAX_LINE_BYTES", 1000)
-    monkeypatch.setattr(source_module, "_open_file", Part)
+    monkeypatch.setattr(opening, "_open_file", Part)
     path = tmp_path / "file"
     path.write_bytes(ROW * 500 + b"x" * 2000 + b"\n")
     source = read_source(path, partial=True)

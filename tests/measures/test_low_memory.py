@@ -4,6 +4,7 @@ import functools
 import gzip
 import itertools
 import random
+import re
 
 import numpy as np
 import pytest
@@ -111,6 +112,30 @@ def test_a_run_without_rows_is_refused(tmp_path):
     (tmp_path / "run").write_text("# nothing\n" * 50, encoding="utf-8")
     with pytest.raises(CheckFailedError, match="F101"):
         scored(qrels, tmp_path / "run", low_memory=True)
+
+
+@pytest.mark.parametrize("order", ["together", "scattered"])
+@pytest.mark.parametrize("n_tied", [1, 5, 19])
+def test_a_piece_in_which_every_query_has_one_score_is_no_error(tmp_path, n_tied, order):
+    rows, qrels = make(tmp_path)
+    flat = [re.sub(r"\d+ tag", "7 tag", row) for row in rows[-7 * n_tied :]]
+    rows[-7 * n_tied :] = flat
+    if order == "scattered":
+        rows = [*rows[::2], *rows[1::2]]
+    (tmp_path / "run").write_text("".join(rows), encoding="utf-8")
+    _, low = scored(qrels, tmp_path / "run", low_memory=True)
+    _, plain = scored(qrels, tmp_path / "run")
+    assert np.array_equal(low.tables["run"], plain.tables["run"], equal_nan=True)
+
+
+@pytest.mark.parametrize("further", [[], ["30 Q0 x 1 2 tag\n"]])
+def test_a_run_in_which_every_query_has_one_score_is_refused(tmp_path, further):
+    rows, qrels = make(tmp_path)
+    flat = [re.sub(r"\d+ tag", "7 tag", row) for row in rows]
+    (tmp_path / "run").write_text("".join([*flat, *further]), encoding="utf-8")
+    for options in ({"low_memory": True}, {}):
+        with pytest.raises(CheckFailedError, match="R142 every query has one score"):
+            scored(qrels, tmp_path / "run", **options)
 
 
 def test_files_that_do_not_meet_are_refused(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -49,11 +50,13 @@ def test_trigrams_as_by_sets(texts: list[str]) -> None:
         common, union = grams(one) & grams(other), grams(one) | grams(other)
         return bool(union) and len(common) >= NEAR * len(union)
 
+    expected = {
+        (earlier, later)
+        for earlier, later in itertools.combinations(range(len(texts)), 2)
+        if alike(texts[earlier], texts[later])
+    }
     pairs = set(near_pairs(texts))
-    for later, text in enumerate(texts):
-        for earlier in range(later):
-            if alike(texts[earlier], text):
-                assert (earlier, later) in pairs
+    assert pairs == expected
     groups = near_groups(texts)
     assert sorted(at for group in groups for at in group) == list(range(len(texts)))
     place = {at: number for number, group in enumerate(groups) for at in group}

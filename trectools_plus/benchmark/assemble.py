@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 
-from trectools_plus.benchmark.arms import Arm, Arms
+from trectools_plus.benchmark.arm_files import Arm
+from trectools_plus.benchmark.arms import Arms
 from trectools_plus.benchmark.claims import compare_all, find_groups, prove_best
 from trectools_plus.benchmark.compare import compare, refuse_different_queries
 from trectools_plus.benchmark.components import measure_components

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.benchmark.config import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+)
 from trectools_plus.benchmark.report import Comparison, ConfidenceInterval
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.validation.wording import plural
@@ -21,7 +26,6 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 
-DEFAULT_SEED = 42
 DEFAULT_CORRECTION = "holm"
 ADJUSTED_TEST = "randomisation"
 """The test whose p-values are adjusted: right at any size, where the bootstrap is not."""
@@ -38,8 +42,8 @@ def compare(
     baseline: str | Sequence[str] | None = None,
     *,
     correction: str = DEFAULT_CORRECTION,
-    confidence: float = 0.95,
-    resamples: int = 10_000,
+    confidence: float = DEFAULT_CONFIDENCE,
+    resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
 ) -> list[Comparison]:
     """Compare the runs of an evaluation, query by query, on every measure.
@@ -101,6 +105,15 @@ def compare(
         make_comparison(case, found[column], float(adjusted[column]), resamples, facts)
         for column, case in enumerate(cases)
     ]
+
+
+def resampling_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Level, resamples and seed of a manifest's configuration, as :func:`compare` takes them."""
+    return {
+        "confidence": float(config.get("confidence", DEFAULT_CONFIDENCE)),
+        "resamples": int(config.get("resamples", DEFAULT_RESAMPLES)),
+        "seed": int(config.get("seed", DEFAULT_SEED)),
+    }
 
 
 def _check_baselines(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from trectools_plus.benchmark.arms import Arm
+from trectools_plus.benchmark.arm_files import Arm
 from trectools_plus.benchmark.compare import (
     DEFAULT_CORRECTION,
     TUKEY,

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from trectools_plus.benchmark.data_settings import DataSettings, FileName
 from trectools_plus.benchmark.default_measures import Cutoffs, name_default_measures
 from trectools_plus.benchmark.targets import DEFAULT_TARGETS, Target
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.settings import (
-    EMBEDDED,
-    BackendSettings,
-    name_retrievers,
-)
+from trectools_plus.retrieval.backends.settings import EMBEDDED, BackendSettings, name_retrievers
 from trectools_plus.retrieval.modes import check_modes
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.values import Flag, Names, Number, WholeNumber
@@ -40,34 +28,23 @@ DEFAULT_MODE_NAMES = {
 DEFAULT_MODES = ("lexical", "vector", "hybrid")
 DEFAULT_SEED = 42
 DEFAULT_CONFIDENCE = 0.95
+DEFAULT_RESAMPLES = 10_000
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
-
-FileName = Annotated[
-    str, BeforeValidator(lambda name: os.fspath(name) if isinstance(name, os.PathLike) else name)
-]
 
 _BACKEND = tuple(BackendSettings.model_fields)
 _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
 """Settings that only fetching heeds."""
 
-RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
-"""What a run may be called: its file is ``runs/<name>.run``."""
 
-
-class BenchmarkConfig(BackendSettings):
+class BenchmarkConfig(DataSettings):
     """A benchmark's settings; every one is a key of ``benchmark.yaml``.
 
     The data are one of: ``dataset``; ``corpus`` with ``topics`` and ``qrels``; ``runs`` with
     ``qrels`` (and ``topics``, for the queries' texts). A backend that has its own documents needs
-    no ``corpus``. Which backend that is, the settings of :class:`BackendSettings` say.
+    no ``corpus``. Data are named by the settings of :class:`DataSettings`, the backend by those of
+    :class:`BackendSettings`.
 
     Attributes:
-        dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
-        test_file: Test cases of one's own for ``hpo``, or the name of a shipped test set.
-        corpus: Documents (JSONL).
-        topics: Queries (TSV, JSONL or TREC).
-        qrels: Judgments (TREC, or BEIR's TSV).
-        runs: Existing run files by name, to compare instead of fetching.
         modes: Modes to fetch.
         mode_names: Names of modes (or runs) in tables.
         measures: Measures to report, in order; the first is the one by which queries fail.
@@ -93,12 +70,6 @@ class BenchmarkConfig(BackendSettings):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    dataset: FileName | None = None
-    test_file: FileName | None = None
-    corpus: FileName | None = None
-    topics: FileName | None = None
-    qrels: FileName | None = None
-    runs: dict[str, FileName] | None = None
     modes: Names = DEFAULT_MODES
     mode_names: dict[str, str] = Field(default_factory=dict)
     measures: Names = ()
@@ -111,7 +82,7 @@ class BenchmarkConfig(BackendSettings):
     baseline: Names | None = None
     correction: Correction = "holm"
     confidence: Number = DEFAULT_CONFIDENCE
-    resamples: WholeNumber = Field(default=10_000, ge=100, le=10_000_000)
+    resamples: WholeNumber = Field(default=DEFAULT_RESAMPLES, ge=100, le=10_000_000)
     seed: WholeNumber = Field(default=DEFAULT_SEED, ge=0)
     targets: dict[str, Target | None] = Field(default_factory=dict)
     retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
@@ -139,26 +110,6 @@ class BenchmarkConfig(BackendSettings):
     def _canonical_targets(cls, targets: dict[str, Target | None]) -> dict[str, Target | None]:
         return {_parsed([name])[0].name: target for name, target in targets.items()}
 
-    @field_validator("runs")
-    @classmethod
-    def _usable_run_names(cls, runs: dict[str, str] | None) -> dict[str, str] | None:
-        if runs is None:
-            return None
-        if not runs:
-            raise ValueError("no run is named — write NAME=FILE, at least once")
-        for name in runs:
-            if not RUN_NAME.fullmatch(name):
-                raise ValueError(
-                    f"run name '{name}' cannot be a file name — "
-                    "use letters, digits, blanks, . + - _"
-                )
-        folded = [name.casefold() for name in runs]
-        if len(set(folded)) < len(folded):
-            raise ValueError(
-                "two runs have the same name but for upper and lower case — rename one"
-            )
-        return runs
-
     @field_validator("modes")
     @classmethod
     def _known_modes(cls, modes: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
@@ -179,21 +130,10 @@ class BenchmarkConfig(BackendSettings):
         return values
 
     @model_validator(mode="after")
-    def _check_data(self) -> Self:
+    def _settings_go_together(self) -> Self:
         if self.runs is None:
             self._check_modes_of_backend()
-        kinds = [name for name in ("dataset", "corpus", "runs") if getattr(self, name) is not None]
-        if not kinds and self.topics is not None and not self.is_embedded:
-            kinds = ["topics"]
-        if not kinds:
-            raise ValueError(
-                "no data to work on — give `dataset`, or `corpus` with `topics` and `qrels`, "
-                "or `runs` with `qrels`"
-            )
-        if len(kinds) > 1:
-            named = " and ".join(f"`{kind}`" for kind in kinds)
-            raise ValueError(f"{named} do not go together — give one of them")
-        self._check_companions(kinds[0])
+        self.check_data()
         if self.runs is not None:
             self._check_runs_alone()
         if self.test_file is not None and self.dataset != "hpo":
@@ -216,21 +156,6 @@ class BenchmarkConfig(BackendSettings):
                 check_files_used(_parsed(self.measure_names), annotations=self.annotations)
             except UsageError as error:
                 raise ValueError(f"`annotations`: {error.what} — {error.remedy}") from error
-
-    def _check_companions(self, kind: str) -> None:
-        """Which of topics and qrels go with the kind of data chosen."""
-        both = ("topics", "qrels")
-        required = {"dataset": (), "corpus": both, "runs": ("qrels",), "topics": ("qrels",)}[kind]
-        allowed = () if kind == "dataset" else both
-        for name in ("topics", "qrels"):
-            given = getattr(self, name) is not None
-            if given and name not in allowed:
-                raise ValueError(
-                    f"`{name}` and `{kind}` do not go together — leave `{name}` out: "
-                    f"the {kind} brings its own"
-                )
-            if not given and name in required:
-                raise ValueError(f"`{kind}` needs `{name}` beside it — name the file")
 
     def _check_runs_alone(self) -> None:
         """Given runs are scored as they are: what shapes fetching would be without effect."""

@@ -17,8 +17,9 @@ from trectools_plus.benchmark.compare import (
     adjust,
     is_lower_better,
     make_comparison,
+    resampling_of,
 )
-from trectools_plus.benchmark.config import DEFAULT_CONFIDENCE, DEFAULT_SEED
+from trectools_plus.benchmark.contrast_latency import LatencyDifference, compare_latency
 from trectools_plus.benchmark.gate_changes import QueryChange, most_changed, note_undefined
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report_folder import ReportFolder, ScoreBook
@@ -26,28 +27,7 @@ from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.validation.wording import plural
 
 if TYPE_CHECKING:
-    from trectools_plus.statistics import PairedComparison
-
-
-@dataclass(frozen=True, slots=True)
-class LatencyDifference:
-    """Mean milliseconds per query, B minus A, over the queries that both timed.
-
-    Attributes:
-        n: Queries.
-        a: Mean of A.
-        b: Mean of B.
-        difference: B minus A.
-        low: Lower end of its bootstrap interval.
-        high: Upper end.
-    """
-
-    n: int
-    a: float
-    b: float
-    difference: float
-    low: float
-    high: float
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +114,7 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
             },
             comparisons=[found[pair, name] for name in measures],
             changed={name: most_changed(tables[pair, name]) for name in measures},
-            latency=_compare_latency(a, b, pair),
+            latency=compare_latency(a, b, pair),
         )
         for pair in pairs
     ]
@@ -224,7 +204,7 @@ def _compare(
 ) -> dict[tuple[tuple[str, str], str], Comparison]:
     from trectools_plus.statistics import compare_columns
 
-    options = _options(a)
+    options = resampling_of(a.report.manifest.config)
     cases = list(tables)
     differences = np.column_stack(
         [(tables[case]["b"] - tables[case]["a"]).fill_null(np.nan).to_numpy() for case in cases]
@@ -247,46 +227,6 @@ def _compare(
         )
         for case in cases
     }
-
-
-def _options(a: ReportFolder) -> dict[str, Any]:
-    config = a.report.manifest.config
-    return {
-        "confidence": float(config.get("confidence", DEFAULT_CONFIDENCE)),
-        "resamples": int(config.get("resamples", 10_000)),
-        "seed": int(config.get("seed", DEFAULT_SEED)),
-    }
-
-
-def _compare_latency(
-    a: ReportFolder, b: ReportFolder, pair: tuple[str, str]
-) -> LatencyDifference | None:
-    """The latency of a mode in both, query by query."""
-    from trectools_plus.statistics import compare_columns
-
-    if a.latency is None or b.latency is None:
-        return None
-    first, second = (
-        source.latency.filter(run=mode).select("query_id", "latency_ms")
-        for source, mode in ((a, pair[0]), (b, pair[1]))
-        if source.latency is not None
-    )
-    both = first.join(second, on="query_id", suffix="_b")
-    if not both.height:
-        return None
-    before, after = both["latency_ms"].to_numpy(), both["latency_ms_b"].to_numpy()
-    found: PairedComparison = compare_columns(after - before, tests=(), **_options(a))[0]
-    assert found.difference is not None
-    assert found.low is not None
-    assert found.high is not None
-    return LatencyDifference(
-        both.height,
-        float(before.mean()),
-        float(after.mean()),
-        found.difference,
-        found.low,
-        found.high,
-    )
 
 
 def _notes(

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.benchmark.compare import DEFAULT_SEED, refuse_different_queries
+from trectools_plus.benchmark.compare import refuse_different_queries
+from trectools_plus.benchmark.config import DEFAULT_CONFIDENCE, DEFAULT_RESAMPLES, DEFAULT_SEED
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Missing
@@ -56,8 +57,8 @@ def precision_recall_curves(
     *,
     levels: Iterable[float] = RECALL_LEVELS,
     missing: Missing = "zero",
-    confidence: float = 0.95,
-    resamples: int = 10_000,
+    confidence: float = DEFAULT_CONFIDENCE,
+    resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
 ) -> Curves:
     """Interpolated precision of every run at recall levels.
@@ -86,8 +87,8 @@ def hit_rate_curves(
     *,
     ranks: Iterable[int] | None = None,
     missing: Missing = "zero",
-    confidence: float = 0.95,
-    resamples: int = 10_000,
+    confidence: float = DEFAULT_CONFIDENCE,
+    resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
 ) -> Curves:
     """Share of queries with a relevant document in the first k results, for several k.

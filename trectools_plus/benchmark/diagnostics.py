@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.arms import Arm
+from trectools_plus.benchmark.arm_files import Arm
 from trectools_plus.benchmark.compare import is_lower_better, none_if_nan
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset

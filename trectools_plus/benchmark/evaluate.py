@@ -30,7 +30,10 @@ def evaluate(
     measures: Iterable[str | Measure] = ...,
     *,
     missing: Missing = ...,
-) -> Evaluation: ...
+) -> Evaluation:
+    """Score runs against judgments."""
+
+
 @overload
 def evaluate(
     retrieval_fn: Callable[[str, int], Any] | Retriever,
@@ -42,7 +45,10 @@ def evaluate(
     depth: int | None = ...,
     exclude_self: bool = ...,
     collapse: Collapse | None = ...,
-) -> Evaluation: ...
+) -> Evaluation:
+    """Ask a retrieval function every query of a test set, and score its answers."""
+
+
 def evaluate(
     qrels: Any,
     runs: Any,
@@ -112,6 +118,7 @@ def evaluate(
 
 
 def _fetch(retrieval_fn: Any, collection: Collection, wanted: Any) -> Run:
+    """The run of a function, named after it."""
     from trectools_plus.retrieval.backends.python import PythonBackend
     from trectools_plus.retrieval.fetch_problems import refuse_unscorable as refuse_unanswered
     from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
@@ -128,6 +135,7 @@ def _fetch(retrieval_fn: Any, collection: Collection, wanted: Any) -> Run:
 
 
 def _open(test_set: Collection | str | Path) -> Collection:
+    """The test set; a shipped one or a file is of HPO test cases."""
     if isinstance(test_set, Collection):
         return test_set
     if not isinstance(test_set, str | Path):

@@ -14,8 +14,8 @@ from trectools_plus.benchmark.compare import (
     EQUAL,
     adjust,
     alpha_of,
+    resampling_of,
 )
-from trectools_plus.benchmark.config import DEFAULT_CONFIDENCE, DEFAULT_SEED
 
 _MOST_CHANGED = 10
 
@@ -49,7 +49,7 @@ def check_changes(
     """
     from trectools_plus.statistics import compare_columns
 
-    confidence = float(config.get("confidence", DEFAULT_CONFIDENCE))
+    resampling = resampling_of(config)
     tested = [index for index, pair in enumerate(pairs) if pair is not None and pair.height]
     comparisons = []
     for index in tested:
@@ -58,13 +58,11 @@ def check_changes(
         comparisons += compare_columns(
             (pair["current"] - pair["baseline"]).to_numpy(),
             tests=(ADJUSTED_TEST,),
-            confidence=confidence,
-            resamples=int(config.get("resamples", 10_000)),
-            seed=int(config.get("seed", DEFAULT_SEED)),
+            **resampling,
         )
     found: list[tuple[float, bool] | None] = [None] * len(pairs)
     for index, p_value in zip(tested, adjust(comparisons, DEFAULT_CORRECTION), strict=True):
-        found[index] = (float(p_value), bool(p_value <= alpha_of(confidence)))
+        found[index] = (float(p_value), bool(p_value <= alpha_of(resampling["confidence"])))
     return found
 
 

@@ -6,9 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from trectools_plus.benchmark.arms import Arm, Arms, read_arm
+from trectools_plus.benchmark.arm_files import Arm, read_arm
+from trectools_plus.benchmark.arms import Arms
 from trectools_plus.benchmark.assemble import make_report, score_arms
-from trectools_plus.benchmark.config import RUN_NAME, BenchmarkConfig
+from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.data_settings import RUN_NAME
 from trectools_plus.benchmark.dataset import TERM_FILES, Dataset
 from trectools_plus.benchmark.output_folder import OutputFolder
 from trectools_plus.benchmark.report import (

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.benchmark.compare import is_lower_better
+from trectools_plus.benchmark.config import DEFAULT_CONFIDENCE, DEFAULT_RESAMPLES, DEFAULT_SEED
 from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.statistics.correction import adjust_p_values
@@ -64,9 +65,9 @@ def check_overfitting(
     held_out: TestSet,
     *,
     measures: Sequence[str] | None = None,
-    confidence: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 42,
+    confidence: float = DEFAULT_CONFIDENCE,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = DEFAULT_SEED,
 ) -> OverfittingCheck:
     """Compare each mode's values on the used queries with those on the held-out ones.
 

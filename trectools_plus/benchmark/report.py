@@ -13,6 +13,15 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from trectools_plus.benchmark.report_comparison import Comparison
+from trectools_plus.benchmark.report_manifest import DatasetInfo, Manifest, MergedRun
+from trectools_plus.benchmark.report_modes import (
+    ComponentMeasure,
+    ComponentResult,
+    Diagnostics,
+    ModeResult,
+    StratumResult,
+    UnscoredMode,
+)
 from trectools_plus.benchmark.report_parts import (
     ArmStatus,
     ConfidenceInterval,
@@ -33,8 +42,7 @@ from trectools_plus.benchmark.report_parts import (
     UnscoredStatus,
 )
 from trectools_plus.errors import InputError
-from trectools_plus.formats.source import unreadable
-from trectools_plus.retrieval.models import ModelRecord
+from trectools_plus.formats.opening import unreadable
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 
@@ -75,69 +83,6 @@ __all__ = [
 ]
 
 
-class Diagnostics(ReportModel):
-    """What to know before believing a mode's figures."""
-
-    findings: list[FindingRecord]
-    """Findings about its run file."""
-    queries_without_relevant: list[str]
-    """Judged queries without a relevant document: left out of every mean."""
-    missing_queries: list[str]
-    """Queries with a relevant document for which the mode returned nothing."""
-    judged: dict[str, float | None]
-    """Mean share of judged documents in the first results, by measure name."""
-    shallow_queries: list[str]
-    """Queries with some results, yet fewer than the deepest cutoff or the collection has."""
-    status: ModeStatus
-    """``incomplete`` when a query has no results, a given run file has shallow queries, or the mode
-    was fetched less deep than a measure looks."""
-    notes: list[str] = Field(default_factory=list)
-    """In plain words: why it is incomplete, and what else to know of its results."""
-
-
-class ModeResult(ReportModel):
-    """Everything about one mode (or one given run)."""
-
-    label: str
-    """Its name in tables."""
-    status: ArmStatus = "ok"
-    """``empty`` when nothing was found for any query; every measure is then 0 or undefined.
-    Modes that are ``failed``, ``unavailable`` or incomplete are in the report's ``unscored``."""
-    run: RunInfo
-    """The run file that was scored."""
-    measures: dict[str, MeasureResult]
-    """By canonical measure name."""
-    latency_ms: Latency | None
-    """Null for given run files."""
-    diagnostics: Diagnostics
-    """What to know before believing the figures."""
-
-
-class UnscoredMode(ReportModel):
-    """A mode that answered some queries not or none, and so has no figures."""
-
-    label: str
-    """Its name in tables."""
-    status: UnscoredStatus
-    """``incomplete``: some queries have no answer; ``failed``: none has; ``unavailable``: none has,
-    for what searches was not reached or did not answer in time."""
-    reason: str
-    """In words."""
-    queries: int
-    """How many were to be asked."""
-    failed_queries: dict[str, str]
-    """Those without an answer, each with the reason."""
-
-
-class StratumResult(ReportModel):
-    """One measure of one mode over the queries of one stratum."""
-
-    mean: float | None
-    n: int
-    """Queries averaged over: those of the stratum for which the measure is defined."""
-    ci: ConfidenceInterval
-
-
 class Diagnosis(ReportModel):
     """A pattern in the figures and what it suggests."""
 
@@ -174,102 +119,6 @@ class SetSize(ReportModel):
     """``too_small``, ``sanity_check``, ``development``, ``standard`` or ``comprehensive``."""
     warning: str | None
     """A sentence where figures on so few should not be published."""
-
-
-class MergedRun(ReportModel):
-    """A run that was added to a report later."""
-
-    name: str
-    path: str
-    """As the user wrote it."""
-    sha256: str
-    """SHA-256 of its bytes."""
-
-
-class ComponentMeasure(ReportModel):
-    """What a component adds to one measure: the fusion of all minus the fusion without it."""
-
-    mean: float | None
-    """With all components: the mode's own mean."""
-    mean_without: float | None
-    """Without this one."""
-    n: int
-    """Queries on which both are defined."""
-    difference: float | None
-    """Mean over these queries; above 0, the component raises the measure."""
-    ci: ConfidenceInterval
-    """Bootstrap interval of the mean difference."""
-    p_adjusted: float | None
-    """Of the randomisation test, for all components of the mode."""
-    correction: str
-    """How it was adjusted."""
-    significant: bool
-    """Whether ``p_adjusted`` is at most 1 - level."""
-
-
-class ComponentResult(ReportModel):
-    """What one ranking contributes to a mode that merges several."""
-
-    mode: str
-    """The mode that merges."""
-    component: str
-    """The ranking that was left out; a mode's name."""
-    run: RunInfo
-    """The mode's run without it."""
-    measures: dict[str, ComponentMeasure]
-    """By measure."""
-
-
-class DatasetInfo(ReportModel):
-    """What was searched and judged."""
-
-    id: str
-    """``hpo``, ``irds:…``, or the name of the folder or file."""
-    version: str | None
-    """The data's own version, where it states one."""
-    queries: int
-    """Queries with at least one relevant document: those that are averaged over."""
-    documents: int | None
-    """Documents in the corpus; null when none was given."""
-    sha256: str
-    """SHA-256 over ``contents``: two datasets with the same one hold the same data."""
-    contents: dict[str, str]
-    """SHA-256 of each part (file format left aside): corpus, topics (ids and texts), query_fields
-    (the topics' further fields), qrels; and of the files given as ontology and annotations."""
-    files: dict[str, SourceFile] = Field(default_factory=dict)
-    """The files they were read from, where they were files."""
-    findings: list[FindingRecord] = Field(default_factory=list)
-    """Findings about qrels and topics."""
-
-
-class Manifest(ReportModel):
-    """What is needed to get the same figures again."""
-
-    experiment_id: str
-    created_at: str
-    """UTC, ISO 8601."""
-    dataset: DatasetInfo
-    config: dict[str, Any]
-    """The configuration with every default spelled out, without the output folder."""
-    config_hash: str
-    """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
-    index_snapshots: dict[str, str]
-    """Key of the index that each fetched mode searched."""
-    models: dict[str, ModelRecord] = Field(default_factory=dict)
-    """Local models that the modes rest on, by what they do: embedding, splade, reranker."""
-    packages: dict[str, str]
-    """Versions of the installed packages that had a hand in the figures."""
-    python: str
-    platform: str
-    seed: int
-    command: str | None
-    """The command line, secrets blanked; null when called from Python."""
-    merged: list[MergedRun] = Field(default_factory=list)
-    """Runs that ``benchmark merge`` added; the configuration does not name them."""
-    cache_key: str | None = None
-    """SHA-256 over configuration, data and code; null where that is not known in advance."""
-    cached_from: str | None = None
-    """The experiment whose results, latencies included, came back; null when all was computed."""
 
 
 class BenchmarkReport(ReportModel):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.benchmark.arms import Arm, make_arms
+from trectools_plus.benchmark.arm_files import Arm
+from trectools_plus.benchmark.arms import make_arms
 from trectools_plus.benchmark.assemble import make_manifest, make_report, score_arms
 from trectools_plus.benchmark.cache import find_cached, make_cache_key, neighbours
 from trectools_plus.benchmark.config import BenchmarkConfig

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from trectools_plus.benchmark.arms import Arm, read_arm
+from trectools_plus.benchmark.arm_files import Arm, read_arm
 from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.output_folder import OutputFolder
 from trectools_plus.distributed.files import check_seen, place_of

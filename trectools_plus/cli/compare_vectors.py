@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from trectools_plus.cli.bench_output import report_benchmark
 from trectools_plus.cli.benchmark_options import (
     Confidence,
     CorpusFile,
@@ -88,7 +89,6 @@ def benchmark_compare_vectors(
     """
     from trectools_plus.benchmark.compare_vectors import compare_vectors_options
     from trectools_plus.benchmark.config_file import load_config
-    from trectools_plus.cli.bench import report_benchmark
     from trectools_plus.formats.lists import split_list
     from trectools_plus.measures.names import split_names
 

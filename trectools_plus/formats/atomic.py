@@ -15,9 +15,15 @@ from trectools_plus.errors import InputError
 
 
 @overload
-def atomic_write(path: str | Path, mode: Literal["w"] = "w") -> AbstractContextManager[IO[str]]: ...
+def atomic_write(path: str | Path, mode: Literal["w"] = "w") -> AbstractContextManager[IO[str]]:
+    """Open a text file."""
+
+
 @overload
-def atomic_write(path: str | Path, mode: Literal["wb"]) -> AbstractContextManager[IO[bytes]]: ...
+def atomic_write(path: str | Path, mode: Literal["wb"]) -> AbstractContextManager[IO[bytes]]:
+    """Open a file of bytes."""
+
+
 def atomic_write(
     path: str | Path, mode: Literal["w", "wb"] = "w"
 ) -> AbstractContextManager[IO[Any]]:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import polars as pl
 
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.content import iter_lines
 from trectools_plus.formats.ids import id_problem, shortened
 from trectools_plus.formats.jsonl import find_key, get_id, get_text, iter_objects
-from trectools_plus.formats.source import iter_lines
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 
 ID_KEYS = ("_id", "doc_id", "docid", "docno", "id")

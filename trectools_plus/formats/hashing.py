@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from trectools_plus.formats.opening import unreadable
 from trectools_plus.formats.remote import RemoteFile, is_address
-from trectools_plus.formats.source import unreadable
 
 _CHUNK_BYTES = 1 << 20
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.source import is_plain_file, iter_content
+from trectools_plus.formats.content import iter_content
+from trectools_plus.formats.opening import is_plain_file
 
 CHUNK_BYTES = 6 << 20
 """About how large a piece is: large enough for vector operations, small enough for caches."""

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from trectools_plus.formats.content import iter_content
 from trectools_plus.formats.query_chunks import CHUNK_BYTES, Chunk
-from trectools_plus.formats.source import iter_content
 
 MAX_PARTS = 500
 """How many files are written at once; systems allow a thousand or so."""

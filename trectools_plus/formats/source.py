@@ -1,30 +1,18 @@
-"""The bytes of a file, an address or standard input, decompressed by what they are, not by name."""
+"""What a file, an address or standard input holds, read whole."""
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats import limits
-from trectools_plus.formats.compression import (
-    MAGIC_LENGTH,
-    Compression,
-    DamagedStreamError,
-    decompress,
-    detect,
-)
+from trectools_plus.formats.compression import Compression, detect
+from trectools_plus.formats.content import chunks_of, decompressed, read_first
+from trectools_plus.formats.opening import opened, regular_size
 from trectools_plus.formats.overlong import HEAD_BYTES, Overlong, find_overlong
-from trectools_plus.formats.remote import RemoteFile, is_address
-
-CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,142 +78,18 @@ def read_source(path: str | Path, *, partial: bool = False) -> Source:
             or a line is too long.
     """
     shown = str(path)
-    with _opened(path) as stream:
-        first = _read_first(stream)
+    with opened(path) as stream:
+        first = read_first(stream)
         compression = detect(first)
-        size = _regular_size(stream) if compression is None else None
+        size = regular_size(stream) if compression is None else None
         if size is not None:
             data, overlong = _read_plain(stream, first, size, shown)
         else:
-            chunks = _content(_chunks_of(stream, first), compression, shown)
+            chunks = decompressed(chunks_of(stream, first), compression, shown)
             data, overlong = _collect(chunks, shown)
     if overlong is not None and not partial:
         raise overlong.as_error(shown)
     return Source(shown, data, compression, overlong)
-
-
-def can_be_read_twice(path: str | Path) -> bool:
-    """Whether this is a regular file or an address, and no pipe or the like."""
-    return is_address(path) or Path(path).is_file()
-
-
-def file_size(path: str | Path) -> int:
-    """Bytes of a regular file, as it lies on the disk; 0 where that is not known."""
-    return 0 if is_address(path) else Path(path).stat().st_size
-
-
-def check_readable(path: str | Path) -> None:
-    """Open a file or an address, and read nothing.
-
-    Raises:
-        InputError: If it is missing, a folder, or may not be read.
-    """
-    with _opened(path):
-        pass
-
-
-def is_plain_file(path: str | Path) -> bool:
-    """Whether this is a regular file, and not compressed, so that any part of it can be read.
-
-    Raises:
-        InputError: If it is missing, a folder, or may not be read.
-    """
-    if is_address(path):
-        return False
-    with _opened(path) as stream:
-        return _regular_size(stream) is not None and detect(stream.read(MAGIC_LENGTH)) is None
-
-
-def iter_content(path: str | Path) -> Iterator[bytes]:
-    """Yield a file's content, decompressed, in chunks of about ``CHUNK_BYTES`` as they come.
-
-    Raises:
-        InputError: If it is missing, a folder, or may not be read.
-        FormatError: If a compressed stream ends early, is damaged or expands beyond all measure.
-    """
-    with _opened(path) as stream:
-        first = _read_first(stream)
-        yield from _content(_chunks_of(stream, first), detect(first), str(path))
-
-
-def iter_lines(path: str | Path) -> Iterator[bytes]:
-    """Yield a file's lines without their LF, holding one chunk and one line at a time.
-
-    Only LF ends a line; a CR before it stays. A last line without LF is yielded as well.
-
-    Raises:
-        InputError: If it is missing, a folder, or may not be read.
-        FormatError: If a compressed stream ends early, is damaged or expands beyond all measure,
-            or a line has more than ``limits.MAX_LINE_BYTES``.
-    """
-    parts: list[bytes] = []
-    n_open = n_lines = 0
-    for chunk in iter_content(path):
-        head, *tail = chunk.split(b"\n")
-        parts.append(head)
-        n_open += len(head)
-        if n_open > limits.MAX_LINE_BYTES:
-            raise Overlong(n_lines + 1).as_error(str(path))
-        if tail:
-            yield b"".join(parts)
-            # None of these is too long: no chunk has as many bytes as a line may have.
-            yield from tail[:-1]
-            parts = [tail[-1]]
-            n_open, n_lines = len(tail[-1]), n_lines + len(tail)
-    last = b"".join(parts)
-    if last:
-        yield last
-
-
-@contextmanager
-def _opened(path: str | Path) -> Iterator[IO[bytes]]:
-    try:
-        with _open(path) as stream:
-            yield stream
-    except OSError as error:
-        raise unreadable(error, str(path)) from error
-    except ValueError as error:  # a NUL in a path
-        raise InputError(f"cannot read: {error}", where=str(path)) from error
-
-
-def _open(path: str | Path) -> AbstractContextManager[IO[bytes]]:
-    if str(path) == "-":
-        return _standard_input()
-    if is_address(path):
-        return cast("IO[bytes]", RemoteFile(str(path)))  # whose reading is all that is used
-    return _open_file(path)
-
-
-def _standard_input() -> AbstractContextManager[IO[bytes]]:
-    stream = getattr(sys.stdin, "buffer", None)  # there is none when it was closed from the start
-    if stream is None:
-        raise InputError("standard input is closed", where="-", remedy="name a file")
-    return nullcontext(stream)  # it stays open: it belongs to the process
-
-
-def _open_file(path: str | Path) -> IO[bytes]:
-    # Unbuffered: what is read comes in large pieces anyway.
-    return Path(path).open("rb", buffering=0)
-
-
-def _read_first(stream: IO[bytes]) -> bytes:
-    """Read a first chunk long enough for magic bytes; a pipe may hand out a few at a time."""
-    first = stream.read(CHUNK_BYTES)
-    while len(first) < MAGIC_LENGTH and (more := stream.read(CHUNK_BYTES)):
-        first += more
-    return first
-
-
-def _chunks_of(stream: IO[bytes], first: bytes) -> Iterator[bytes]:
-    return chain([first], iter(lambda: stream.read(CHUNK_BYTES), b""))
-
-
-def _regular_size(stream: IO[bytes]) -> int | None:
-    """Bytes of a regular file; ``None`` for a pipe, a device, an address and the like."""
-    if isinstance(stream, RemoteFile) or stream is getattr(sys.stdin, "buffer", None):
-        return None
-    status = os.fstat(stream.fileno())
-    return status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else None
 
 
 def _read_plain(
@@ -284,41 +148,6 @@ def _above_overlong(data: bytes) -> tuple[bytes, Overlong | None]:
     return data[:overlong_from], Overlong(data.count(b"\n", 0, overlong_from) + 1, head)
 
 
-def _content(
-    chunks: Iterable[bytes], compression: Compression | None, shown: str
-) -> Iterator[bytes]:
-    """Pass the content on, decompressed: the one place where compressed bytes grow."""
-    if compression is None:
-        yield from chunks
-        return
-    n_lines = n_packed = n_bytes = 0
-
-    def counted() -> Iterator[bytes]:
-        nonlocal n_packed
-        for chunk in chunks:
-            n_packed += len(chunk)
-            yield chunk
-
-    try:
-        for content in decompress(counted(), compression):
-            n_lines += content.count(b"\n")
-            n_bytes += len(content)
-            if n_bytes > limits.EXPANSION_FREE_BYTES and n_bytes > limits.MAX_EXPANSION * n_packed:
-                raise FormatError(
-                    f"{compression} stream expands more than {limits.MAX_EXPANSION} times: "
-                    f"{n_packed:,} bytes to over {n_bytes:,}, and reading stopped there",
-                    path=shown,
-                    remedy="a decompression bomb? Unpack it yourself if it is meant",
-                )
-            yield content
-    except DamagedStreamError as error:
-        raise FormatError(
-            f"{error}, after {n_lines:,} whole lines",
-            path=shown,
-            remedy="copy or make the file again",
-        ) from error
-
-
 def _too_large(shown: str, size: int) -> InputError:
     limit = limits.max_content_bytes()
     return InputError(
@@ -327,12 +156,3 @@ def _too_large(shown: str, size: int) -> InputError:
         where=shown,
         remedy=f"split it, or set {limits.LIMIT_VARIABLE} if there is memory for it",
     )
-
-
-def unreadable(error: OSError, shown: str) -> InputError:
-    """Why a file cannot be read, and what to do."""
-    if isinstance(error, FileNotFoundError):
-        return InputError("no such file", where=shown, remedy="check the path")
-    if isinstance(error, IsADirectoryError):
-        return InputError("is a folder, not a file", where=shown, remedy="name a file in it")
-    return InputError(f"cannot read: {error.strerror or error}", where=shown)

@@ -6,36 +6,36 @@ Column names are those of ``ir_measures`` and ``ir_datasets``. Ids are strings, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from trectools_plus.errors import InputError
+from trectools_plus.formats.conforming import Schema, conform, from_rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RUN_SCHEMA: dict[str, type[pl.DataType]] = {
+RUN_SCHEMA: Schema = {
     "query_id": pl.String,
     "doc_id": pl.String,
     "rank": pl.Int64,
     "score": pl.Float64,
 }
-QRELS_SCHEMA: dict[str, type[pl.DataType]] = {
+QRELS_SCHEMA: Schema = {
     "query_id": pl.String,
     "iteration": pl.String,
     "doc_id": pl.String,
     "relevance": pl.Int64,
 }
-TOPICS_SCHEMA: dict[str, type[pl.DataType]] = {"query_id": pl.String, "text": pl.String}
-CORPUS_SCHEMA: dict[str, type[pl.DataType]] = {
+TOPICS_SCHEMA: Schema = {"query_id": pl.String, "text": pl.String}
+CORPUS_SCHEMA: Schema = {
     "doc_id": pl.String,
     "title": pl.String,
     "text": pl.String,
 }
-PARTS_SCHEMA: dict[str, type[pl.DataType]] = {
+PARTS_SCHEMA: Schema = {
     "doc_id": pl.String,
     "kind": pl.String,
     "text": pl.String,
@@ -58,7 +58,7 @@ class Run:
     path: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "frame", _conform(self.frame, RUN_SCHEMA, "run"))
+        object.__setattr__(self, "frame", conform(self.frame, RUN_SCHEMA, "run"))
 
     @property
     def query_ids(self) -> list[str]:
@@ -77,7 +77,7 @@ class Run:
             for query_id, documents in scores.items()
             for rank, (doc_id, score) in enumerate(documents.items(), 1)
         ]
-        return cls(_from_rows(rows, RUN_SCHEMA), name)
+        return cls(from_rows(rows, RUN_SCHEMA), name)
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame, name: str = "run") -> Self:
@@ -112,7 +112,7 @@ class Qrels:
         frame = self.frame
         if "iteration" not in frame.columns:
             frame = frame.with_columns(iteration=pl.lit("0"))
-        object.__setattr__(self, "frame", _conform(frame, QRELS_SCHEMA, "qrels"))
+        object.__setattr__(self, "frame", conform(frame, QRELS_SCHEMA, "qrels"))
 
     @property
     def query_ids(self) -> list[str]:
@@ -131,7 +131,7 @@ class Qrels:
             for query_id, documents in grades.items()
             for doc_id, relevance in documents.items()
         ]
-        return cls(_from_rows(rows, QRELS_SCHEMA))
+        return cls(from_rows(rows, QRELS_SCHEMA))
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame) -> Self:
@@ -160,7 +160,7 @@ class Topics:
     path: str | None = None
 
     def __post_init__(self) -> None:
-        frame = _conform(self.frame, TOPICS_SCHEMA, "topics", keep_further=True)
+        frame = conform(self.frame, TOPICS_SCHEMA, "topics", keep_further=True)
         object.__setattr__(self, "frame", frame)
 
     @property
@@ -171,7 +171,7 @@ class Topics:
     @classmethod
     def from_dict(cls, texts: Mapping[str, str]) -> Self:
         """Build topics from ``{query_id: text}``."""
-        return cls(_from_rows(list(texts.items()), TOPICS_SCHEMA))
+        return cls(from_rows(list(texts.items()), TOPICS_SCHEMA))
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame) -> Self:
@@ -206,9 +206,9 @@ class Corpus:
         frame = self.frame
         if "title" not in frame.columns:
             frame = frame.with_columns(title=pl.lit(""))
-        object.__setattr__(self, "frame", _conform(frame, CORPUS_SCHEMA, "corpus"))
+        object.__setattr__(self, "frame", conform(frame, CORPUS_SCHEMA, "corpus"))
         if self.parts is not None:
-            parts = _conform(self.parts, PARTS_SCHEMA, "parts of documents")
+            parts = conform(self.parts, PARTS_SCHEMA, "parts of documents")
             object.__setattr__(self, "parts", parts)
 
     def __len__(self) -> int:
@@ -228,7 +228,7 @@ class Corpus:
     def from_dict(cls, texts: Mapping[str, str]) -> Self:
         """Build a corpus from ``{doc_id: text}``, without titles."""
         rows = [(doc_id, "", text) for doc_id, text in texts.items()]
-        return cls(_from_rows(rows, CORPUS_SCHEMA))
+        return cls(from_rows(rows, CORPUS_SCHEMA))
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame) -> Self:
@@ -242,75 +242,6 @@ class Corpus:
     def to_pandas(self) -> pd.DataFrame:
         """The corpus as a pandas table."""
         return self.frame.to_pandas()
-
-
-def _conform(
-    frame: pl.DataFrame, schema: dict[str, type[pl.DataType]], kind: str, keep_further: bool = False
-) -> pl.DataFrame:
-    """Select and cast the columns of ``schema``; a cast that would lose something is an error."""
-    missing = [name for name in schema if name not in frame.columns]
-    if missing:
-        raise InputError(
-            f"expected columns {', '.join(schema)} but {', '.join(missing)} is missing",
-            where=kind,
-            remedy=f"rename your columns; there are {', '.join(frame.columns) or 'none'}",
-        )
-    further = [name for name in frame.columns if keep_further and name not in schema]
-    columns = [_cast(frame[name], dtype, kind) for name, dtype in schema.items()]
-    return pl.DataFrame([*columns, *(frame[name] for name in further)])
-
-
-def _cast(column: pl.Series, dtype: type[pl.DataType], kind: str) -> pl.Series:
-    if column.dtype != dtype:
-        lossy_id = dtype == pl.String and not (
-            column.dtype.is_integer() or column.dtype in (pl.Categorical, pl.Enum, pl.Null)
-        )
-        try:
-            cast = column.cast(dtype)
-        except pl.exceptions.PolarsError as error:
-            raise _lossy(column, dtype, kind) from error
-        if lossy_id or (dtype.is_integer() and (cast != column).any()):
-            raise _lossy(column, dtype, kind)
-        column = cast
-    if column.null_count():
-        raise InputError(
-            f"{column.null_count()} missing values in column {column.name}",
-            where=kind,
-            remedy="fill or drop those rows first",
-        )
-    return column
-
-
-def _lossy(column: pl.Series, dtype: type[pl.DataType], kind: str) -> InputError:
-    wanted = "text" if dtype == pl.String else "whole numbers" if dtype.is_integer() else "numbers"
-    return InputError(
-        f"column {column.name} holds {column.dtype} values, expected {wanted}",
-        where=kind,
-        remedy="convert them yourself, so that nothing is lost on the way",
-    )
-
-
-def _from_rows(
-    rows: Iterable[tuple[Any, ...]], schema: dict[str, type[pl.DataType]]
-) -> pl.DataFrame:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    try:
-        return pl.DataFrame(
-            {
-                name: pl.Series(name, values, dtype=_dtype_to_infer(values, schema[name]))
-                for name, values in zip(schema, columns, strict=True)
-            }
-        )
-    except (TypeError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"values of several types in one column: {str(error).splitlines()[0]}",
-            remedy="make every id a string and every score or grade a number",
-        ) from error
-
-
-def _dtype_to_infer(values: tuple[Any, ...], dtype: type[pl.DataType]) -> type[pl.DataType] | None:
-    """Scores may mix ``1`` and ``1.5``; all else shows its own type, for the cast to judge."""
-    return dtype if not values or dtype == pl.Float64 else None
 
 
 def _to_dict(frame: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:

@@ -7,14 +7,16 @@ from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.opening import can_be_read_twice
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.regrouping import regroup_queries
 from trectools_plus.formats.run import N_FIELDS
-from trectools_plus.formats.source import Source, can_be_read_twice
+from trectools_plus.formats.source import Source
 from trectools_plus.measures.base import Measure
 from trectools_plus.measures.judgments import Judgments
 from trectools_plus.measures.pieces import (
@@ -29,10 +31,13 @@ from trectools_plus.measures.streaming import ScoredFile, score_pieces
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import FindingsError, refuse_errors
+from trectools_plus.validation.rules.run_ties import ONLY_RANKS, is_every_query_tied
 from trectools_plus.validation.run_view import RunView
 
 EMPTY = "F101"
-"""The rule that a whole file may break, but not a piece."""
+ALL_TIED = "R142"
+_OF_WHOLE_FILES = (EMPTY, ALL_TIED)
+"""Rules that a piece may break where the whole file does not."""
 
 
 def score_large_file(
@@ -49,7 +54,7 @@ def score_large_file(
 
     Raises:
         FindingsError: If a piece of the run holds an error.
-        CheckFailedError: If run and qrels do not meet.
+        CheckFailedError: If run and qrels do not meet, or every query has a single score.
         InputError: If it cannot be read.
         UsageError: If it cannot be read twice, or a measure cannot take this input.
     """
@@ -89,18 +94,37 @@ def _score(
     *,
     known_lines: bool,
 ) -> ScoredFile:
-    with closing(read_pieces(path, chunks, judgments, _checked_view)) as pieces:
-        found = _at_their_lines(pieces, known_lines)
+    tied: list[int] = []
+    open_view = partial(_checked_view, tied=tied)
+    with closing(read_pieces(path, chunks, judgments, open_view)) as pieces:
+        found = _unless_all_tied(_at_their_lines(pieces, known_lines), tied, path)
         return score_pieces(path, found, judgments, measures)
 
 
-def _checked_view(path: str, data: bytes) -> RunView:
+def _checked_view(path: str, data: bytes, tied: list[int]) -> RunView:
+    """A view of a piece without errors; how many of its queries have a single score is added."""
     view = RunView.of_file(scan_columns(Source(path, data), N_FIELDS))
     view.is_piece = True
     findings = check_view(view, forbidding_only=True)
-    # Other pieces may have rows.
-    refuse_errors(finding for finding in findings if finding.code != EMPTY)
+    refuse_errors(finding for finding in findings if finding.code not in _OF_WHOLE_FILES)
+    tied += [finding.count for finding in findings if finding.code == ALL_TIED]
     return view
+
+
+def _unless_all_tied(
+    pieces: Iterable[Piece], tied: Sequence[int], path: str
+) -> Generator[Piece, None, None]:
+    """Pass pieces on, and refuse a run that has a single score in every query."""
+    n_queries = n_larger = 0
+    for piece in pieces:
+        yield piece
+        n_queries += len(piece.query_ids)
+        n_larger += int((piece.lengths >= 2).sum())
+    if tied and is_every_query_tied(sum(tied), n_larger, n_queries):
+        remedy = CATALOGUE[ALL_TIED].remedy
+        raise CheckFailedError(
+            f"{ALL_TIED} every query has one score; {ONLY_RANKS}", where=path, remedy=remedy
+        )
 
 
 def _at_their_lines(pieces: Iterable[Piece], known: bool) -> Generator[Piece, None, None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
@@ -47,12 +48,12 @@ def open_files(
         SeveralFilesError: If either is true of several runs.
         UsageError: If a measure cannot take this input.
     """
+    if low_memory:
+        _refuse_document_measures(measures)
     with ThreadPoolExecutor(1) as pool:
         # The first run's lines are looked at meanwhile.
-        table = pool.submit(load_qrels, qrels)
+        table = pool.submit(load_qrels, qrels) if Path(qrels).is_file() else _load_here(qrels)
         judgments = pool.submit(lambda: Judgments.of(table.result()))
-        if low_memory:
-            _refuse_document_measures(measures)
 
         opener = _open_large if low_memory else _open_run
         done: Mapping[str, Run | ScoredFile] = {}
@@ -83,6 +84,16 @@ def name_runs(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:
             raise UsageError(f"{name} is given twice", remedy="name each run file once")
         named[name] = run
     return named
+
+
+def _load_here(qrels: str) -> Future[Qrels]:
+    """The qrels, read in this thread: Ctrl-C ends no other that waits for a pipe or a server."""
+    loaded: Future[Qrels] = Future()
+    try:
+        loaded.set_result(load_qrels(qrels))
+    except Exception as error:
+        loaded.set_exception(error)
+    return loaded
 
 
 def _open_run(

@@ -18,8 +18,8 @@ from typing import TypeVar
 from trectools_plus.distributed.files import check_seen, place_of
 from trectools_plus.distributed.mapping import Workers
 from trectools_plus.errors import CheckFailedError, InputError
+from trectools_plus.formats.opening import file_size, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
-from trectools_plus.formats.source import file_size, is_plain_file
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.base import Measure
 from trectools_plus.measures.judgments import Judgments

@@ -19,8 +19,8 @@ from typing import TypeVar
 import numpy as np
 
 from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.opening import can_be_read_twice, file_size
 from trectools_plus.formats.query_chunks import iter_query_chunks
-from trectools_plus.formats.source import can_be_read_twice, file_size
 from trectools_plus.measures.base import FloatArray, Measure
 from trectools_plus.measures.judged import IntArray, JudgedRun
 from trectools_plus.measures.judgments import Judgments

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from trectools_plus.benchmark.contrast import Contrast, LatencyDifference, state_verdict
+from trectools_plus.benchmark.contrast import Contrast, state_verdict
+from trectools_plus.benchmark.contrast_latency import LatencyDifference
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.reporting.comparison_table import show
 from trectools_plus.reporting.markdown_comparisons import show_interval

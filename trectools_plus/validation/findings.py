@@ -111,14 +111,6 @@ class FileReport:
         return tuple(f for f in self.findings if f.severity is Severity.ERROR)
 
 
-def count_severities(findings: Iterable[Finding]) -> dict[Severity, int]:
-    """Number of findings of each severity, all three named."""
-    counts = dict.fromkeys(Severity, 0)
-    for finding in findings:
-        counts[finding.severity] += 1
-    return counts
-
-
 class FindingsError(CheckFailedError):
     """Scoring refuses these data: they hold at least one error (exit code 1).
 

@@ -18,6 +18,9 @@ from trectools_plus.validation.wording import number, plural, visible
 COMPARED_EXACTLY = 10_000
 """Pairs equal in float64 whose texts are compared digit by digit; only a message hangs on it."""
 
+ONLY_RANKS = "the order lives only in the rank column"
+"""What R142 says of a run that has one score in every query."""
+
 
 @rule(
     "R141",
@@ -97,11 +100,11 @@ def all_tied(run: RunView) -> Hit | None:
     first_rows = run.blocks.first_rows[tied]
     query_id = run.query_id(first_rows[0])
     score = number(run.score[first_rows[0]])
-    if len(tied) == n_larger and 2 * n_larger > n_queries and run.columns is not None:
+    if is_every_query_tied(len(tied), n_larger, n_queries) and run.columns is not None:
         values = np.unique(run.score[first_rows])
         shown = f" ({score})" if len(values) == 1 else ""
         return Hit(
-            f"every query has one score{shown}; the order lives only in the rank column",
+            f"every query has one score{shown}; {ONLY_RANKS}",
             run.lines(first_rows),
             len(tied),
             query_id=query_id,
@@ -116,6 +119,17 @@ def all_tied(run: RunView) -> Hit | None:
         len(tied),
         query_id=query_id,
     )
+
+
+def is_every_query_tied(n_tied: int, n_larger: int, n_queries: int) -> bool:
+    """Whether a run has no scores to speak of.
+
+    Args:
+        n_tied: Queries of two or more documents that all score the same.
+        n_larger: Queries of two or more documents.
+        n_queries: All queries.
+    """
+    return n_tied == n_larger and 2 * n_larger > n_queries
 
 
 def _second_rows(run: RunView, queries: Rows) -> Rows:

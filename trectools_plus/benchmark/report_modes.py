@@ -1,0 +1,114 @@
+"""The parts of a report about modes: figures, what lessens trust in them, components."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from trectools_plus.benchmark.report_parts import (
+    ArmStatus,
+    ConfidenceInterval,
+    FindingRecord,
+    Latency,
+    MeasureResult,
+    ModeStatus,
+    ReportModel,
+    RunInfo,
+    UnscoredStatus,
+)
+
+
+class Diagnostics(ReportModel):
+    """What to know before believing a mode's figures."""
+
+    findings: list[FindingRecord]
+    """Findings about its run file."""
+    queries_without_relevant: list[str]
+    """Judged queries without a relevant document: left out of every mean."""
+    missing_queries: list[str]
+    """Queries with a relevant document for which the mode returned nothing."""
+    judged: dict[str, float | None]
+    """Mean share of judged documents in the first results, by measure name."""
+    shallow_queries: list[str]
+    """Queries with some results, yet fewer than the deepest cutoff or the collection has."""
+    status: ModeStatus
+    """``incomplete`` when a query has no results, a given run file has shallow queries, or the mode
+    was fetched less deep than a measure looks."""
+    notes: list[str] = Field(default_factory=list)
+    """In plain words: why it is incomplete, and what else to know of its results."""
+
+
+class ModeResult(ReportModel):
+    """Everything about one mode (or one given run)."""
+
+    label: str
+    """Its name in tables."""
+    status: ArmStatus = "ok"
+    """``empty`` when nothing was found for any query; every measure is then 0 or undefined.
+    Modes that are ``failed``, ``unavailable`` or incomplete are in the report's ``unscored``."""
+    run: RunInfo
+    """The run file that was scored."""
+    measures: dict[str, MeasureResult]
+    """By canonical measure name."""
+    latency_ms: Latency | None
+    """Null for given run files."""
+    diagnostics: Diagnostics
+    """What to know before believing the figures."""
+
+
+class UnscoredMode(ReportModel):
+    """A mode that answered some queries not or none, and so has no figures."""
+
+    label: str
+    """Its name in tables."""
+    status: UnscoredStatus
+    """``incomplete``: some queries have no answer; ``failed``: none has; ``unavailable``: none has,
+    for what searches was not reached or did not answer in time."""
+    reason: str
+    """In words."""
+    queries: int
+    """How many were to be asked."""
+    failed_queries: dict[str, str]
+    """Those without an answer, each with the reason."""
+
+
+class StratumResult(ReportModel):
+    """One measure of one mode over the queries of one stratum."""
+
+    mean: float | None
+    n: int
+    """Queries averaged over: those of the stratum for which the measure is defined."""
+    ci: ConfidenceInterval
+
+
+class ComponentMeasure(ReportModel):
+    """What a component adds to one measure: the fusion of all minus the fusion without it."""
+
+    mean: float | None
+    """With all components: the mode's own mean."""
+    mean_without: float | None
+    """Without this one."""
+    n: int
+    """Queries on which both are defined."""
+    difference: float | None
+    """Mean over these queries; above 0, the component raises the measure."""
+    ci: ConfidenceInterval
+    """Bootstrap interval of the mean difference."""
+    p_adjusted: float | None
+    """Of the randomisation test, for all components of the mode."""
+    correction: str
+    """How it was adjusted."""
+    significant: bool
+    """Whether ``p_adjusted`` is at most 1 - level."""
+
+
+class ComponentResult(ReportModel):
+    """What one ranking contributes to a mode that merges several."""
+
+    mode: str
+    """The mode that merges."""
+    component: str
+    """The ranking that was left out; a mode's name."""
+    run: RunInfo
+    """The mode's run without it."""
+    measures: dict[str, ComponentMeasure]
+    """By measure."""

@@ -1,0 +1,120 @@
+"""The content of a file as a stream: decompressed by what it is, in chunks or line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import IO
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats import limits
+from trectools_plus.formats.compression import (
+    MAGIC_LENGTH,
+    Compression,
+    DamagedStreamError,
+    decompress,
+    detect,
+)
+from trectools_plus.formats.opening import opened
+from trectools_plus.formats.overlong import Overlong
+
+CHUNK_BYTES = 1 << 20
+
+
+def iter_content(path: str | Path) -> Iterator[bytes]:
+    """Yield a file's content, decompressed, in chunks of about ``CHUNK_BYTES`` as they come.
+
+    Raises:
+        InputError: If it is missing, a folder, or may not be read.
+        FormatError: If a compressed stream ends early, is damaged or expands beyond all measure.
+    """
+    with opened(path) as stream:
+        first = read_first(stream)
+        yield from decompressed(chunks_of(stream, first), detect(first), str(path))
+
+
+def iter_lines(path: str | Path) -> Iterator[bytes]:
+    """Yield a file's lines without their LF, holding one chunk and one line at a time.
+
+    Only LF ends a line; a CR before it stays. A last line without LF is yielded as well.
+
+    Raises:
+        InputError: If it is missing, a folder, or may not be read.
+        FormatError: If a compressed stream ends early, is damaged or expands beyond all measure,
+            or a line has more than ``limits.MAX_LINE_BYTES``.
+    """
+    parts: list[bytes] = []
+    n_open = n_lines = 0
+    for chunk in iter_content(path):
+        head, *tail = chunk.split(b"\n")
+        parts.append(head)
+        n_open += len(head)
+        if n_open > limits.MAX_LINE_BYTES:
+            raise Overlong(n_lines + 1).as_error(str(path))
+        if tail:
+            yield b"".join(parts)
+            # None of these is too long: no chunk has as many bytes as a line may have.
+            yield from tail[:-1]
+            parts = [tail[-1]]
+            n_open, n_lines = len(tail[-1]), n_lines + len(tail)
+    last = b"".join(parts)
+    if last:
+        yield last
+
+
+def read_first(stream: IO[bytes]) -> bytes:
+    """Read a first chunk long enough for magic bytes; a pipe may hand out a few at a time."""
+    first = stream.read(CHUNK_BYTES)
+    while len(first) < MAGIC_LENGTH and (more := stream.read(CHUNK_BYTES)):
+        first += more
+    return first
+
+
+def chunks_of(stream: IO[bytes], first: bytes) -> Iterator[bytes]:
+    """Yield the first chunk, and what follows it."""
+    return chain([first], iter(lambda: stream.read(CHUNK_BYTES), b""))
+
+
+def decompressed(
+    chunks: Iterable[bytes], compression: Compression | None, shown: str
+) -> Iterator[bytes]:
+    """Pass the content on, decompressed: the one place where compressed bytes grow.
+
+    Args:
+        chunks: What the file holds, from its first byte.
+        compression: What it is packed with; ``None`` for plain bytes.
+        shown: The file as the user named it, for errors.
+
+    Raises:
+        FormatError: If the stream ends early, is damaged or expands beyond all measure.
+    """
+    if compression is None:
+        yield from chunks
+        return
+    n_lines = n_packed = n_bytes = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal n_packed
+        for chunk in chunks:
+            n_packed += len(chunk)
+            yield chunk
+
+    try:
+        for content in decompress(counted(), compression):
+            n_lines += content.count(b"\n")
+            n_bytes += len(content)
+            if n_bytes > limits.EXPANSION_FREE_BYTES and n_bytes > limits.MAX_EXPANSION * n_packed:
+                raise FormatError(
+                    f"{compression} stream expands more than {limits.MAX_EXPANSION} times: "
+                    f"{n_packed:,} bytes to over {n_bytes:,}, and reading stopped there",
+                    path=shown,
+                    remedy="a decompression bomb? Unpack it yourself if it is meant",
+                )
+            yield content
+    except DamagedStreamError as error:
+        raise FormatError(
+            f"{error}, after {n_lines:,} whole lines",
+            path=shown,
+            remedy="copy or make the file again",
+        ) from error
