@@ -83,7 +83,11 @@ def test_a_dataset_is_streamed_too(
 
 @pytest.mark.usefixtures("milvus", "folder")
 def test_cranfield_from_end_to_end(ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("the whole corpus was read")
+
     monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
+    monkeypatch.setattr(CatalogueDataset, "read_corpus", never)
     command = ["benchmark", "run", "--dataset", "irds:cranfield", "--backend", "milvus"]
     command += ["--milvus-uri", "cranfield.db", "--modes", "lexical,vector,hybrid"]
     done = CliRunner().invoke(app, [*command, "-m", "nDCG@10", "--output-dir", "out"])

@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.document_set import DocumentSet, hash_corpus, hash_topics
+from trectools_plus.retrieval.document_set import DocumentSet, hash_topics
 
 
 def corpus_of(*rows: tuple[str, str, str]) -> Corpus:
@@ -17,24 +15,6 @@ def corpus_of(*rows: tuple[str, str, str]) -> Corpus:
 def test_ids_descend_by_bytes() -> None:
     documents = DocumentSet.from_corpus(Corpus.from_dict(dict.fromkeys(["a", "é", "z", "😀"], "x")))
     assert documents.doc_ids == ["😀", "é", "z", "a"]
-
-
-@given(st.dictionaries(st.text(min_size=1), st.text(), min_size=1), st.randoms())
-def test_hash_ignores_order(texts: dict[str, str], random: object) -> None:
-    shuffled = list(texts.items())
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert hash_corpus(Corpus.from_dict(texts)) == hash_corpus(Corpus.from_dict(dict(shuffled)))
-
-
-def test_hash_tells_apart_where_the_bytes_are_the_same() -> None:
-    hashes = {
-        hash_corpus(corpus_of(("1", "a", "bc"))),
-        hash_corpus(corpus_of(("1", "ab", "c"))),
-        hash_corpus(corpus_of(("1a", "", "bc"))),
-        hash_corpus(corpus_of(("1", "", "abc"))),
-        hash_corpus(corpus_of(("1", "", "ab"), ("2", "", "c"))),
-    }
-    assert len(hashes) == 5
 
 
 def test_hash_of_topics_heeds_order() -> None:

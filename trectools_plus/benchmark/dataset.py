@@ -19,6 +19,8 @@ from trectools_plus.formats.collection import (
 )
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
+from trectools_plus.retrieval.base import Progress, no_progress
+from trectools_plus.retrieval.streamed_corpus import AnyCorpus, hash_corpus, stream_corpus
 
 TERM_FILES = ("ontology", "annotations")
 """Settings that name a file about terms."""
@@ -30,7 +32,8 @@ class Dataset:
 
     Attributes:
         id: Its name in reports.
-        corpus: The documents; ``None`` when given runs are compared.
+        corpus: The documents, not in memory where a backend takes them as a stream; ``None``
+            when given runs are compared.
         topics: The queries; ``None`` when given runs are compared without them.
         qrels: The judgments, free of what scoring refuses.
         files: The files they were read from, by kind.
@@ -38,7 +41,7 @@ class Dataset:
     """
 
     id: str
-    corpus: Corpus | None
+    corpus: AnyCorpus | None
     topics: Topics | None
     qrels: Qrels
     version: str | None = None
@@ -63,13 +66,13 @@ class Dataset:
             findings=self.findings,
         )
 
-    def hash_contents(self) -> dict[str, str]:
+    def hash_contents(self, progress: Progress = no_progress) -> dict[str, str]:
         """SHA-256 of each part, whatever the format of its file."""
-        from trectools_plus.retrieval.document_set import hash_corpus, hash_topics
+        from trectools_plus.retrieval.document_set import hash_topics
 
         hashes = {}
         if self.corpus is not None:
-            hashes["corpus"] = hash_corpus(self.corpus)
+            hashes["corpus"] = hash_corpus(self.corpus, progress)
         if self.topics is not None:
             hashes["topics"] = hash_topics(self.topics)
             if (fields := hash_query_fields(self.topics)) is not None:
@@ -91,12 +94,14 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
     name = config.dataset
     if name is None:
         name = Path(config.corpus or config.qrels or "").name
-        dataset = _from_files(name, config.qrels, config.corpus, config.topics)
+        corpus = _open_corpus(config, config.corpus)
+        dataset = _from_files(name, config.qrels, config.corpus, config.topics, corpus)
     elif name == "hpo" or name.startswith(CATALOGUE_PREFIX):
         dataset = _from_collection(config, name)
     else:
         files = find_collection_files(name)
-        dataset = _from_files(name, str(files.qrels), str(files.corpus), str(files.topics))
+        paths = str(files.qrels), str(files.corpus), str(files.topics)
+        dataset = _from_files(name, *paths, _open_corpus(config, paths[1]))
     check_meeting(dataset.corpus, dataset.topics, dataset.qrels, dataset.id)
     given = _files({kind: getattr(config, kind) for kind in TERM_FILES})
     return replace(dataset, files={**dataset.files, **given})
@@ -118,18 +123,22 @@ def hash_query_fields(topics: Topics) -> str | None:
 
 
 def _from_files(
-    name: str, qrels_path: str | None, corpus: str | None, topics: str | None
+    name: str,
+    qrels_path: str | None,
+    corpus_path: str | None,
+    topics_path: str | None,
+    corpus: AnyCorpus | None,
 ) -> Dataset:
     from trectools_plus.validation.loading import load_qrels_with_findings
 
     if qrels_path is None:
         raise InputError("no qrels given")
     qrels, findings = load_qrels_with_findings(qrels_path)
-    given = {"corpus": corpus, "topics": topics, "qrels": qrels_path}
+    given = {"corpus": corpus_path, "topics": topics_path, "qrels": qrels_path}
     return Dataset(
         id=name,
-        corpus=_read_corpus(corpus),
-        topics=_read_topics(topics),
+        corpus=corpus,
+        topics=_read_topics(topics_path),
         qrels=qrels,
         files=_files(given),
         findings=record_findings(findings),
@@ -152,9 +161,12 @@ def _own_file(test_file: str | None) -> str | None:
     return None if test_file in shipped_names() else test_file
 
 
-def _read_corpus(path: str | None) -> Corpus | None:
+def _open_corpus(config: BenchmarkConfig, path: str | None) -> AnyCorpus | None:
+    """The documents of a file: in memory, or as a stream where the backend does with that."""
     if path is None:
         return None
+    if config.streams_documents and (streamed := stream_corpus(None, path)) is not None:
+        return streamed
     from trectools_plus.formats.corpus import read_corpus
 
     return read_corpus(path)
@@ -217,14 +229,19 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
     from trectools_plus.validation import check_qrels, refuse_errors
 
-    collection = open_collection(spec, config.test_file, config.ontology)
-    if collection.corpus is None:
+    corpus: AnyCorpus | None
+    if config.streams_documents and (streamed := stream_corpus(spec, None)) is not None:
+        corpus, collection = streamed, load_collection(spec, with_corpus=False)
+    else:
+        collection = open_collection(spec, config.test_file, config.ontology)
+        corpus = collection.corpus
+    if corpus is None:
         raise InputError("the dataset has no documents to search", where=spec)
     findings = check_qrels(collection.qrels)
     refuse_errors(findings)
     return Dataset(
         id=spec,
-        corpus=collection.corpus,
+        corpus=corpus,
         topics=collection.topics,
         qrels=collection.qrels,
         version=collection.version,

@@ -167,13 +167,12 @@ def _find_selves(dataset: Dataset, run: Run) -> list[str]:
     """
     if dataset.corpus is None or dataset.topics is None:
         return []
-    same = run.frame.filter(pl.col("query_id") == pl.col("doc_id"))["query_id"].to_list()
-    texts = dataset.topics.to_dict() if same else {}
-    rows = dataset.corpus.frame.filter(pl.col("doc_id").is_in(same))
-    documents = {
-        doc_id: _squeeze(f"{title} {text}")
-        for doc_id, title, text in rows.select("doc_id", "title", "text").iter_rows()
-    }
+    same = run.frame.filter(pl.col("query_id") == pl.col("doc_id"))["query_id"]
+    if not len(same):
+        return []
+    texts = dataset.topics.to_dict()
+    rows = dataset.corpus.find(same).select("doc_id", "title", "text").iter_rows()
+    documents = {doc_id: _squeeze(f"{title} {text}") for doc_id, title, text in rows}
     return [
         query_id
         for query_id in same

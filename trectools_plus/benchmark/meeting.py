@@ -5,14 +5,17 @@ from __future__ import annotations
 import polars as pl
 
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.formats.tables import Corpus, Qrels, Topics
+from trectools_plus.formats.tables import Qrels, Topics
+from trectools_plus.retrieval.streamed_corpus import AnyCorpus
 from trectools_plus.validation.matching import common_affix, folded, near_matches
 from trectools_plus.validation.wording import listed, plural, visible
 
 _SHOWN = 3
 
 
-def check_meeting(corpus: Corpus | None, topics: Topics | None, qrels: Qrels, dataset: str) -> None:
+def check_meeting(
+    corpus: AnyCorpus | None, topics: Topics | None, qrels: Qrels, dataset: str
+) -> None:
     """See that queries are judged and judged documents exist.
 
     Args:
@@ -56,11 +59,11 @@ def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
         )
 
 
-def _check_documents(corpus: Corpus, qrels: Qrels, dataset: str) -> None:
-    known = corpus.frame["doc_id"]
+def _check_documents(corpus: AnyCorpus, qrels: Qrels, dataset: str) -> None:
     judged = qrels.frame["doc_id"].unique(maintain_order=True)
-    if judged.is_in(known.implode()).any():
+    if corpus.has_any(judged):
         return
+    known = pl.Series(corpus.doc_ids, dtype=pl.String)
     raise CheckFailedError(
         f"none of {plural(len(judged), 'judged document')} is in the corpus "
         f"(corpus: {listed(known.head(_SHOWN).to_list())}; "

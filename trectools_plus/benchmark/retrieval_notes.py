@@ -29,7 +29,8 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
     notes = []
     modes = [config.label(mode) for mode in config.modes if uses_vectors(mode)]
     if modes and settings.embedding_model is None and dataset.topics is not None:
-        foreign = _foreign(dataset.topics, dataset.corpus)
+        held = dataset.corpus if isinstance(dataset.corpus, Corpus) else None
+        foreign = _foreign(dataset.topics, held)
         if foreign:
             notes.append(
                 f"{foreign}, and the built-in embeddings of {_join(modes)} know English only: "

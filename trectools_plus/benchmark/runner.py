@@ -103,7 +103,7 @@ def run_benchmark(
         tell("reading the data", 0, 1)
         dataset = load_dataset(config)
         tell("reading the data", 1, 1)
-        contents = dataset.hash_contents()
+        contents = dataset.hash_contents(tell)
         key = make_cache_key(config, contents)
         if cached and key is not None:
             found = find_cached(key, neighbours(folder.path))

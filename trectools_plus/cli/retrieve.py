@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from trectools_plus.benchmark.config_file import FetchSettings
     from trectools_plus.formats.tables import Corpus, Topics
     from trectools_plus.retrieval.backends.settings import BackendSettings
-    from trectools_plus.retrieval.document_stream import DocumentStream
     from trectools_plus.retrieval.run_files import FetchedFile
+    from trectools_plus.retrieval.streamed_corpus import StreamedCorpus
 
 OutputFormat = Literal["text", "json"]
 DEFAULT_MODES = ("lexical", "vector", "hybrid")
@@ -161,26 +161,28 @@ def runs_fetch(
             remedy="its settings are in the file that --config names",
         )
     settings = make_settings(values)
-    stream = _stream(searching, dataset, corpus)
+    streamed = _stream(searching, dataset, corpus)
     documents, queries = _load_sources(
         dataset,
-        None if stream else corpus,
+        None if streamed is not None else corpus,
         topics,
         test_file,
         ontology,
-        needs_corpus=searching.needs_corpus and not stream,
-        streamed=stream is not None,
+        needs_corpus=searching.needs_corpus and streamed is None,
+        streamed=streamed is not None,
     )
     with progress_bar() as progress:
+        if streamed is not None:
+            streamed.survey(progress)
         files = fetch_to_dir(
-            documents,
+            documents if streamed is None else streamed,
             queries,
             names,
             output_dir,
             depth=searching.depth,
             settings=settings,
             exclude_self=searching.exclude_self,
-            backend=searching.make_backend(stream),
+            backend=searching.make_backend(),
             collapse=searching.collapse,
             resume=resume,
             progress=progress,
@@ -196,15 +198,13 @@ def runs_fetch(
 
 def _stream(
     searching: BackendSettings, dataset: str | None, corpus: str | None
-) -> DocumentStream | None:
+) -> StreamedCorpus | None:
     """The documents as a stream, where they can be read again and the backend can do with that."""
-    if searching.backend != "milvus":
+    if not searching.streams_documents:
         return None
-    from trectools_plus.retrieval.document_stream import CorpusFile, stream_collection
+    from trectools_plus.retrieval.streamed_corpus import stream_corpus
 
-    if dataset not in (None, "hpo") and corpus is None:
-        return stream_collection(str(dataset))
-    return None if corpus in (None, "-") else CorpusFile(Path(str(corpus)))
+    return stream_corpus(dataset, corpus)
 
 
 def _choose_modes(modes: str | None, searching: FetchSettings) -> list[str]:

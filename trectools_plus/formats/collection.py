@@ -50,7 +50,7 @@ class CollectionFiles:
     qrels: Path
 
 
-def load_collection(spec: str | Path) -> Collection:
+def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection:
     """Load a collection by what the user calls it.
 
     Args:
@@ -58,6 +58,7 @@ def load_collection(spec: str | Path) -> Collection:
             (``corpus.jsonl``, ``queries.jsonl``, ``qrels/<split>.tsv``, of which ``test`` is
             preferred) or in TREC layout (``corpus.jsonl``, ``topics.tsv``, ``qrels.txt``). Each
             file may be compressed and named so (``.gz``, ``.bz2``, ``.xz``, ``.zst``).
+        with_corpus: Whether to read the documents too.
 
     Raises:
         UsageError: If it is neither, or the catalogue has no such id.
@@ -68,10 +69,12 @@ def load_collection(spec: str | Path) -> Collection:
     if text.startswith(CATALOGUE_PREFIX):
         dataset = CatalogueDataset(text.removeprefix(CATALOGUE_PREFIX))
         topics, qrels = dataset.read_topics(), dataset.read_qrels()
-        return Collection(dataset.name, dataset.read_corpus(), topics, qrels)
+        corpus = dataset.read_corpus() if with_corpus else None
+        return Collection(dataset.name, corpus, topics, qrels)
     files = find_collection_files(spec)
     qrels, topics = read_qrels(files.qrels), read_topics(files.topics)
-    return Collection(Path(spec).resolve().name, read_corpus(files.corpus), topics, qrels)
+    corpus = read_corpus(files.corpus) if with_corpus else None
+    return Collection(Path(spec).resolve().name, corpus, topics, qrels)
 
 
 def read_collection_topics(spec: str | Path) -> Topics:

@@ -219,6 +219,14 @@ class Corpus:
         """Document ids in the collection's order."""
         return self.frame["doc_id"].to_list()
 
+    def has_any(self, doc_ids: pl.Series) -> bool:
+        """Whether one of these documents is there."""
+        return bool(doc_ids.is_in(self.frame["doc_id"].implode()).any())
+
+    def find(self, doc_ids: pl.Series) -> pl.DataFrame:
+        """``doc_id, title, text`` of those of these documents that are there."""
+        return self.frame.filter(pl.col("doc_id").is_in(doc_ids.implode()))
+
     def searchable_texts(self) -> list[str]:
         """What is indexed of each document: title and text, joined by a blank."""
         joined = pl.concat_str("title", "text", separator=" ").str.strip_chars()

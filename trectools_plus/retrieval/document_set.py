@@ -51,11 +51,6 @@ class DocumentSet:
         return cls(ordered, ordered.doc_ids, hash_columns(frame, ["doc_id", "title", "text"]))
 
 
-def hash_corpus(corpus: Corpus) -> str:
-    """SHA-256 of the documents' ids, titles and texts, whatever their order."""
-    return hash_columns(corpus.frame.sort("doc_id", descending=True), ["doc_id", "title", "text"])
-
-
 def hash_topics(topics: Topics) -> str:
     """SHA-256 of the query ids and texts in their order."""
     return hash_columns(topics.frame, ["query_id", "text"])

@@ -130,11 +130,11 @@ def survey(documents: DocumentStream, progress: Progress = no_progress) -> Surve
     Raises:
         InputError: If there are no documents, or an id occurs twice.
     """
-    total = 0
+    hashed = _MultisetHash()
     ids = array("Q")
     began = monotonic()
     for document in documents:
-        total += int.from_bytes(_digest(document), "little")
+        hashed.add(document)
         ids.append(_id_digest(document.doc_id))
         if len(ids) % _ROWS_PER_STEP == 0 and monotonic() - began > _LONG:
             progress("reading documents", 0, 1)
@@ -142,18 +142,39 @@ def survey(documents: DocumentStream, progress: Progress = no_progress) -> Surve
         raise InputError("the corpus has no documents", where=documents.path)
     _refuse_repeats(documents, np.frombuffer(ids, dtype=np.uint64))
     progress("reading documents", 1, 1)
-    state = len(ids).to_bytes(8, "little") + (total % (1 << 256)).to_bytes(32, "little")
-    return Survey(len(ids), hashlib.sha256(state).hexdigest())
+    return Survey(len(ids), hashed.hexdigest())
 
 
-def _digest(document: Document) -> bytes:
-    """Lengths go in beside the bytes, so ``("ab", "c")`` and ``("a", "bc")`` differ."""
-    hashed = hashlib.sha256()
-    for part in document:
-        data = part.encode()
-        hashed.update(len(data).to_bytes(8, "little"))
-        hashed.update(data)
-    return hashed.digest()
+def hash_documents(documents: Iterable[Document]) -> str:
+    """The hash of :func:`survey` alone, in hexadecimal; there may be no documents."""
+    hashed = _MultisetHash()
+    for document in documents:
+        hashed.add(document)
+    return hashed.hexdigest()
+
+
+class _MultisetHash:
+    """The hash of documents that come in any order."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._total = 0
+
+    def add(self, document: Document) -> None:
+        """Lengths go in beside the bytes, so ``("ab", "c")`` and ``("a", "bc")`` differ."""
+        hashed = hashlib.sha256()
+        for part in document:
+            data = part.encode()
+            hashed.update(len(data).to_bytes(8, "little"))
+            hashed.update(data)
+        self._count += 1
+        self._total += int.from_bytes(hashed.digest(), "little")
+
+    def hexdigest(self) -> str:
+        """The hash of what was added so far."""
+        total = self._total % (1 << 256)
+        state = self._count.to_bytes(8, "little") + total.to_bytes(32, "little")
+        return hashlib.sha256(state).hexdigest()
 
 
 def _id_digest(doc_id: str) -> int:

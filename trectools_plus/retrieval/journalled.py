@@ -15,12 +15,13 @@ from trectools_plus.retrieval.backends.answering import Answer, Wanted
 from trectools_plus.retrieval.backends.asking import ask_sources
 from trectools_plus.retrieval.backends.base import Backend, BackendRequest
 from trectools_plus.retrieval.base import Progress, Ranking, no_progress
-from trectools_plus.retrieval.document_set import hash_corpus, hash_topics
+from trectools_plus.retrieval.document_set import hash_topics
 from trectools_plus.retrieval.fetch import FetchedRun, check_request, fetch
 from trectools_plus.retrieval.journal import Journal, open_journal
 from trectools_plus.retrieval.modes import fused_names, models_used
 from trectools_plus.retrieval.parts import TextParts
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.streamed_corpus import AnyCorpus, hash_corpus
 
 SUFFIX = ".journal"
 
@@ -30,7 +31,8 @@ class FetchRequest:
     """What is fetched.
 
     Attributes:
-        corpus: The documents; ``None`` where the backend has its own.
+        corpus: The documents; ``None`` where the backend has its own. A stream goes with a
+            backend that ``streams_documents``.
         topics: The queries.
         modes: In which modes, none twice.
         wanted: Of each query.
@@ -38,7 +40,7 @@ class FetchRequest:
         backend: What searches; ``None`` for the embedded modes.
     """
 
-    corpus: Corpus | None
+    corpus: AnyCorpus | None
     topics: Topics
     modes: Sequence[str]
     wanted: Wanted
@@ -66,11 +68,15 @@ class FetchRequest:
     def _embedded_facts(self) -> dict[str, Any]:
         """What only the embedded modes depend on."""
         corpus, used = self.corpus, models_used(self.modes, self.settings)
-        has_parts = corpus is not None and corpus.parts is not None
+        parts = (
+            TextParts.from_corpus(corpus).sha256
+            if isinstance(corpus, Corpus) and corpus.parts is not None
+            else None
+        )
         return {
             "models": {role: model.sha256 for role, model in used.items()},
             "merged": list(fused_names(self.modes)) if "hybrid" in self.modes else None,
-            "parts": TextParts.from_corpus(corpus).sha256 if corpus and has_parts else None,
+            "parts": parts,
         }
 
 
@@ -127,8 +133,8 @@ def _fetch_embedded(
     journals: Mapping[str, Journal] | None,
     leave_out: bool,
 ) -> dict[str, FetchedRun]:
-    if request.corpus is None:
-        raise InputError("nothing to search: no corpus")
+    if not isinstance(request.corpus, Corpus):
+        raise InputError("nothing to search: no corpus in memory")
     return fetch(
         request.corpus,
         request.topics,

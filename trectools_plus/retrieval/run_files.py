@@ -10,7 +10,7 @@ from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.run import write_run
-from trectools_plus.formats.tables import Corpus, Run, Topics
+from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.provenance import (
     describe_machine,
     format_time,
@@ -22,7 +22,7 @@ from trectools_plus.retrieval.backends.answering import Wanted
 from trectools_plus.retrieval.backends.base import Backend
 from trectools_plus.retrieval.base import Progress, no_progress
 from trectools_plus.retrieval.collapse import Collapse
-from trectools_plus.retrieval.document_set import hash_corpus, hash_topics
+from trectools_plus.retrieval.document_set import hash_topics
 from trectools_plus.retrieval.fetch import FetchedRun
 from trectools_plus.retrieval.fetch_problems import refuse_unscorable
 from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
@@ -36,6 +36,7 @@ from trectools_plus.retrieval.manifest import (
 )
 from trectools_plus.retrieval.modes import models_used
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.streamed_corpus import AnyCorpus, hash_corpus
 from trectools_plus.validation import Finding, Severity, validate_run
 
 # A topic without results is listed in the manifest instead.
@@ -73,7 +74,7 @@ class _Shared:
 
 
 def fetch_to_dir(
-    corpus: Corpus | None,
+    corpus: AnyCorpus | None,
     topics: Topics,
     modes: Sequence[str],
     output_dir: str | Path,
@@ -91,7 +92,8 @@ def fetch_to_dir(
     """Search the corpus for every topic, and write ``<mode>.run`` with a manifest for each mode.
 
     Args:
-        corpus: The documents; ``None`` where the backend has its own.
+        corpus: The documents; ``None`` where the backend has its own. A stream goes with a
+            backend that ``streams_documents``.
         topics: The queries.
         modes: Names of ``retrieval.modes.ALL_MODES``, or of modes that the backend knows.
         output_dir: Folder for the files; made if missing. Files of the same names are replaced.

@@ -21,10 +21,10 @@ from trectools_plus.retrieval.backends.milvus import MilvusBackend
 from trectools_plus.retrieval.backends.milvus_connection import TOKEN_VARIABLE
 from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
 from trectools_plus.retrieval.backends.settings import BackendSettings
-from trectools_plus.retrieval.document_stream import CorpusFile, survey
 from trectools_plus.retrieval.modes import MODES
 from trectools_plus.retrieval.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.streamed_corpus import hash_corpus, stream_corpus
 
 CORPUS = Corpus.from_dict(
     {"a": "swept wing flow", "b": "heat transfer in flow", "c": "thin shells", "q2": "a wing"}
@@ -87,14 +87,14 @@ def test_run_files_and_manifests(local: MilvusSettings, tmp_path: Path) -> None:
     assert list(lexical["q2"]) == ["a"]
 
 
-def test_documents_of_its_own_are_streamed(local: MilvusSettings, tmp_path: Path) -> None:
+def test_documents_are_streamed(local: MilvusSettings, tmp_path: Path) -> None:
     file = tmp_path / "corpus.jsonl"
     rows = [{"_id": one, "text": text} for one, text in CORPUS.to_dict().items()]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    streamed = MilvusBackend(local, CorpusFile(file))
-    assert not streamed.needs_corpus
-    assert streamed.facts["documents"] == survey(CorpusFile(file)).digest
-    ours = fetch_to_dir(None, TOPICS, ["lexical"], tmp_path / "ours", backend=streamed)
+    streamed = stream_corpus(None, str(file))
+    ours = fetch_to_dir(
+        streamed, TOPICS, ["lexical"], tmp_path / "ours", backend=MilvusBackend(local)
+    )
     given = fetch_to_dir(
         CORPUS, TOPICS, ["lexical"], tmp_path / "given", backend=MilvusBackend(local)
     )
@@ -103,6 +103,8 @@ def test_documents_of_its_own_are_streamed(local: MilvusSettings, tmp_path: Path
     ).read_bytes()
     records = [one["lexical"].manifest.backend_settings["collection"] for one in (ours, given)]
     assert records[0] == records[1]
+    described = [one["lexical"].manifest.corpus for one in (ours, given)]
+    assert {(one.count, one.sha256) for one in described if one} == {(4, hash_corpus(CORPUS))}
 
 
 def test_a_server_gives_what_a_local_database_gives(

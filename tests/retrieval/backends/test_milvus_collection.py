@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from trectools_plus.errors import InputError
 from trectools_plus.formats.corpus import Document
 from trectools_plus.retrieval.backends import milvus_collection
-from trectools_plus.retrieval.backends.milvus_collection import (
-    batches,
-    fitting,
-    open_collection,
-)
+from trectools_plus.retrieval.backends.milvus_collection import batches, fitting
+from trectools_plus.retrieval.document_stream import DocumentStream
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.streamed_corpus import StreamedCorpus
 
 
 class Listed:
@@ -36,6 +34,13 @@ class Listed:
             if self.passes == 2 and number == self.stop:
                 raise InputError("the disk is gone")
             yield document
+
+
+def open_collection(
+    connection: Any, documents: DocumentStream, *args: Any, **options: Any
+) -> milvus_collection.MilvusCollection:
+    corpus = StreamedCorpus(documents)
+    return milvus_collection.open_collection(connection, corpus, *args, **options)
 
 
 def collections(connection: Any) -> list[str]:

@@ -22,8 +22,8 @@ from trectools_plus.retrieval.backends.milvus_connection import (
     MilvusAddress,
     MilvusConnection,
 )
-from trectools_plus.retrieval.document_stream import CorpusDocuments
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.streamed_corpus import as_stream
 
 SECRET = "root:s3cret-Pass"
 
@@ -176,7 +176,7 @@ def test_a_damaged_database(
     from trectools_plus.retrieval.backends.milvus_collection import open_collection
 
     whole, damaged = tmp_path / "whole.db", tmp_path / "damaged.db"
-    documents = CorpusDocuments(Corpus.from_dict({"a": "wing", "b": "heat"}))
+    documents = as_stream(Corpus.from_dict({"a": "wing", "b": "heat"}))
     connection = connect(str(whole))
     open_collection(connection, documents, RetrievalSettings())
     connection.close()

@@ -14,7 +14,8 @@ import polars as pl
 
 from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
+from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.retrieval.streamed_corpus import AnyCorpus
 
 PARTS = 10_000
 """Values are rounded to this part of 1."""
@@ -40,7 +41,7 @@ class QueryEvidence:
     runs: Mapping[str, Run] = field(default_factory=dict)
     qrels: Qrels | None = None
     topics: Topics | None = None
-    corpus: Corpus | None = None
+    corpus: AnyCorpus | None = None
 
 
 def collect_queries(report: BenchmarkReport, evidence: QueryEvidence) -> dict[str, Any]:
@@ -163,15 +164,11 @@ def _first_results(run: Run, depth: int, qrels: Qrels | None) -> pl.DataFrame:
     return top.join(grades, on=["query_id", "doc_id"], how="left", maintain_order="left")
 
 
-def _title(named: pl.Series, corpus: Corpus | None) -> list[tuple[str, str]]:
+def _title(named: pl.Series, corpus: AnyCorpus | None) -> list[tuple[str, str]]:
     """Each document with its title, cut short; empty where there is none."""
     if corpus is None:
         return [(doc_id, "") for doc_id in named]
-    titles = dict(
-        corpus.frame.filter(pl.col("doc_id").is_in(named.implode()))
-        .select("doc_id", "title")
-        .iter_rows()
-    )
+    titles = dict(corpus.find(named).select("doc_id", "title").iter_rows())
     return [(doc_id, _shorten(titles.get(doc_id) or "")) for doc_id in named]
 
 

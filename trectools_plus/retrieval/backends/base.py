@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from trectools_plus.formats.tables import Corpus
 from trectools_plus.retrieval.base import Progress, no_progress
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.streamed_corpus import AnyCorpus
 
 FailureKind = Literal["failed", "unavailable"]
 
@@ -90,13 +90,14 @@ class BackendRequest:
     """What a backend is opened for.
 
     Attributes:
-        corpus: The documents, where they were given.
+        corpus: The documents, where they were given: as a stream for a backend that
+            ``streams_documents``, else in memory.
         modes: What to open, none twice.
         settings: Of modes that index documents themselves.
         progress: Told of the making of indexes.
     """
 
-    corpus: Corpus | None
+    corpus: AnyCorpus | None
     modes: Sequence[str]
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     progress: Progress = no_progress

@@ -22,12 +22,7 @@ from trectools_plus.retrieval.backends.milvus_search import (
 )
 from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
 from trectools_plus.retrieval.base import Ranking, Retriever
-from trectools_plus.retrieval.document_stream import (
-    CorpusDocuments,
-    DocumentStream,
-    Survey,
-    survey,
-)
+from trectools_plus.retrieval.streamed_corpus import StreamedCorpus, as_stream
 
 
 class MilvusBackend:
@@ -35,8 +30,6 @@ class MilvusBackend:
 
     Args:
         settings: Where Milvus is.
-        documents: Read as a stream, and never held as a whole. Without them, the corpus of the
-            request is inserted.
 
     Raises:
         UsageError: If the address is none, or holds credentials.
@@ -44,30 +37,17 @@ class MilvusBackend:
 
     name = "milvus"
 
-    def __init__(
-        self, settings: MilvusSettings | None = None, documents: DocumentStream | None = None
-    ) -> None:
+    needs_corpus = True
+
+    def __init__(self, settings: MilvusSettings | None = None) -> None:
         self._settings = settings or MilvusSettings()
-        self._documents = documents
         self._address = MilvusAddress.parse(self._settings.uri)
-        self._surveyed: Survey | None = None
         self._opened: dict[str, Any] = {}
 
     @property
-    def needs_corpus(self) -> bool:
-        """Whether the documents must be given when it is opened."""
-        return self._documents is None
-
-    @property
     def facts(self) -> dict[str, Any]:
-        """Where it searches and how; reads the documents, if it has its own, for their hash."""
-        facts: dict[str, Any] = {
-            "uri": self._address.uri,
-            "vector_index": self._settings.vector_index,
-        }
-        if self._documents is not None:
-            facts["documents"] = self._survey(self._documents).digest
-        return facts
+        """Where it searches and how."""
+        return {"uri": self._address.uri, "vector_index": self._settings.vector_index}
 
     @property
     def record(self) -> dict[str, Any]:
@@ -87,14 +67,12 @@ class MilvusBackend:
         """
         check_milvus_modes(request.modes)
         check_settings(request.settings)
-        documents = self._documents
-        if documents is None:
-            if request.corpus is None:
-                raise UsageError(
-                    "the backend milvus searches documents that it is given",
-                    remedy="give --dataset or --corpus",
-                )
-            documents = CorpusDocuments(request.corpus)
+        if request.corpus is None:
+            raise UsageError(
+                "the backend milvus searches documents that it is given",
+                remedy="give --dataset or --corpus",
+            )
+        documents = as_stream(request.corpus)
         connection = MilvusConnection(self._address)
         try:
             check_version(connection, request.modes)
@@ -103,7 +81,6 @@ class MilvusBackend:
                 documents,
                 request.settings,
                 self._settings.vector_index,
-                surveyed=self._survey(documents, request),
                 progress=request.progress,
             )
             self._opened = _describe(collection, documents, request)
@@ -123,13 +100,6 @@ class MilvusBackend:
             )
             for mode, retriever in retrievers.items()
         }
-
-    def _survey(self, documents: DocumentStream, request: BackendRequest | None = None) -> Survey:
-        if self._documents is None and request is not None:
-            return survey(documents, request.progress)
-        if self._surveyed is None:
-            self._surveyed = survey(documents)
-        return self._surveyed
 
 
 class MilvusSource:
@@ -176,7 +146,7 @@ def _hits(ranking: Ranking, ms: float) -> Hits:
 
 
 def _describe(
-    collection: MilvusCollection, documents: DocumentStream, request: BackendRequest
+    collection: MilvusCollection, documents: StreamedCorpus, request: BackendRequest
 ) -> dict[str, Any]:
     return {
         "server_version": collection.connection.server_version,

@@ -20,10 +20,11 @@ from trectools_plus.formats.corpus import Document
 from trectools_plus.retrieval.backends.milvus_connection import MilvusConnection
 from trectools_plus.retrieval.backends.milvus_settings import VectorIndex
 from trectools_plus.retrieval.base import Progress, no_progress
-from trectools_plus.retrieval.document_stream import DocumentStream, Survey, survey
+from trectools_plus.retrieval.document_stream import Survey
 from trectools_plus.retrieval.encoder import DIMENSIONS, TextEncoder
 from trectools_plus.retrieval.index_cache import IndexRecipe
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.streamed_corpus import StreamedCorpus
 from trectools_plus.retrieval.text import Analyzer
 
 _LAYOUT = 2
@@ -66,11 +67,10 @@ class MilvusCollection:
 
 def open_collection(
     connection: MilvusConnection,
-    documents: DocumentStream,
+    documents: StreamedCorpus,
     settings: RetrievalSettings,
     vector_index: VectorIndex = "flat",
     *,
-    surveyed: Survey | None = None,
     progress: Progress = no_progress,
 ) -> MilvusCollection:
     """Find the collection of these documents and settings on the server, or fill it.
@@ -80,13 +80,12 @@ def open_collection(
         documents: Read once for their hash, and once more if they have to be inserted.
         settings: ``k1``, ``b``, ``stemmer`` and ``stopwords`` shape the collection.
         vector_index: How vectors are searched.
-        surveyed: Count and hash of the documents, where they are known already.
         progress: Told of reading and inserting.
 
     Raises:
         InputError: If there are no documents, an id occurs twice, or the server fails.
     """
-    found = surveyed or survey(documents, progress)
+    found = documents.survey(progress)
     recipe = _recipe(found, settings, vector_index, connection.has_full_text)
     name = f"{_PREFIX}_{recipe.key[:32]}"
     if not _is_whole(connection, name, found.count):
@@ -159,7 +158,7 @@ def _make(
     connection: MilvusConnection,
     name: str,
     recipe: IndexRecipe,
-    documents: DocumentStream,
+    documents: StreamedCorpus,
     count: int,
     settings: RetrievalSettings,
     vector_index: VectorIndex,
@@ -265,7 +264,7 @@ def _index(
 def _fill(
     connection: MilvusConnection,
     name: str,
-    documents: DocumentStream,
+    documents: StreamedCorpus,
     count: int,
     settings: RetrievalSettings,
     progress: Progress,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -14,9 +14,6 @@ from trectools_plus.retrieval.backends.base import Backend
 from trectools_plus.retrieval.backends.http_settings import HttpSettings
 from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
 from trectools_plus.retrieval.collapse import Collapse
-
-if TYPE_CHECKING:
-    from trectools_plus.retrieval.document_stream import DocumentStream
 
 EMBEDDED = "embedded"
 BACKENDS = (EMBEDDED, "http", "milvus", "python")
@@ -115,12 +112,13 @@ class BackendSettings(BaseModel):
         """Whether it searches documents that it is given."""
         return self.backend in (EMBEDDED, "milvus")
 
-    def make_backend(self, documents: DocumentStream | None = None) -> Backend | None:
-        """The backend; ``None`` for the embedded modes.
+    @property
+    def streams_documents(self) -> bool:
+        """Whether it takes documents one by one, so that nobody has to hold them."""
+        return self.backend == "milvus"
 
-        Args:
-            documents: What ``milvus`` inserts, as a stream, instead of a corpus in memory.
-        """
+    def make_backend(self) -> Backend | None:
+        """The backend; ``None`` for the embedded modes."""
         if self.http is not None:
             from trectools_plus.retrieval.backends.http import HttpBackend
 
@@ -132,7 +130,7 @@ class BackendSettings(BaseModel):
         if self.backend == "milvus":
             from trectools_plus.retrieval.backends.milvus import MilvusBackend
 
-            return MilvusBackend(self.milvus, documents)
+            return MilvusBackend(self.milvus)
         return None
 
     def check_backend_modes(self, modes: Sequence[str]) -> None:

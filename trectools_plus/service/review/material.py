@@ -174,7 +174,7 @@ def _read_documents(dataset: Dataset | None, queries: Sequence[ReviewQuery]) -> 
     if dataset is None or dataset.corpus is None:
         return {}
     shown = {doc_id for query in queries for found in query.results.values() for doc_id in found}
-    frame = dataset.corpus.frame.filter(pl.col("doc_id").is_in(list(shown)))
+    frame = dataset.corpus.find(pl.Series(list(shown), dtype=pl.String))
     cut = frame.with_columns(pl.col("text").str.slice(0, LONGEST_TEXT))
     return {
         doc_id: Document(title.strip(), text.strip()) for doc_id, title, text in cut.iter_rows()
