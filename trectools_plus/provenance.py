@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import PurePath
 
+from trectools_plus.redaction import HIDDEN, hide_secrets
+
 Clock = Callable[[], datetime]
 
 PACKAGES = (
@@ -39,7 +41,6 @@ _SECRET_OPTION = re.compile(
     r"^--(?:.+[-_])?(?:token|secret|password|passwd|api[-_]?key|key|credentials?)$", re.IGNORECASE
 )
 _URL_USER = re.compile(r"(?<=://)[^/@\s]+(?=@)")
-_HIDDEN = "***"
 
 
 def utc_now() -> datetime:
@@ -79,7 +80,8 @@ def format_command(argv: Sequence[str]) -> str:
     """A command line that can be pasted into a shell, with secrets blanked.
 
     Blanked are the values of options whose name ends in token, key, password, secret or
-    credentials (``--api-key X``, ``--milvus-token=X``), and what stands before ``@`` in a URL.
+    credentials (``--api-key X``, ``--milvus-token=X``), and in a URL what stands before ``@`` and
+    the values of such parameters (``?X-Amz-Signature=X``).
     """
     program = PurePath(argv[0]).name.removesuffix(".exe")
     words = ["trectools-plus" if program in ("__main__.py", "-c", "-m") else program]
@@ -88,10 +90,10 @@ def format_command(argv: Sequence[str]) -> str:
         name, equals, _ = word.partition("=")
         is_secret = _SECRET_OPTION.match(name) is not None
         if hide_next:
-            words.append(_HIDDEN)
+            words.append(HIDDEN)
         elif is_secret and equals:
-            words.append(f"{name}={_HIDDEN}")
+            words.append(f"{name}={HIDDEN}")
         else:
-            words.append(_URL_USER.sub(_HIDDEN, word))
+            words.append(hide_secrets(_URL_USER.sub(HIDDEN, word)))
         hide_next = is_secret and not equals and not hide_next
     return shlex.join(words)

@@ -147,6 +147,28 @@ def _slowly(number):
     return number
 
 
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (
+            OSError(28, "No space left on device", "/tmp/x"),
+            "No space left on device — /tmp/x — mend",
+        ),
+        (MemoryError(), "MemoryError — mend that there"),
+    ],
+)
+def test_what_a_worker_lacks_is_not_taken_for_a_lost_scheduler(scheduler, error, shown):
+    with (
+        use_scheduler(scheduler),
+        pytest.raises(InputError, match=f"a worker failed: {shown}"),
+    ):
+        current_workers().map(_raise, [error])
+
+
+def _raise(error):
+    raise error
+
+
 def test_differences_are_worded():
     assert describe_difference({"a": "1"}, {"a": "1"}) is None
     assert describe_difference({"a": "1"}, {"a": "2", "b": "3"}) == (

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from trectools_plus.benchmark.config_file import load_config
+from trectools_plus.benchmark.runner import run_benchmark
 from trectools_plus.cli.app import app
 from trectools_plus.distributed import current_workers, use_scheduler
+from trectools_plus.distributed.files import Place
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures import spreading
 from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
@@ -143,12 +146,40 @@ def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path
     given = collection(1)
     measures = parse_measures(["nDCG@10"])
     scorer = PartScorer(load_qrels(given.qrels), measures, _never)
-    part = Part("mine.run", str(tmp_path / "only-there" / "mine.run"))
-    with (
-        use_scheduler(scheduler),
-        pytest.raises(UsageError, match=r"do not see this file — mine\.run — give them the same"),
-    ):
-        current_workers().map(scorer, [part])
+    (tmp_path / "mine.run").write_text("q1 Q0 d1 1 1.0 t\n")
+    places = {
+        "do not see this file": Place(str(tmp_path / "only-there" / "mine.run"), 17),
+        "see another file of this name, with 17 bytes instead of 1,700": Place(
+            str(tmp_path / "mine.run"), 1700
+        ),
+    }
+    for what, place in places.items():
+        with (
+            use_scheduler(scheduler),
+            pytest.raises(UsageError, match=rf"{what} — mine\.run — give them the same"),
+        ):
+            current_workers().map(scorer, [Part("mine.run", place)])
+
+
+def test_an_address_that_only_this_machine_can_read(scheduler, collection, tmp_path):
+    """Files in this process' memory stand for a store whose key the workers lack."""
+    import fsspec
+
+    given = collection(1)
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/only-here.run", Path(given.runs[0]).read_bytes())
+    address = "memory://only-here.run"
+    expected = rf"a worker cannot read this file: no such file — {address} — check the address"
+    options = {"runs": {"m": address}, "qrels": given.qrels, "output_dir": str(tmp_path / "out")}
+    try:
+        score(given.qrels, [address])
+        with use_scheduler(scheduler):
+            with pytest.raises(UsageError, match=expected):
+                score(given.qrels, [address])
+            with pytest.raises(UsageError, match=expected):
+                run_benchmark(load_config(options=options))
+    finally:
+        memory.rm("/only-here.run")
 
 
 def _never(*_):

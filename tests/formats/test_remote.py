@@ -6,6 +6,7 @@ import functools
 import gzip
 import http.server
 import json
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -49,8 +50,17 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
     def do_GET(self) -> None:
-        if self.path == "/secret.run":
+        if self.path.startswith("/secret.run"):
             self.send_error(403)
+        elif self.path == "/moved.run":
+            self.send_response(302)
+            self.send_header("Location", "/secret.run?Policy=hush")
+            self.end_headers()
+        elif self.path == "/broken.run":
+            self.send_response(200)
+            self.send_header("Content-Length", str(2 * len(RUN)))
+            self.end_headers()
+            self.wfile.write(RUN)
         else:
             super().do_GET()
 
@@ -198,9 +208,14 @@ def test_a_store_that_fails_while_it_is_read(memory: str, monkeypatch: pytest.Mo
 
 def test_missing_packages_are_named(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
-    with pytest.raises(InputError, match=r"s3:// addresses need another package — .* s3fs") as one:
-        read_source("s3://bucket/a.run")
-    assert one.value.exit_code == 2
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    for address, extra in (("s3://bucket/a.run", "s3"), ("gs://bucket/a.run", "gcs")):
+        with pytest.raises(MissingExtraError, match=f"addresses needs the extra '{extra}'") as one:
+            read_source(address)
+        assert one.value.exit_code == 2
+    monkeypatch.setitem(sys.modules, "paramiko", None)
+    with pytest.raises(InputError, match=r"sftp:// addresses need another package — .*paramiko"):
+        read_source("sftp://host/a.run")
     with pytest.raises(InputError, match=r"no such kind of address — nope://a — use s3://"):
         read_source("nope://a")
     monkeypatch.setitem(sys.modules, "fsspec", None)
@@ -210,8 +225,45 @@ def test_missing_packages_are_named(memory: str, monkeypatch: pytest.MonkeyPatch
         read_source(f"{memory}/a.run")
 
 
-def test_passwords_do_not_get_into_reports() -> None:
-    with pytest.raises(InputError, match="user or password") as error:
-        read_source("https://me:hush@host/a.run")
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("https://me:hush@host/a.run", "https://***@host/a.run"),
+        ("s3://me:hush@bucket/a.run", "s3://***@bucket/a.run"),
+        ("https://host/a.run?X-Amz-Signature=hush", "https://host/a.run?X-Amz-Signature=***"),
+    ],
+)
+def test_secrets_do_not_get_into_reports(address: str, shown: str) -> None:
+    with pytest.raises(InputError, match="user, password, key or signature") as error:
+        read_source(address)
     assert "hush" not in str(error.value)
-    assert "https://***@host/a.run" in str(error.value)
+    assert f" — {shown} — " in str(error.value)
+    for words in (["runs", "validate", address], ["eval", address, address]):
+        result = run_main(*words)
+        assert result.returncode == 2
+        assert "hush" not in result.stdout + result.stderr
+
+
+def run_main(*words: str) -> subprocess.CompletedProcess[str]:
+    code = "from trectools_plus.cli.app import main; main()"
+    command = [sys.executable, "-c", code, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_where_a_server_sends_one_on_to_is_not_shown(web: str) -> None:
+    with pytest.raises(InputError, match=r"cannot read: 403.*secret\.run\?\*\*\*") as error:
+        read_source(f"{web}/moved.run")
+    assert "hush" not in str(error.value)
+    assert str(error.value).endswith(f" — {web}/moved.run — check the keys, and what they may read")
+
+
+def test_a_large_file_of_a_server_that_knows_no_ranges(web: str, tmp_path: Path) -> None:
+    content = RUN * 200_000
+    (tmp_path / "web" / "large.run").write_bytes(content)
+    assert sha256_file(f"{web}/large.run") == sha256_file_of(tmp_path, content)
+    assert read_source(f"{web}/large.run").data == content
+
+
+def test_a_connection_that_breaks_is_no_short_file(web: str) -> None:
+    with pytest.raises(InputError, match=rf"cannot read: .* — {web}/broken\.run"):
+        read_source(f"{web}/broken.run")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from trectools_plus.benchmark.arm_files import Arm, read_arm
 from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.output_folder import OutputFolder
-from trectools_plus.distributed.files import check_seen, place_of
+from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
 from trectools_plus.distributed.mapping import Workers
-from trectools_plus.errors import CheckFailedError, InputError
+from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.formats.tables import Run
 
@@ -23,12 +23,12 @@ class Given:
     Attributes:
         name: Its name in the benchmark.
         path: The file as the user named it.
-        place: The same for a process that works in another folder.
+        place: Where a worker finds it.
     """
 
     name: str
     path: str
-    place: str
+    place: Place
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,15 @@ class ArmReader:
         """The arm, and the content of the file that was written; ``None`` if it is refused.
 
         Raises:
-            UsageError: If there is no such file here.
+            UsageError: If the file is not here, is another one, or cannot be read from here.
         """
         check_seen(given.path, given.place)
         with tempfile.TemporaryDirectory(prefix="trectools-plus-") as name:
             folder = OutputFolder(name)
             try:
-                arm = read_arm(given.name, given.place, self.dataset, folder)
-            except (CheckFailedError, InputError):
+                arm = read_arm(given.name, given.place.path, self.dataset, folder)
+            except (CheckFailedError, InputError, MissingExtraError) as error:
+                check_read(given.path, given.place, error)
                 return None
             assert arm.info.path is not None
             return arm, (folder.partial / arm.info.path).read_bytes()
@@ -79,7 +80,7 @@ def read_on_workers(
         pipe, or is refused.
 
     Raises:
-        UsageError: If workers do not see a file.
+        UsageError: If workers do not see or reach a file.
         InputError: If a file cannot be written, or the workers or the scheduler are lost.
     """
     given = [

@@ -15,6 +15,7 @@ from typing import Any
 import typer
 
 from trectools_plus.errors import SeveralFilesError, TrectoolsPlusError, UsageError
+from trectools_plus.redaction import hide_secrets
 
 INTERRUPTED = 130  # what shells report for a process ended by Ctrl-C
 UNREADABLE = 2
@@ -150,5 +151,5 @@ def _words_of(error: OSError) -> str:
 
 
 def _leave(message: str, code: int) -> None:
-    print(f"error: {message}", file=sys.stderr)
+    print(f"error: {hide_secrets(message)}", file=sys.stderr)
     sys.exit(code)

@@ -152,7 +152,7 @@ class Cluster:
                 failed = failed or not outcome[0]
                 if tell is not None:
                     tell(len(outcomes))
-        return [_unpack(outcomes[number]) for number in sorted(outcomes)]
+        return [_unpack(outcomes.pop(number)) for number in sorted(outcomes)]
 
     def _next_done(self, tasks: list[Any]) -> list[Any]:
         """Wait until some task is done, or given up."""

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from importlib import metadata
 from typing import Any
 
-from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 
 PACKAGES = (
     "trectools-plus",
@@ -108,6 +108,13 @@ def call(packed: Packed, item: bytes, wanted: dict[str, str]) -> tuple[bool, byt
         return True, _dump(packed.function(pickle.loads(item)))
     except TrectoolsPlusError as error:
         return False, _dump(error)
+    except (OSError, MemoryError) as error:  # here an OSError would mean that the line is broken
+        what = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        remedy = "mend that there, and run this again"
+        where = getattr(error, "filename", None)
+        return False, _dump(
+            InputError(f"a worker failed: {what}", where=where and str(where), remedy=remedy)
+        )
 
 
 def _dump(value: object) -> bytes:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from typing import IO
+from typing import IO, Any
 
 from trectools_plus.errors import InputError, MissingExtraError
+from trectools_plus.redaction import hide_queries, hide_secrets
 
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(?:([^/@\s]+)@)?")
-_USER_IN_ADDRESS = ("http", "https", "ftp", "sftp", "ssh", "smb", "webdav", "webhdfs")
-"""Protocols where what stands before ``@`` is a name and password."""
+SILENT_SECONDS = 60
+"""How long a web server may send nothing; the whole file may take as long as it likes."""
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
+"""By protocol, the extra that reads it; for others it is ``distributed``."""
+
+_VERSION_FIELDS = ("ETag", "etag", "generation", "size", "LastModified", "mtime", "updated")
+_UNHEARD = logging.NullHandler()
 
 
 def is_address(path: object) -> bool:
@@ -24,29 +32,37 @@ class RemoteFile:
         address: The file.
 
     Raises:
-        InputError: If it cannot be opened, or its address holds a password.
-        MissingExtraError: If fsspec is not installed.
+        InputError: If it cannot be opened, or its address holds a password or a signature.
+        MissingExtraError: If a package that reads such addresses is not installed.
     """
 
     def __init__(self, address: str) -> None:
         self._address = address
         match = _ADDRESS.match(address)
         assert match is not None
-        protocol, user = match[1].lower(), match[2]
-        if user and protocol in _USER_IN_ADDRESS:
+        protocol = match[1].lower()
+        if hide_secrets(address) != address:
             raise InputError(
-                "an address with a user or password in it is not read, for addresses go into "
-                "reports",
-                where=address.replace(f"{user}@", "***@", 1),
-                remedy=f"put them where fsspec's {protocol} file system looks for them",
+                "an address with a user, password, key or signature in it is not read, for "
+                "addresses go into reports",
+                where=hide_secrets(address),
+                remedy=f"put them where fsspec's {protocol} file system looks for them, or fetch "
+                "the file first",
             )
+        # Without any handler, what a store logs of each try would be printed with its traceback.
+        logging.getLogger("gcsfs").addHandler(_UNHEARD)
         try:
             import fsspec
+
+            options = _options_of(protocol)
         except ImportError:
-            raise MissingExtraError(f"reading {protocol}:// addresses", "distributed") from None
+            raise _missing(protocol) from None
         try:
-            self._file: IO[bytes] = fsspec.open(address, "rb").open()
+            self._file: IO[bytes] = fsspec.open(address, "rb", **options).open()
+            self._version = _version_in(getattr(self._file, "details", None))
         except ImportError as error:
+            if protocol in _EXTRAS:
+                raise _missing(protocol) from None
             raise InputError(
                 f"{protocol}:// addresses need another package",
                 where=address,
@@ -59,12 +75,18 @@ class RemoteFile:
         """Read so much, or what there is.
 
         Raises:
-            InputError: If that fails.
+            InputError: If that fails, or at the end if the file has changed since it was opened.
         """
         try:
-            return self._file.read(n_bytes)
+            content = self._file.read(n_bytes)
+            changed = (n_bytes < 0 or not content) and self._has_changed()
         except Exception as error:
             raise self._translated(error) from error
+        if changed:
+            raise InputError(
+                "the file changed while it was read", where=self._address, remedy="read it again"
+            )
+        return content
 
     def __enter__(self) -> RemoteFile:
         return self
@@ -72,11 +94,18 @@ class RemoteFile:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
+    def _has_changed(self) -> bool:
+        """Whether the store has another version now: what was read may be of both."""
+        if not self._version:
+            return False
+        store: Any = self._file
+        return _version_in(store.fs.info(store.path)) != self._version
+
     def _translated(self, error: Exception) -> InputError:
         where, cause = self._address, error.__cause__
         if isinstance(cause, OSError) or getattr(cause, "status", 404) != 404:
             # fsspec calls it a missing file, too, when a server is away or refuses.
-            return InputError(f"cannot read: {_one_line(cause)}", where=where)
+            return self._refused(cause or error)
         if isinstance(error, FileNotFoundError):
             return InputError("no such file", where=where, remedy="check the address")
         if isinstance(error, IsADirectoryError):
@@ -87,8 +116,42 @@ class RemoteFile:
                 where=where,
                 remedy="use s3://, gs://, https:// or another that fsspec knows",
             )
-        return InputError(f"cannot read: {_one_line(error)}", where=where)
+        return self._refused(error)
+
+    def _refused(self, error: BaseException) -> InputError:
+        lacks_key = (
+            isinstance(error, PermissionError)
+            or type(error).__name__ == "NoCredentialsError"
+            or getattr(error, "status", None) in (401, 403)
+        )
+        return InputError(
+            f"cannot read: {_one_line(error)}",
+            where=self._address,
+            remedy="check the keys, and what they may read" if lacks_key else None,
+        )
 
 
-def _one_line(error: BaseException | None) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+def _options_of(protocol: str) -> dict[str, Any]:
+    """What fsspec is told beside an address."""
+    if protocol not in ("http", "https"):
+        return {}
+    from aiohttp import ClientTimeout
+
+    # One request for all: not every server knows ranges, and pieces may be of two versions.
+    timeout = ClientTimeout(total=None, sock_connect=SILENT_SECONDS, sock_read=SILENT_SECONDS)
+    return {"block_size": 0, "timeout": timeout}
+
+
+def _missing(protocol: str) -> MissingExtraError:
+    extra = _EXTRAS.get(protocol, "distributed")
+    return MissingExtraError(f"reading {protocol}:// addresses", extra)
+
+
+def _version_in(details: dict[str, Any] | None) -> dict[str, Any]:
+    """What tells one version of a stored file from the next; empty where nothing does."""
+    known = details or {}
+    return {name: known[name] for name in _VERSION_FIELDS if known.get(name) is not None}
+
+
+def _one_line(error: BaseException) -> str:
+    return hide_queries(" ".join(str(error).split())) or type(error).__name__

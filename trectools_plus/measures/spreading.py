@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
-from trectools_plus.distributed.files import check_seen, place_of
+from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
 from trectools_plus.distributed.mapping import Workers
-from trectools_plus.errors import CheckFailedError, InputError
+from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.opening import file_size, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.tables import Qrels, Run
@@ -50,12 +50,12 @@ class Part:
 
     Attributes:
         path: The file as the user named it.
-        place: The same for a process that works in another folder.
+        place: Where a worker finds it.
         chunk: What to read of it; ``None`` for all.
     """
 
     path: str
-    place: str
+    place: Place
     chunk: Chunk | None = None
 
 
@@ -82,15 +82,19 @@ class PartScorer:
         """Score a part; ``None`` if it cannot be scored, or not like this.
 
         Raises:
-            UsageError: If there is no such file here.
+            UsageError: If the file is not here, is another one, or cannot be read from here.
         """
         check_seen(part.path, part.place)
         try:
             if part.chunk is not None:
-                return self._score_chunk(part.place, part.chunk)
-            opened = self.open_run(part.place, _ready(self.qrels), self.judgments, self.measures)
+                return self._score_chunk(part.place.path, part.chunk)
+            qrels = _ready(self.qrels)
+            opened = self.open_run(part.place.path, qrels, self.judgments, self.measures)
             return replace(opened, path=part.path)
-        except (CheckFailedError, InputError, NotInPiecesError):
+        except NotInPiecesError:
+            return None
+        except (CheckFailedError, InputError, MissingExtraError) as error:
+            check_read(part.path, part.place, error)
             return None
 
     def _score_chunk(self, path: str, chunk: Chunk) -> ScoredPiece:
@@ -125,7 +129,7 @@ def score_on_workers(
         opened here: it is a pipe, or holds an error, or is not clean and large.
 
     Raises:
-        UsageError: If workers do not see a file, or a measure cannot take this input.
+        UsageError: If workers do not see or reach a file, or a measure cannot take this input.
         InputError: If the workers or the scheduler are lost.
     """
     scorer = PartScorer(qrels, measures, open_run)
@@ -145,7 +149,7 @@ def _parts(path: str, measures: Sequence[Measure]) -> Iterator[Part]:
     if place is None:
         return
     if file_size(path) > SPLIT_BYTES and see_grades_only(measures) and is_plain_file(path):
-        for chunk in iter_query_chunks(place, CHUNK_BYTES):
+        for chunk in iter_query_chunks(place.path, CHUNK_BYTES):
             yield Part(path, place, chunk)
     else:
         yield Part(path, place)

@@ -1,0 +1,67 @@
+"""What is secret in an address is hidden, and the rest stays as it is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.redaction import hide_queries, hide_secrets
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://me:S3CRET@host/a.run", "https://***@host/a.run"),
+        ("https://S3CRET@host/a.run", "https://***@host/a.run"),
+        ("https://me:S3@CRET@host/a.run", "https://***@host/a.run"),
+        ("https://me:S3/CRET@host/a.run", "https://***@host/a.run"),
+        ("s3://AKIA:S3CRET@bucket/a.run", "s3://***@bucket/a.run"),
+        ("https://h/a?X-Amz-Signature=S3CRET&b=1", "https://h/a?X-Amz-Signature=***&b=1"),
+        ("https://h/a?X-Amz-Security-Token=S3CRET", "https://h/a?X-Amz-Security-Token=***"),
+        ("https://h/a?X-Goog-Credential=S3CRET#x", "https://h/a?X-Goog-Credential=***#x"),
+        ("https://h/a?sv=1&sig=S3CRET%3D", "https://h/a?sv=1&sig=***"),
+        ("https://h/a?Expires=1&Signature=S3CRET", "https://h/a?Expires=1&Signature=***"),
+        ("https://h/a?accessToken=S3CRET", "https://h/a?accessToken=***"),
+        ("https://h/a#access_token=S3CRET", "https://h/a#access_token=***"),
+        ("a=https://h/a?apiKey=S3CRET b", "a=https://h/a?apiKey=*** b"),
+        ("('https://h/a?token=S3CRET')", "('https://h/a?token=***')"),
+    ],
+)
+def test_secrets(text: str, expected: str) -> None:
+    assert hide_secrets(text) == expected
+    assert hide_secrets(expected) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s3://bucket/folder/a.run.gz",
+        "https://host:8443/a@v2.run?download=1&version=3",
+        "https://host/~me:you@here/a.run",
+        "abfs://container@account.dfs.core.windows.net/a.run",
+        "https://h/a?keyword=x&signal=y&tokens=3&monkey=4",
+        "tcp://10.0.0.1:8786",
+        "me:you@host?token=1",
+        "",
+    ],
+)
+def test_nothing_else(text: str) -> None:
+    assert hide_secrets(text) == text
+
+
+@given(
+    st.sampled_from(["https", "s3", "webhdfs"]),
+    st.text(
+        st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="?#'\"<>/"),
+        min_size=1,
+    ),
+)
+def test_no_password_is_left(protocol: str, password: str) -> None:
+    hidden = hide_secrets(f"{protocol}://me:{password}@host/a.run")
+    assert hidden == f"{protocol}://***@host/a.run"
+
+
+def test_queries_of_others() -> None:
+    text = "403, message='Forbidden', url='https://me:x@h/a?Policy=S3CRET&b=1'"
+    assert hide_queries(text) == "403, message='Forbidden', url='https://***@h/a?***'"

@@ -1,0 +1,58 @@
+"""Passwords and signatures in addresses, which must not get into reports, logs or messages."""
+
+from __future__ import annotations
+
+import re
+
+HIDDEN = "***"
+
+_URL = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]+)://([^\s\"'<>]+)")
+_USER_IS_SECRET = ("http", "https", "ftp", "sftp", "ssh", "smb", "webdav", "webhdfs")
+"""Where what stands before ``@`` names a person; elsewhere it may be a container."""
+
+_PARAMETER = re.compile(r"(?<=[?&;#])([^=&;#\s\"'<>]+)=([^&;#\s\"'<>]+)")
+_SECRET_NAME = re.compile(
+    r"(?:^|[^a-z])(?:sig|signature|token|secret|password|passwd|pwd|credentials?|auth"
+    r"|authorization|jwt|apikey|key)$"
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def hide_secrets(text: str) -> str:
+    """A text with what is secret in its URLs replaced by ``***``.
+
+    Secret are a user and password before ``@``, and the values of query parameters that are named
+    like ``X-Amz-Signature``, ``sig``, ``access_token`` or ``apiKey``.
+    """
+    return _URL.sub(_hide_in_url, text)
+
+
+def hide_queries(text: str) -> str:
+    """The same, with all of each URL's query replaced: for URLs that others made."""
+    return _URL.sub(
+        lambda url: re.sub(r"\?.*", f"?{HIDDEN}", _hide_in_url(url), flags=re.DOTALL), text
+    )
+
+
+def _hide_in_url(url: re.Match[str]) -> str:
+    protocol, rest = url.groups()
+    end = re.search(r"[?#]", rest)
+    place, more = (rest[: end.start()], rest[end.start() :]) if end else (rest, "")
+    return f"{protocol}://{_hide_user(protocol.lower(), place)}{_PARAMETER.sub(_hide_value, more)}"
+
+
+def _hide_user(protocol: str, place: str) -> str:
+    """Hide what stands before ``@``, also where a password has a slash or another ``@`` in it."""
+    host, _, _ = place.partition("/")
+    _, colon, port = host.rpartition(":")
+    whole = "@" not in host and colon and port and not port.isdigit()
+    user, at, after = (place if whole else host).rpartition("@")
+    if not at or not (":" in user or protocol in _USER_IS_SECRET):
+        return place
+    return f"{HIDDEN}@{after}" + ("" if whole else place[len(host) :])
+
+
+def _hide_value(parameter: re.Match[str]) -> str:
+    name, value = parameter.groups()
+    is_secret = _SECRET_NAME.search(_HUMP.sub("-", name).lower())
+    return f"{name}={HIDDEN if is_secret else value}"
