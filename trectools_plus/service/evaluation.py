@@ -26,12 +26,13 @@ from trectools_plus.measures.evaluator import score_runs
 from trectools_plus.measures.names import parse_measures, split_names
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.base import Progress
+from trectools_plus.service.documents import refuse_large
 from trectools_plus.service.names import answer_key
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.service.search import Search, canonical_modes
 from trectools_plus.service.settings import ServiceSettings
 from trectools_plus.service.snapshots import ALL_QUERIES, Figure, Snapshot
-from trectools_plus.service.uploads import Part, file_name, refuse_aliases, stored
+from trectools_plus.service.uploads import Part, file_name, stored
 
 DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
 LONGEST_MEASURES = 300
@@ -172,7 +173,7 @@ def evaluate_test_set(
     from trectools_plus.validation import check_qrels, refuse_errors
 
     documents = search.documents()
-    refuse_aliases(part, settings.limits.aliases)
+    refuse_large(part, file_name(part), settings.limits)
     with stored() as folder:
         progress("reading the test set", 0, 1)
         path = folder.put(part, file_name(part))
