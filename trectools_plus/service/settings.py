@@ -45,6 +45,8 @@ class Limits(BaseModel):
     """Requests and jobs that may wait for a worker."""
     kept_jobs: int = Field(default=100, ge=1)
     """Finished jobs that are remembered; the oldest are forgotten first."""
+    kept_bytes: int = Field(default=256 << 20, ge=0)
+    """Most bytes that their results have together; that of the last is kept in any case."""
 
     @property
     def values(self) -> int:
