@@ -33,7 +33,7 @@ class Limits(BaseModel):
     """Most run files in one request."""
     aliases: int = Field(default=100, ge=0)
     """Most aliases in a YAML document."""
-    values_per_query: int = Field(default=500, ge=1)
+    values_per_query: int = Field(default=250, ge=1)
     """Most values and keys of a JSON or YAML document, for each of the most queries."""
     seconds: float = Field(default=60.0, gt=0)
     """For the answer to one request, and for the arrival of its body."""
