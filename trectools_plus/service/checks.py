@@ -171,7 +171,6 @@ def score_parts(
         qrels_path = folder.put(named(parts, "qrels")[0])
         names = ["run"] if len(runs) == 1 else [f"run-{n}" for n in range(1, len(runs) + 1)]
         paths = [folder.put(part, name) for part, name in zip(runs, names, strict=True)]
-        progress("reading", 0, len(paths))
         qrels, loaded = open_files(
             qrels_path, paths, measures, tell=lambda done, total: progress("reading", done, total)
         )
