@@ -12,7 +12,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from trectools_plus.service.checks import ScoreAnswer, ValidationAnswer
+from trectools_plus.measures.names import parse_measures
+from trectools_plus.service.checks import ScoreAnswer, ValidationAnswer, score_parts
+from trectools_plus.service.jobs import StoppedError
+from trectools_plus.service.settings import Limits
+from trectools_plus.service.uploads import Part
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -137,3 +141,27 @@ def test_the_background_of_all_work(client: TestClient) -> None:
     answer = client.post("/v1/score?background=true", files=files)
     assert (answer.status_code, answer.json()["kind"]) == (202, "score")
     assert client.delete(answer.headers["location"]).json()["state"] != "queued"
+
+
+def test_scoring_stops_between_runs() -> None:
+    """A job that is cancelled, or takes too long, does not read the rest."""
+    told: list[tuple[str, int, int]] = []
+
+    def progress(description: str, done: int, total: int) -> None:
+        told.append((description, done, total))
+        if done == 1:
+            raise StoppedError
+
+    run = (RUNS / "lexical.run").read_bytes()
+    others = [run.replace(b" lexical", b" tag%d" % number) for number in range(3)]
+    parts = [Part("qrels", QRELS.read_bytes()), *(Part("run", data) for data in others)]
+    with pytest.raises(StoppedError):
+        score_parts(
+            parts,
+            parse_measures(["RR"]),
+            missing="zero",
+            per_query=False,
+            limits=Limits(),
+            progress=progress,
+        )
+    assert told == [("reading", 0, 3), ("reading", 1, 3)]

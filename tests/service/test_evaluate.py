@@ -84,6 +84,29 @@ def test_figures_are_those_of_a_benchmark(
             assert found["queries"]["per_query_type"][value] == one.n
 
 
+def test_categories_stand_in_for_query_types(
+    client: TestClient, garden_set: dict[str, Any]
+) -> None:
+    typed = post(client, garden_set, publish=False).json()
+    words = {"exact_term": "synonym", "paraphrase": "layperson"}
+    queries = [
+        {**{key: value for key, value in query.items() if key != "query_type"},
+         "category": words[query["query_type"]]}
+        for query in garden_set["queries"]
+    ]  # fmt: skip
+    found = post(client, {**garden_set, "queries": queries}, publish=False).json()
+    assert (typed["grouped_by"], found["grouped_by"]) == ("query_type", "category")
+    assert found["per_query_type"] == {
+        words[name]: figures for name, figures in typed["per_query_type"].items()
+    }
+    queries[0]["query_type"] = "exact_term"  # one is enough: the two are never mixed
+    found = post(client, {**garden_set, "queries": queries}, publish=False).json()
+    assert list(found["per_query_type"]) == ["exact_term"]
+    neither = [{key: one[key] for key in ("query_id", "text", "relevant")} for one in queries]
+    found = post(client, {**garden_set, "queries": neither}, publish=False).json()
+    assert (found["grouped_by"], found["per_query_type"]) == (None, {})
+
+
 def test_terms_of_the_ontology(open_service: Any, cache: Path) -> None:
     from trectools_plus.service.settings import ServiceSettings
 

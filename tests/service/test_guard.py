@@ -48,7 +48,9 @@ def test_everything_but_health_needs_the_key(
 ) -> None:
     for method in ("GET", "POST", "DELETE"):
         answer = locked.request(method, path, headers=headers)
-        check_problem(answer, 401, "unauthorised")
+        remedy = check_problem(answer, 401, "unauthorised")["remedy"]
+        assert "Authorization: Bearer" in remedy
+        assert "--key-from-env" in remedy
         assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
@@ -73,7 +75,7 @@ def test_a_key_is_compared_in_constant_time(
         compared.append((len(one), len(other)))
         return one == other
 
-    monkeypatch.setattr("trectools_plus.service.guard.hmac.compare_digest", compare)
+    monkeypatch.setattr("trectools_plus.service.access.hmac.compare_digest", compare)
     locked.get("/metrics", headers=bearing("short"))
     locked.get("/metrics")
     assert compared == [(32, 32), (32, 32)]
@@ -100,15 +102,36 @@ def test_the_key_is_never_logged(
 
 @pytest.mark.parametrize(
     "headers",
-    [{"host": "evil.example"}, {"host": "evil.example:8000"}, {"origin": "https://evil.example"}],
+    [
+        {"host": "evil.example"},
+        {"host": "evil.example:8000"},
+        {"host": "localhost.evil.example"},
+        {"host": "127.0.0.1.evil.example"},
+        {"host": "192.0.2.1"},
+        {"host": "[::1"},
+        {"host": ""},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+    ],
 )
 def test_without_a_key_no_web_page_gets_in(
     client: TestClient, check_problem: Check, headers: dict[str, str]
 ) -> None:
     check_problem(client.get("/v1/jobs", headers=headers), 403, "foreign-host")
-    for host in ("localhost:8000", "127.0.0.1", "[::1]:8000"):
+    for host in ("localhost:8000", "LOCALHOST", "127.0.0.1", "127.8.9.10:80", "[::1]:8000"):
         answer = client.get("/v1/jobs", headers={"host": host, "origin": f"http://{host}"})
         assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/v1/jobs", "/openapi.json"])
+def test_what_can_be_got_can_be_asked_for_without_content(client: TestClient, path: str) -> None:
+    got, head = client.get(path), client.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == got.headers["content-type"]
+    assert client.head("/v1/score").status_code == 405
+    assert client.head("/nowhere").status_code == 404
+    route = "other" if path == "/openapi.json" else path
+    assert f'method="HEAD",route="{route}",status="200"' in client.get("/metrics").text
 
 
 def test_a_large_body(locked: TestClient, check_problem: Check) -> None:
@@ -150,20 +173,11 @@ def test_too_many_queries(
     with open_service(settings) as client:
         check_problem(client.post("/v1/score", files=files), 413, "too-many-queries")
         check_problem(client.post("/v1/evaluate", json=garden_set), 413, "too-many-queries")
-
-
-def test_too_many_aliases(client: TestClient, check_problem: Check) -> None:
-    bomb = "a: &a [x, x]\n" + "".join(
-        f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
-        for before, name in zip("abcdefghijklm", "bcdefghijklmn", strict=True)
-    )
-    for path in ("/v1/evaluate", "/v1/validate?kind=testset", "/v1/validate?kind=topics"):
-        part = "test_set" if "evaluate" in path else "file"
-        answer = client.post(path, files={part: ("a.yaml", bomb, "application/yaml")})
-        check_problem(answer, 422, "too-many-aliases")
-    few = "a: &a 1\nb: *a\nqueries: []\n"
-    answer = client.post("/v1/evaluate", files={"test_set": ("a.yaml", few, "text/yaml")})
-    assert answer.json()["code"] != "too-many-aliases"
+        for kind, data in files.items():
+            answer = client.post(f"/v1/validate?kind={kind}", files={"file": data})
+            check_problem(answer, 413, "too-many-queries")
+        answer = client.post("/v1/validate?kind=testset", json=garden_set)
+        check_problem(answer, 413, "too-many-queries")
 
 
 @pytest.mark.parametrize(

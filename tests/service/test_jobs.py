@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from typing import Any
@@ -53,10 +54,12 @@ def test_progress_and_result(jobs: Jobs) -> None:
     status = job.status()
     assert status.progress is not None
     assert (status.progress.description, status.progress.total) == ("stepping", 1000)
-    assert status.result is None
+    assert json.loads(job.as_json())["result"] is None
     work.go.set()
     wait_for(job, "succeeded")
-    assert job.status().result == {"steps": work.done}
+    told = json.loads(job.as_json())
+    assert told.pop("result") == {"steps": work.done}
+    assert told == job.status().model_dump(mode="json", exclude={"result"})
     assert job.status().progress.done == 1000  # type: ignore[union-attr]
     assert jobs.find(job.id) is job
 
@@ -67,7 +70,7 @@ def test_a_running_job_stops_at_its_next_step(jobs: Jobs) -> None:
     job.cancel()
     wait_for(job, "cancelled")
     assert job.status().finished_at
-    assert job.status().result is None
+    assert job.result is None
 
 
 def test_a_waiting_job_is_never_begun(jobs: Jobs) -> None:
@@ -140,9 +143,36 @@ def test_old_jobs_are_forgotten(jobs: Jobs) -> None:
         wait_for(begun[-1], "succeeded")
         while jobs.count():
             time.sleep(0.01)
-    assert jobs.list() == begun[-3:]
+    assert jobs.list() == begun[-2:]
     with pytest.raises(ProblemError):
         jobs.find(begun[0].id)
+
+
+def test_large_results_are_forgotten_sooner() -> None:
+    made = Jobs(Limits(workers=1, kept_jobs=50, kept_bytes=3_000))
+    begun = []
+    for size in (900, 900, 2_000, 5_000, 10, 10):
+        begun.append(made.begin("score", lambda progress, size=size: {"x": "x" * size}))
+        wait_for(begun[-1], "succeeded")
+        while made.count():
+            time.sleep(0.01)
+        assert begun[-1] in made.list(), "the last is kept, however large"
+        if size == 2_000:
+            assert made.list() == begun[-2:]
+        if size == 5_000:
+            assert made.list() == begun[-1:]
+    assert made.list() == begun[-2:]
+    made.close()
+
+
+def test_what_arrives_has_a_place_among_what_waits(jobs: Jobs) -> None:
+    with jobs.arriving(), jobs.arriving():
+        with pytest.raises(ProblemError) as refused, jobs.arriving():
+            raise AssertionError("there is no place left")
+        assert refused.value.problem.status == 429
+        with pytest.raises(ProblemError):
+            jobs.begin("score", Steps())
+    wait_for(jobs.begin("score", lambda progress: {}), "succeeded")
 
 
 def test_closing_stops_everything() -> None:

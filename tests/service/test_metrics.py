@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -198,7 +199,7 @@ def test_a_report_is_read_again_when_it_changes(
     better = bench.make("two", {"a": {}, "b": {}})
     labels = {"k": "10", "mode": "a", "dataset": "qrels.txt", "query_type": "all"}
     recall = key("p_retrieval_recall_at_k", **labels)
-    readable = key("p_service_report_readable", report=str(folder))
+    readable = key("p_service_report_readable", report="one")
     settings = ServiceSettings(dataset="none", reports=(str(folder),), prefix="p")
     with open_service(settings) as client:
         found = samples(client.get("/metrics").text)
@@ -220,6 +221,35 @@ def test_requests_are_counted_by_route(client: TestClient) -> None:
     assert found[key(name, method="GET", route="/v1/jobs/{job_id}", status="404")] >= 1
     assert found[key(name, method="GET", route="other", status="404")] >= 1
     assert found[key("trectools_plus_service_ready")] == 1
+
+
+def test_no_label_is_a_path(fetched: Path, open_service: Any, tmp_path: Path) -> None:
+    """Who reads the figures need not know where things lie; a name is the same from anywhere."""
+    folder = shutil.copytree(fetched, tmp_path / "a/nightly")
+    other = shutil.copytree(fetched, tmp_path / "b/nightly")
+    path = folder / "BenchmarkReport.json"
+    document = json.loads(path.read_text())
+    document["manifest"]["dataset"]["id"] = str(GARDEN)
+    path.write_text(json.dumps(document))
+    settings = ServiceSettings(dataset="none", reports=(str(folder), str(other)))
+    with open_service(settings) as client:
+        found = samples(client.get("/metrics").text)
+    labels = [dict(labels) for _, labels in found]
+    assert {one["dataset"] for one in labels if "dataset" in one} == {"garden-trec", "corpus.jsonl"}
+    assert {one["report"] for one in labels if "report" in one} == {"nightly", "nightly#2"}
+    values = [value for one in labels for name, value in one.items() if name != "route"]
+    assert not [value for value in values if "/" in value]
+
+
+def test_categories_stand_in_for_query_types(fetched: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(fetched, tmp_path / "report")
+    path = folder / "BenchmarkReport.json"
+    document = json.loads(path.read_text())
+    types = document["strata"].pop("query_type")
+    document["strata"]["category"] = {"synonym": types["paraphrase"]}
+    path.write_text(json.dumps(document))
+    found = {figure.query_type for one in read_snapshots(folder) for figure in one.figures}
+    assert found == {"all", "synonym"}
 
 
 @pytest.mark.parametrize("prefix", ["", "1a", "a-b", "a:b", "é", "x" * 65])

@@ -40,6 +40,12 @@ def test_this_machine_needs_none(host: str) -> None:
         assert opened.getsockname()[0].startswith(("127.", "::1"))
 
 
+def test_answers_are_sent_at_once() -> None:
+    """asyncio sets TCP_NODELAY only on connections of sockets that name their protocol."""
+    with listen("127.0.0.1", 0, has_key=False) as opened:
+        assert opened.proto == socket.IPPROTO_TCP
+
+
 def test_a_port_that_is_taken() -> None:
     with listen("127.0.0.1", 0, has_key=False) as first:
         first.listen()

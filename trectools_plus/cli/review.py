@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.serve_review import serve_review
 
 if TYPE_CHECKING:
     from trectools_plus.service.review.summary import ReviewSummary
@@ -66,8 +67,6 @@ def review_serve(
       trectools-plus review serve results/today --modes lexical,hybrid --depth 5
       trectools-plus review serve results/today --host 0.0.0.0 --key-from-env REVIEW_KEY
     """
-    from trectools_plus.cli.serve_review import serve_review
-
     serve_review(
         report,
         database,

@@ -20,7 +20,12 @@ from trectools_plus.errors import UsageError
 Prefix = Annotated[str, typer.Option(help="What the names of metrics begin with.")]
 
 
+_OF_REVIEW = frozenset({"review", "database", "host", "port", "key_from_env", "modes", "depth"})
+"""Options of ``serve`` that go with ``--review``."""
+
+
 def serve(
+    context: typer.Context,
     host: Annotated[
         str, typer.Option(help="Address to listen on; any but this machine's own needs a key.")
     ] = "127.0.0.1",
@@ -45,9 +50,21 @@ def serve(
         str | None, typer.Option(metavar="FILE", help="Documents (JSONL), instead of --dataset.")
     ] = None,
     modes: Annotated[
-        str, typer.Option(metavar="NAMES", help="Modes that are made ready, with commas.")
-    ] = "lexical,vector,hybrid",
-    depth: Annotated[int, typer.Option(min=1, help="Results fetched per query.")] = 100,
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Modes that are made ready, with commas [default: lexical,vector,hybrid]; with "
+            "--review those that are shown [default: all].",
+        ),
+    ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Results fetched per query [default: 100]; with --review those shown of each "
+            "mode [default: 10].",
+        ),
+    ] = None,
     multi_vector: MultiVector = False,
     embedding_model: EmbeddingModel = None,
     device: DeviceName = None,
@@ -63,8 +80,8 @@ def serve(
         Path | None,
         typer.Option(
             metavar="REPORT",
-            help="Serve instead a page on which people judge this report's results; see review "
-            "serve for its modes, depth and seed.",
+            help="Serve instead a page on which people judge this report's results; goes with "
+            "--database, --host, --port, --key-from-env, --modes and --depth.",
         ),
     ] = None,
     database: Annotated[
@@ -106,7 +123,16 @@ def serve(
     if review is not None:
         from trectools_plus.cli.serve_review import serve_review
 
-        serve_review(review, database, host=host, port=port, key_from_env=key_from_env)
+        _refuse_others(context)
+        serve_review(
+            review,
+            database,
+            host=host,
+            port=port,
+            key_from_env=key_from_env,
+            modes=modes,
+            depth=depth,
+        )
         return
     if database is not None:
         raise UsageError("--database goes with --review only")
@@ -121,8 +147,8 @@ def serve(
     settings = ServiceSettings(
         dataset=dataset,
         corpus=corpus,
-        modes=tuple(split_list(modes)),
-        depth=depth,
+        **({} if modes is None else {"modes": tuple(split_list(modes))}),
+        **({} if depth is None else {"depth": depth}),
         retrieval=make_settings(values),
         prefix=prefix,
         reports=tuple(map(str, report or ())),
@@ -135,6 +161,23 @@ def serve(
         ),
     )
     run_server(settings, host, port, None if key_from_env is None else read_key(key_from_env))
+
+
+def _refuse_others(context: typer.Context) -> None:
+    """See that no option was given that means nothing to the review page."""
+    given = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name not in _OF_REVIEW
+        and (source := context.get_parameter_source(str(parameter.name))) is not None
+        and source.name != "DEFAULT"
+    ]
+    if given:
+        raise UsageError(
+            f"of no effect with --review: {', '.join(given)}",
+            remedy="leave out what is for the service; the page has no documents to search, no "
+            "metrics and no limits to set",
+        )
 
 
 def benchmark_metrics(

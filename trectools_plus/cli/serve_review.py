@@ -18,7 +18,7 @@ def serve_review(
     port: int,
     key_from_env: str | None,
     modes: str | None = None,
-    depth: int = 10,
+    depth: int | None = None,
     seed: int | None = None,
 ) -> None:
     """Serve the review page until the process is asked to end; says on stderr where.
@@ -30,7 +30,7 @@ def serve_review(
         port: The port; 0 for any that is free.
         key_from_env: The environment variable that holds the key; no key if ``None``.
         modes: Names with commas; all of the report's if ``None``.
-        depth: Results of each mode.
+        depth: Results of each mode; 10 if ``None``.
         seed: Of the order of queries and columns.
 
     Raises:
@@ -40,6 +40,7 @@ def serve_review(
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise MissingExtraError("the review page", "service")
+    from trectools_plus.service.review.material import DEFAULT_DEPTH
     from trectools_plus.service.review.server import run_review
     from trectools_plus.service.server import read_key
 
@@ -49,7 +50,7 @@ def serve_review(
         host=host,
         port=port,
         modes=None if modes is None else [name.strip() for name in modes.split(",")],
-        depth=depth,
+        depth=DEFAULT_DEPTH if depth is None else depth,
         seed=seed,
         key=None if key_from_env is None else read_key(key_from_env),
         tell=lambda line: typer.echo(line, err=True),

@@ -11,6 +11,7 @@ from trectools_plus.benchmark.report import FindingRecord
 from trectools_plus.measures.base import Measure
 from trectools_plus.measures.evaluation import Missing
 from trectools_plus.retrieval.base import Progress
+from trectools_plus.service.documents import refuse_large
 from trectools_plus.service.evaluation import refuse_many
 from trectools_plus.service.settings import Limits
 from trectools_plus.service.uploads import (
@@ -18,7 +19,6 @@ from trectools_plus.service.uploads import (
     Part,
     file_name,
     named,
-    refuse_aliases,
     stored,
 )
 from trectools_plus.validation.findings import FileReport, Severity
@@ -93,7 +93,7 @@ def validate_parts(
         kind: What the file is.
         strict: Whether warnings fail the check too.
         profile: Severities and limits.
-        limits: How many aliases YAML may have.
+        limits: How many queries there may be, and how much a document may hold.
         progress: Told of the work; may raise.
 
     Raises:
@@ -105,6 +105,7 @@ def validate_parts(
     progress("validating", 0, 1)
     with stored() as folder:
         report = chosen.judge(_check(folder, parts, kind, profile, limits))
+        refuse_many(report.queries, limits.queries)
         document: dict[str, Any] = json.loads("".join(iter_json([report])))
         failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
         passed = not any(finding.severity in failing for finding in report.findings)
@@ -121,10 +122,10 @@ def _check(
 
     part = named(parts, "file")[0]
     if kind in ("topics", "testset"):
-        if part.form != "text":
-            refuse_aliases(part, limits.aliases)
         is_named = kind == "testset" or part.form in ("json", "yaml")
-        path = folder.put(part, file_name(part) if is_named else None)
+        name = file_name(part) if is_named else part.name
+        refuse_large(part, name, limits)
+        path = folder.put(part, name)
         return TestSetChecker().check(path) if kind == "testset" else validate_topics(path)
     path = folder.put(part)
     if kind == "qrels":
@@ -170,8 +171,9 @@ def score_parts(
         qrels_path = folder.put(named(parts, "qrels")[0])
         names = ["run"] if len(runs) == 1 else [f"run-{n}" for n in range(1, len(runs) + 1)]
         paths = [folder.put(part, name) for part, name in zip(runs, names, strict=True)]
-        progress("reading", 0, len(paths))
-        qrels, loaded = open_files(qrels_path, paths, measures)
+        qrels, loaded = open_files(
+            qrels_path, paths, measures, tell=lambda done, total: progress("reading", done, total)
+        )
         by_name = name_runs(loaded)
         refuse_many(len(qrels.query_ids), limits.queries)
         evaluation = score_runs(

@@ -26,19 +26,19 @@ from trectools_plus.measures.evaluator import score_runs
 from trectools_plus.measures.names import parse_measures, split_names
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.base import Progress
+from trectools_plus.service.documents import refuse_large
 from trectools_plus.service.names import answer_key
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.service.search import Search, canonical_modes
 from trectools_plus.service.settings import ServiceSettings
-from trectools_plus.service.snapshots import ALL_QUERIES, Figure, Snapshot
-from trectools_plus.service.uploads import Part, file_name, refuse_aliases, stored
+from trectools_plus.service.snapshots import ALL_QUERIES, Figure, Snapshot, group_field
+from trectools_plus.service.uploads import Part, file_name, stored
 
 DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
 LONGEST_MEASURES = 300
 """Characters of a list of measures."""
 
 _OF_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
-_QUERY_TYPE = "query_type"
 
 
 class Figures(BaseModel):
@@ -63,7 +63,10 @@ class EvaluationAnswer(BaseModel):
     metrics: dict[str, float | None]
     """Means over the queries with a relevant document; null where undefined."""
     per_query_type: dict[str, dict[str, float | None]]
-    """The same over the queries of each type."""
+    """The same over the queries of each type; see ``grouped_by``."""
+    grouped_by: str | None
+    """The field that says of what type a query is: ``query_type``, or ``category`` where no query
+    has the first; null where they have neither."""
     intervals: Figures
     """Bootstrap intervals of all these means."""
     queries: QueryCounts
@@ -172,7 +175,7 @@ def evaluate_test_set(
     from trectools_plus.validation import check_qrels, refuse_errors
 
     documents = search.documents()
-    refuse_aliases(part, settings.limits.aliases)
+    refuse_large(part, file_name(part), settings.limits)
     with stored() as folder:
         progress("reading the test set", 0, 1)
         path = folder.put(part, file_name(part))
@@ -199,6 +202,7 @@ def evaluate_test_set(
         snapshot = _snapshot(groups, name, mode, latency_ms)
         answer = _answer(groups, evaluation, snapshot)
         facts: dict[str, Any] = {"mode": mode, "dataset": documents.name, "test_set": name}
+        facts["grouped_by"] = group_field(topics.frame.columns)
         facts |= {"depth": settings.depth, "seed": settings.seed}
         return Evaluated(folder.hidden(answer | facts), snapshot)
 
@@ -230,9 +234,10 @@ def _summarise(
     table = np.column_stack([evaluation.values(mode, name) for name in names])
     cases = [(mode, name) for name in names]
     groups = {ALL_QUERIES: summarise_stratum(table, cases, config)[mode]}
-    if _QUERY_TYPE not in topics.frame.columns:
+    field = group_field(topics.frame.columns)
+    if field is None:
         return groups
-    pairs = zip(topics.query_ids, topics.frame[_QUERY_TYPE].to_list(), strict=True)
+    pairs = zip(topics.query_ids, topics.frame[field].to_list(), strict=True)
     types = dict(pairs)
     of_query = np.array([types.get(query_id, "") for query_id in evaluation.query_ids[mode]])
     for value in sorted({*of_query.tolist()} - {""}):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import logging
 from collections.abc import Callable
 from time import monotonic
@@ -13,6 +11,7 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from trectools_plus.service.access import KEY_REMEDY, Key, is_this_machine
 from trectools_plus.service.problems import ProblemError, as_problem, problem_response
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
@@ -20,7 +19,6 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 
 _LOG = logging.getLogger("trectools_plus.service.access")
 _METHODS = frozenset({"GET", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"})
-_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -53,7 +51,7 @@ class Guard:
         observe: Observer,
     ) -> None:
         self._app = app
-        self._digest = None if key is None else _digest(key.encode())
+        self._key = None if key is None else Key(key)
         self._body_bytes = body_bytes
         self._body_seconds = body_seconds
         self._observe = observe
@@ -66,29 +64,34 @@ class Guard:
         began = monotonic()
         status = 500
         started = False
+        # Whatever can be asked for can be asked for without its content (RFC 9110, 9.3.2).
+        is_head = scope["method"] == "HEAD"
+        asked: Scope = {**scope, "method": "GET"} if is_head else scope
 
         async def send_watched(message: Message) -> None:
             nonlocal status, started
             if message["type"] == "http.response.start":
                 status, started = int(message["status"]), True
                 message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
+            elif is_head:
+                message = {**message, "body": b""}
             await send(message)
 
         try:
             self._check(scope)
-            await self._app(scope, self._bounded(receive), send_watched)
+            await self._app(asked, self._bounded(receive), send_watched)
         except Exception as error:
             if started:  # the answer is on its way, and says what there is to say
                 return
             await problem_response(as_problem(error))(scope, receive, send_watched)
         finally:
-            self._note(scope, status, monotonic() - began)
+            self._note(scope["method"], asked, status, monotonic() - began)
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
         if scope["path"] not in OPEN_PATHS:
             self._check_key(headers)
-        if self._digest is None:
+        if self._key is None:
             _check_local(headers)
         length = headers.get("content-length", "")
         if length.isdecimal() and (len(length) > 18 or int(length) > self._body_bytes):
@@ -103,19 +106,15 @@ class Guard:
             )
 
     def _check_key(self, headers: Headers) -> None:
-        if self._digest is None:
+        if self._key is None or self._key.is_in(headers.get("authorization", "")):
             return
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        # Digests have one length, so that the time tells nothing, not even how long the key is.
-        found = _digest(given.strip().encode("latin-1", "replace"))
-        if not hmac.compare_digest(found, self._digest) or scheme.lower() != "bearer":
-            raise ProblemError(
-                401,
-                "unauthorised",
-                "the request bears no valid key",
-                remedy="send the header 'Authorization: Bearer KEY'",
-                headers={"WWW-Authenticate": 'Bearer realm="trectools-plus"'},
-            )
+        raise ProblemError(
+            401,
+            "unauthorised",
+            "the request bears no valid key",
+            remedy=KEY_REMEDY,
+            headers={"WWW-Authenticate": 'Bearer realm="trectools-plus"'},
+        )
 
     def _bounded(self, receive: Receive) -> Receive:
         """``receive`` that ends with an error when the body is too large or too slow."""
@@ -153,36 +152,23 @@ class Guard:
             headers={"Connection": "close"},
         )
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def _note(self, given: str, scope: Scope, status: int, seconds: float) -> None:
         """One line without query and headers: neither a key nor a text ever gets there."""
         route: Any = scope.get("route")
         path = str(getattr(route, "path", "other"))
-        method = scope["method"] if scope["method"] in _METHODS else "other"
+        method = given if given in _METHODS else "other"
         self._observe(method, path, status, seconds)
         _LOG.info("%s %s %d %.0f ms", method, path, status, 1000 * seconds)
 
 
-def _digest(key: bytes) -> bytes:
-    return hashlib.sha256(key).digest()
-
-
 def _check_local(headers: Headers) -> None:
     """Refuse what a web page of somebody else's has a browser send."""
-    host = _host_of(headers.get("host", "localhost"))
     origin = headers.get("origin")
-    foreign = origin is not None and _host_of(origin.partition("://")[2]) not in _LOCAL_NAMES
-    if host not in _LOCAL_NAMES or foreign:
+    foreign = origin is not None and not is_this_machine(origin.partition("://")[2])
+    if foreign or not is_this_machine(headers.get("host", "localhost")):
         raise ProblemError(
             403,
             "foreign-host",
             "without a key the service answers to requests from this machine only",
             remedy="ask for http://127.0.0.1, or start the service with --key-from-env",
         )
-
-
-def _host_of(text: str) -> str:
-    """Host without port, in lower case."""
-    host = text.partition("/")[0].lower()
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]

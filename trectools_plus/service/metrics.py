@@ -274,8 +274,8 @@ class ServiceMetrics:
     def render(self) -> bytes:
         """The page."""
         self._store.current()  # looks at the reports
-        for path, readable in self._store.readable().items():
-            self._reports.labels(as_label(path)).set(readable)
+        for name, readable in self._store.readable().items():
+            self._reports.labels(as_label(name)).set(readable)
         content: bytes = self._client.generate_latest(self.registry)
         return content
 

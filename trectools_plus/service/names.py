@@ -1,8 +1,13 @@
-"""What measures are called in answers (``recall_at_10``) and in metrics (``recall_at_k``)."""
+"""What datasets, reports and measures are called in answers and in metrics."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+
+from trectools_plus.formats.collection import CATALOGUE_PREFIX
 
 _BASES = {
     "R": "recall",
@@ -40,3 +45,38 @@ def answer_key(name: str) -> str:
         return name
     base, cutoff = parts
     return base if cutoff is None else f"{base}_at_{cutoff}"
+
+
+def dataset_name(given: str) -> str:
+    """What a dataset is called where others read it: where it lies is none of their business.
+
+    Args:
+        given: ``hpo``, ``irds:…``, or a file or folder as it was named.
+
+    Returns:
+        Names of catalogues as they are; of paths the last part; ``dataset`` where that is no name.
+    """
+    if given.startswith(CATALOGUE_PREFIX):
+        return given
+    name = Path(given).name
+    return "dataset" if name in ("", "..") else name
+
+
+def report_names(paths: Sequence[str]) -> list[str]:
+    """What reports are called: the last part of their paths.
+
+    Of several with one name the second has ``#2`` after it, and so on, in the order given.
+
+    Args:
+        paths: ``BenchmarkReport.json``, or its folder, each; a file has its folder's name.
+
+    Returns:
+        One for each, none twice.
+    """
+    names: list[str] = []
+    for path in paths:
+        place = Path(path).resolve()
+        name = (place.parent if place.suffix == ".json" else place).name or "report"
+        spellings = (name if n == 1 else f"{name}#{n}" for n in count(1))
+        names.append(next(one for one in spellings if one not in names))
+    return names

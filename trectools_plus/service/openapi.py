@@ -40,6 +40,7 @@ OPEN: dict[str, Any] = {"security": []}
 EVALUATION_EXAMPLE: dict[str, Any] = {
     "metrics": {"recall_at_10": 1.0, "ndcg_at_10": 0.6309, "mrr": 0.5, "hit_rate_at_10": 1.0},
     "per_query_type": {"paraphrase": {"recall_at_10": 1.0, "ndcg_at_10": 0.6309, "mrr": 0.5}},
+    "grouped_by": "query_type",
     "intervals": {
         "metrics": {
             "mrr": {"low": 0.5, "high": 0.5, "level": 0.95, "method": "…", "resamples": 10000}

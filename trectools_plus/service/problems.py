@@ -93,14 +93,26 @@ class ProblemError(Exception):
         )
 
 
+def to_json(content: Any) -> bytes:
+    """JSON in ASCII: ids may hold what UTF-8 cannot, such as lone surrogates."""
+    return json.dumps(content, ensure_ascii=True, allow_nan=False).encode("ascii")
+
+
 def json_response(
     content: Any,
     status: int = 200,
     media_type: str = "application/json",
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """JSON in ASCII: ids may hold what UTF-8 cannot, such as lone surrogates."""
-    body = json.dumps(content, ensure_ascii=True, allow_nan=False).encode("ascii")
+    """An answer in JSON.
+
+    Args:
+        content: What it says; bytes are JSON already.
+        status: Of HTTP.
+        media_type: Of the answer.
+        headers: Further headers.
+    """
+    body = content if isinstance(content, bytes) else to_json(content)
     return Response(body, status, dict(headers or {}), media_type)
 
 

@@ -115,7 +115,8 @@ async def evaluate(
     mode = choose_mode(parameters.components, context.settings.modes)
     measures = choose_measures(parameters.measures, DEFAULT_MEASURES)
     types = (*JSON_TYPES, *YAML_TYPES)
-    parts = await read_parts(request, {"test_set": 1}, raw="test_set", types=types)
+    with context.jobs.arriving():
+        parts = await read_parts(request, {"test_set": 1}, raw="test_set", types=types)
     part = named(parts, "test_set")[0]
 
     def work(progress: Progress) -> dict[str, Any]:
@@ -141,7 +142,8 @@ async def validate(
     context = context_of(request)
     allowed = {"file": 1, **({"qrels": 1} if parameters.kind == "run" else {})}
     types = (*TEXT_TYPES, *JSON_TYPES, *YAML_TYPES)
-    parts = await read_parts(request, allowed, raw="file", types=types)
+    with context.jobs.arriving():
+        parts = await read_parts(request, allowed, raw="file", types=types)
     named(parts, "file")
 
     def work(progress: Progress) -> dict[str, Any]:
@@ -170,7 +172,8 @@ async def score(request: Request, parameters: Annotated[ScoreParameters, Query()
     limits = context.settings.limits
     measures = choose_measures(parameters.measures, SCORE_MEASURES)
     allowed = {"run": limits.runs, "qrels": 1}
-    parts = await read_parts(request, allowed, raw=None, types=())
+    with context.jobs.arriving():
+        parts = await read_parts(request, allowed, raw=None, types=())
     for name in allowed:
         named(parts, name)
 
@@ -191,8 +194,7 @@ async def score(request: Request, parameters: Annotated[ScoreParameters, Query()
 async def jobs(request: Request) -> Response:
     """List the jobs, oldest first, without their results."""
     found = [job.status() for job in context_of(request).jobs.list()]
-    shown = [one.model_copy(update={"result": None}).model_dump(mode="json") for one in found]
-    return json_response({"jobs": shown})
+    return json_response({"jobs": [one.model_dump(mode="json") for one in found]})
 
 
 @router.get(
@@ -201,7 +203,7 @@ async def jobs(request: Request) -> Response:
 async def job_status(request: Request, job_id: str) -> Response:
     """Say how far a job has come, and what came out."""
     job = context_of(request).jobs.find(job_id)
-    return json_response(job.status().model_dump(mode="json"))
+    return json_response(job.as_json())
 
 
 @router.delete(
@@ -211,7 +213,7 @@ async def job_cancel(request: Request, job_id: str) -> Response:
     """Stop a job at its next step; a finished one stays as it is."""
     job = context_of(request).jobs.find(job_id)
     job.cancel()
-    return json_response(job.status().model_dump(mode="json"))
+    return json_response(job.as_json())
 
 
 async def _answer(context: Context, kind: str, work: Work, *, background: bool) -> Response:
@@ -220,4 +222,4 @@ async def _answer(context: Context, kind: str, work: Work, *, background: bool) 
         return json_response(await context.jobs.answer(kind, work))
     job = context.jobs.begin(kind, work)
     headers = {"Location": f"/v1/jobs/{job.id}"}
-    return json_response(job.status().model_dump(mode="json"), 202, headers=headers)
+    return json_response(job.as_json(), 202, headers=headers)

@@ -17,6 +17,7 @@ from trectools_plus.formats.collection import CATALOGUE_PREFIX
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Qrels, Run, Topics
 from trectools_plus.retrieval.base import Progress, Retriever, no_progress
 from trectools_plus.retrieval.modes import canonical_mode
+from trectools_plus.service.names import dataset_name
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.service.settings import ServiceSettings
 
@@ -174,7 +175,8 @@ def _open(settings: ServiceSettings, progress: Progress) -> Documents:
     else:
         given = settings.dataset or ""
         corpus = open_corpus(given)
-        name = given if given.startswith(CATALOGUE_PREFIX) else Path(given).resolve().name
+        in_catalogue = given.startswith(CATALOGUE_PREFIX)
+        name = dataset_name(given if in_catalogue else str(Path(given).resolve()))
     modes = canonical_modes(settings.modes)
     retrievers = build_retrievers(corpus, modes, settings.retrieval, progress)
     for retriever in retrievers.values():

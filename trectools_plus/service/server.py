@@ -12,7 +12,6 @@ from pathlib import Path
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.service.settings import SHORTEST_KEY, ServiceSettings
 
-_KEEP_ALIVE_SECONDS = 5
 _LOG = logging.getLogger("trectools_plus.service")
 
 
@@ -56,7 +55,9 @@ def listen(host: str, port: int, *, has_key: bool) -> socket.socket:
                 where="--host",
                 remedy="name the environment variable that holds one: --key-from-env NAME",
             )
-        opened = socket.socket(family, socket.SOCK_STREAM)
+        # The protocol is named because asyncio sends at once (TCP_NODELAY) only where it is:
+        # otherwise every answer may wait 40 ms for the client to confirm its headers.
+        opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             opened.bind(address)
@@ -87,6 +88,7 @@ def run_server(settings: ServiceSettings, host: str, port: int, key: str | None)
         MissingExtraError: If the extra ``service`` is not installed.
     """
     from trectools_plus.service.app import create_app
+    from trectools_plus.service.listening import serve_app
     from trectools_plus.service.snapshots import read_snapshots
 
     for report in settings.reports:  # now, and not only when somebody looks
@@ -94,23 +96,16 @@ def run_server(settings: ServiceSettings, host: str, port: int, key: str | None)
     _see_documents(settings)
     app = create_app(settings, key=key)
 
-    import uvicorn
-
     _prepare_log()
     opened = listen(host, port, has_key=key is not None)
-    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown_host(host)}:{opened.getsockname()[1]}"
     with opened:
-        _LOG.info("listening on http://%s:%d", shown, opened.getsockname()[1])
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            ws="none",
-            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        )
-        uvicorn.Server(config).run(sockets=[opened])
+        serve_app(app, opened, started=lambda: _LOG.info("listening on %s", address))
+
+
+def shown_host(host: str) -> str:
+    """A host as it stands in an address."""
+    return f"[{host}]" if ":" in host else host
 
 
 def _see_documents(settings: ServiceSettings) -> None:

@@ -33,6 +33,8 @@ class Limits(BaseModel):
     """Most run files in one request."""
     aliases: int = Field(default=100, ge=0)
     """Most aliases in a YAML document."""
+    values_per_query: int = Field(default=250, ge=1)
+    """Most values and keys of a JSON or YAML document, for each of the most queries."""
     seconds: float = Field(default=60.0, gt=0)
     """For the answer to one request, and for the arrival of its body."""
     job_seconds: float = Field(default=3_600.0, gt=0)
@@ -43,6 +45,13 @@ class Limits(BaseModel):
     """Requests and jobs that may wait for a worker."""
     kept_jobs: int = Field(default=100, ge=1)
     """Finished jobs that are remembered; the oldest are forgotten first."""
+    kept_bytes: int = Field(default=256 << 20, ge=0)
+    """Most bytes that their results have together; that of the last is kept in any case."""
+
+    @property
+    def values(self) -> int:
+        """Most values and keys of a JSON or YAML document, with those that aliases repeat."""
+        return self.queries * self.values_per_query
 
 
 class ServiceSettings(BaseModel):

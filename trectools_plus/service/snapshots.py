@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.service.names import dataset_name, report_names
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.report import BenchmarkReport
@@ -21,7 +22,22 @@ ALL_QUERIES = "all"
 LONGEST_LABEL = 100
 """Characters of a label's value."""
 
-_FIELD = "query_type"
+
+GROUP_FIELDS = ("query_type", "category")
+"""What queries are grouped by: the first of these that there is."""
+
+
+def group_field(fields: Iterable[str]) -> str | None:
+    """The field whose values are the query types of figures.
+
+    Args:
+        fields: Those that queries, or the strata of a report, have.
+
+    Returns:
+        ``query_type``; where there is none, ``category``; ``None`` where there is neither.
+    """
+    there = set(fields)
+    return next((name for name in GROUP_FIELDS if name in there), None)
 
 
 def as_label(text: str) -> str:
@@ -55,7 +71,7 @@ class Snapshot:
     """The figures of one mode on one dataset.
 
     Attributes:
-        dataset: What was searched or judged.
+        dataset: What was searched or judged, by a name without folders.
         mode: How.
         created: When, in seconds since 1970.
         figures: The means.
@@ -94,13 +110,14 @@ def _of_mode(folder: ReportFolder, mode: str) -> Snapshot:
     latency = folder.latency
     times = () if latency is None else latency.filter(run=mode)["latency_ms"].to_list()
     created = datetime.fromisoformat(report.manifest.created_at).timestamp()
-    return Snapshot(report.manifest.dataset.id, mode, created, tuple(figures), tuple(times))
+    name = dataset_name(report.manifest.dataset.id)
+    return Snapshot(name, mode, created, tuple(figures), tuple(times))
 
 
 def _of_types(report: BenchmarkReport, mode: str) -> list[Figure]:
     return [
         Figure(value, name, one.mean, one.ci.low, one.ci.high, one.n)
-        for value, modes in report.strata.get(_FIELD, {}).items()
+        for value, modes in report.strata.get(group_field(report.strata) or "", {}).items()
         if value != ALL_QUERIES  # a name that is taken
         for name, one in modes.get(mode, {}).items()
     ]
@@ -119,7 +136,9 @@ class SnapshotStore:
     def __init__(self, reports: Iterable[str] = (), most: int = 50) -> None:
         self._most = most
         self._evaluated: dict[tuple[str, str], Snapshot] = {}
-        self._reports = {path: _ReportFile(path) for path in reports}
+        paths = list(dict.fromkeys(reports))
+        files = map(_ReportFile, paths)
+        self._reports = dict(zip(report_names(paths), files, strict=True))
         self._lock = threading.Lock()
 
     def add(self, snapshot: Snapshot) -> None:
@@ -141,8 +160,8 @@ class SnapshotStore:
         return list(found.values())
 
     def readable(self) -> dict[str, bool]:
-        """Whether each report could be read when it was last looked at."""
-        return {path: file.readable for path, file in self._reports.items()}
+        """Whether each report, by its name, could be read when it was last looked at."""
+        return {name: file.readable for name, file in self._reports.items()}
 
 
 class _ReportFile:

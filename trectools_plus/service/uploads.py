@@ -7,7 +7,6 @@ they say of the places of errors names the parts.
 
 from __future__ import annotations
 
-import re
 import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from starlette.requests import Request
 
 from trectools_plus.errors import SeveralFilesError, TrectoolsPlusError
@@ -27,7 +25,6 @@ MULTIPART = "multipart/form-data"
 JSON_TYPES = ("application/json",)
 YAML_TYPES = ("application/yaml", "application/x-yaml", "text/yaml")
 TEXT_TYPES = ("text/plain", "application/octet-stream")
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 Form = Literal["json", "yaml", "text"]
 
@@ -188,32 +185,6 @@ def file_name(part: Part) -> str:
     start = part.data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     is_json = part.form == "json" or (part.form != "yaml" and start in (b"{", b"["))
     return f"{part.name}.{'json' if is_json else 'yaml'}"
-
-
-def refuse_aliases(part: Part, most: int) -> None:
-    """See that a YAML document names few of its values again: each may stand for very many.
-
-    Text that is no YAML passes: whoever reads it says what is wrong.
-
-    Raises:
-        ProblemError: 422 if there are more than ``most``.
-    """
-    if part.form == "json" or b"*" not in part.data:
-        return
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    found = 0
-    try:
-        for event in yaml.parse(_SURROGATES.sub("", part.data.decode("utf-8", "replace")), loader):
-            found += isinstance(event, yaml.AliasEvent)
-            if found > most:
-                raise ProblemError(
-                    422,
-                    "too-many-aliases",
-                    f"the YAML of {part.name} has more than {most} aliases",
-                    remedy="write the values out",
-                )
-    except (yaml.YAMLError, RecursionError, ValueError):
-        return
 
 
 def _form_of(media: str) -> Form | None:

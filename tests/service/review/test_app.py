@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -203,6 +204,33 @@ def test_with_a_key_all_but_the_empty_page_needs_it(report: Path, tmp_path: Path
     right = {"Authorization": f"Bearer {KEY}"}
     assert client.get("/api/about", headers=right).status_code == 200
     app.state.desk.store.close()
+
+
+@pytest.mark.parametrize("host", ["127.8.9.10:8000", "[::1]:8000", "LOCALHOST:1"])
+def test_any_loopback_address_will_do(client: TestClient, host: str) -> None:
+    assert client.get("/api/about", headers={"host": host}).status_code == 200
+    assert client.head("/", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1.evil.example", "192.0.2.1", "", "[::1", "evil@x"])
+def test_any_other_name_will_not(client: TestClient, host: str) -> None:
+    assert client.get("/api/about", headers={"host": host}).status_code == 403
+
+
+def test_a_body_that_does_not_come(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trectools_plus.service.review.guard.BODY_SECONDS", 0.05)
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> Any:
+        await asyncio.sleep(60)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "path": "/api/undo", "method": "POST", "headers": headers}
+    asyncio.run(app.build_middleware_stack()({**scope, "app": app}, receive, send))
+    assert sent[0]["status"] == 408
 
 
 def test_large_bodies_are_refused(client: TestClient) -> None:

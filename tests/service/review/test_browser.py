@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from trectools_plus.benchmark.config_file import load_config
+from trectools_plus.benchmark.runner import run_benchmark
+from trectools_plus.reporting.files import write_reports
 from trectools_plus.service.review.judgments import Judged, find_annotator, read_all_judged
 from trectools_plus.service.review.store import read_store
 
@@ -294,10 +297,6 @@ def test_texts_cannot_become_markup(page: Any, serve: Any, report: Path, tmp_pat
     topics = [line.split("\t")[0] for line in (garden / "topics.tsv").read_text().splitlines()]
     (garden / "topics.tsv").write_text("".join(f"{one}\t{evil}\n" for one in topics))
     output = tmp_path / "evil"
-    from trectools_plus.benchmark.config_file import load_config
-    from trectools_plus.benchmark.runner import run_benchmark
-    from trectools_plus.reporting.files import write_reports
-
     options = {"dataset": str(garden), "modes": ["lexical", "vector"], "measures": ["RR@10"],
                "resamples": 100, "output_dir": str(output)}  # fmt: skip
     write_reports(run_benchmark(load_config(options=options)))
@@ -310,6 +309,47 @@ def test_texts_cannot_become_markup(page: Any, serve: Any, report: Path, tmp_pat
     assert page.run("document.querySelectorAll('#work img, #work script, #work b').length") == 0
     assert page.run("document.title") != "broken"
     assert page.problems == []
+
+
+def test_ids_that_every_object_of_javascript_has(
+    page: Any, serve: Any, report: Path, tmp_path: Path
+) -> None:
+    """They are shown, graded and undone as any other."""
+    document = json.loads((report / "BenchmarkReport.json").read_text())
+    garden = tmp_path / "garden"
+    garden.mkdir()
+    for path in Path(document["manifest"]["config"]["dataset"]).iterdir():
+        text = path.read_text()
+        for doc_id, name in (("g01", "__proto__"), ("g02", "constructor"), ("g03", "toString")):
+            text = text.replace(doc_id, name)
+        (garden / path.name).write_text(text)
+    output = tmp_path / "odd"
+    options = {"dataset": str(garden), "modes": ["lexical", "vector"], "measures": ["RR@10"],
+               "resamples": 100, "output_dir": str(output)}  # fmt: skip
+    write_reports(run_benchmark(load_config(options=options)))
+    server = serve(output, "--depth", 30)
+    start_anew(page, server.url)
+    begin(page, "Anna")
+    worked(page)
+    results = page.run("[...new Set(view.columns.flatMap((one) => one.results))]")
+    assert {"__proto__", "constructor", "toString"} & set(results)
+    for done in range(1, len(results) + 1):
+        press(page, "1")
+        page.wait_for(f"state.progress.judged === {done}")
+    (kept,) = judged(output / "review.db", "Anna").values()
+    assert set(kept.grades) == set(results)
+    assert page.run("document.querySelectorAll('.result:not(.judged)').length") == 0
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("width", [390, 800, 1000, 1440])
+def test_the_question_has_room(page: Any, serve: Any, report: Path, width: int) -> None:
+    server = serve(report)
+    start_anew(page, server.url, width)
+    begin(page, "Anna")
+    worked(page)
+    assert page.run("document.getElementById('question').offsetWidth") > 0.45 * width
+    assert page.run("document.scrollingElement.scrollWidth <= innerWidth")
 
 
 def test_the_key_is_asked_for_or_comes_with_the_link(page: Any, serve: Any, report: Path) -> None:

@@ -144,6 +144,44 @@ def test_mistakes_are_one_line(report: Path, tmp_path: Path, monkeypatch: Any) -
     assert not (tmp_path / "missing.db").exists()
 
 
+def test_serve_refuses_what_is_not_for_the_page(report: Path) -> None:
+    command = [str(BIN / "trectools-plus"), "serve", "--review", str(report)]
+    for given, names in (
+        (["--prefix", "p"], "--prefix"),
+        (["--workers", "2"], "--workers"),
+        (["--dataset", "none", "--max-queries", "5"], "--dataset, --max-queries"),
+        (["--report", str(report), "--time-limit", "9"], "--report, --time-limit"),
+        (["--set", "bm25.k1=1"], "--set"),
+    ):
+        done = subprocess.run(
+            [*command, *given], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"error: of no effect with --review: {names} — ")
+        assert len(done.stderr.splitlines()) == 1
+    done = subprocess.run(
+        [*command, "--host", "0.0.0.0"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, "there is no key" in done.stderr) == (2, True)
+
+
+def test_serve_honours_what_is_for_the_page(
+    serve: Any, ask: Any, report: Path, tmp_path: Path
+) -> None:
+    key, database = "a-key-of-twenty-char", tmp_path / "mine.db"
+    arguments = (report, "--modes", "lexical,hybrid", "--depth", 3, "--database", database)
+    server = serve(
+        *arguments, "--key-from-env", "REVIEW_KEY", command=["serve", "--review"], REVIEW_KEY=key
+    )
+    with pytest.raises(HTTPError, match="401") as refused:
+        ask(f"{server.url}api/about")
+    assert "--key-from-env" in json.loads(refused.value.read())["remedy"]
+    refused.value.close()
+    about = ask(f"{server.url}api/about", Authorization=f"Bearer {key}")
+    assert (about["columns"], about["depth"]) == (2, 3)
+    assert database.is_file()
+
+
 def test_another_report_is_refused(serve: Any, report: Path) -> None:
     server = serve(report, "--depth", 5)
     server.kill()

@@ -14,10 +14,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
 from trectools_plus.errors import UsageError
+from trectools_plus.service.problems import answer_problem
 from trectools_plus.service.review import models
 from trectools_plus.service.review.desk import ReviewDesk
 from trectools_plus.service.review.guard import Guard, problem
@@ -64,6 +65,7 @@ def review_app(
     app.add_exception_handler(UsageError, _on_refused)
     app.add_exception_handler(NoSessionError, _on_no_session)
     app.add_exception_handler(sqlite3.Error, _on_not_kept)
+    app.add_exception_handler(Exception, answer_problem)
     return app
 
 
@@ -93,7 +95,7 @@ Who = Annotated[Annotator, Depends(_annotator)]
 Number = Annotated[int, Path(ge=1)]
 
 
-@_router.get("/", response_class=HTMLResponse)
+@_router.api_route("/", methods=["GET", "HEAD"], response_class=HTMLResponse)
 def _show_page(request: Request) -> HTMLResponse:
     page, policy = read_page(request.app.state.needs_key)
     return HTMLResponse(page, headers={"content-security-policy": policy})
@@ -156,25 +158,25 @@ def read_page(needs_key: bool = False) -> tuple[str, str]:
     return page, policy
 
 
-async def _on_http_error(_: Request, error: Exception) -> JSONResponse:
+async def _on_http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return problem(error.status_code, "http-error", error.detail)
 
 
-async def _on_malformed(_: Request, error: Exception) -> JSONResponse:
+async def _on_malformed(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
     return problem(422, "malformed", f"{place}: {first['msg']}"[:500])
 
 
-async def _on_refused(_: Request, error: Exception) -> JSONResponse:
+async def _on_refused(_: Request, error: Exception) -> Response:
     return problem(422, "refused", str(error))
 
 
-async def _on_no_session(_: Request, __: Exception) -> JSONResponse:
+async def _on_no_session(_: Request, __: Exception) -> Response:
     return problem(403, "no-session", "say your name again")
 
 
-async def _on_not_kept(_: Request, __: Exception) -> JSONResponse:
+async def _on_not_kept(_: Request, __: Exception) -> Response:
     return problem(503, "not-kept", "the file of judgments cannot be used just now")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import hmac
-from hashlib import sha256
-from http import HTTPStatus
+import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from starlette.responses import JSONResponse
+from trectools_plus.service.access import KEY_REMEDY, Key, is_this_machine
+from trectools_plus.service.problems import ProblemError, problem_response
 
 if TYPE_CHECKING:
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 65_536
 """Bytes of a request's body."""
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+BODY_SECONDS = 30
+"""For a body to arrive."""
 
 _FOREIGN = ("foreign-site", "the request comes from a page of another site")
 _HEADERS = (
@@ -26,19 +27,17 @@ _HEADERS = (
 )
 
 
-def problem(status: int, code: str, detail: str) -> JSONResponse:
+def problem(status: int, code: str, detail: str, remedy: str | None = None) -> Response:
     """An error as RFC 9457 describes it.
 
     Args:
         status: Of HTTP.
         code: Which problem it is, for programs; stable.
         detail: For people, in one line.
+        remedy: What they can do.
     """
-    title = HTTPStatus(status).phrase
-    content = {"type": "about:blank", "title": title, "status": status}
-    content |= {"code": code, "detail": detail}
-    headers = {"www-authenticate": "Bearer"} if status == 401 else None
-    return JSONResponse(content, status, headers, media_type="application/problem+json")
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return problem_response(ProblemError(status, code, detail, remedy=remedy, headers=headers))
 
 
 class Guard:
@@ -55,7 +54,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, key: str | None = None) -> None:
         self._app = app
-        self._digest = None if key is None else _digest(key.encode())
+        self._key = None if key is None else Key(key)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""
@@ -72,43 +71,33 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, send_with_headers)
             return
-        body = await _read_body(receive) if scope["method"] == "POST" else b""
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await _read_body(receive) if scope["method"] == "POST" else b""
+        except TimeoutError:
+            slow = problem(408, "slow-body", f"the body did not arrive within {BODY_SECONDS} s")
+            await slow(scope, receive, send_with_headers)
+            return
         if body is None:
             too_large = problem(413, "body-too-large", "the request is too large")
             await too_large(scope, receive, send_with_headers)
             return
         await self._app(scope, _replay(body, receive), send_with_headers)
 
-    def _refuse(self, scope: Scope) -> JSONResponse | None:
+    def _refuse(self, scope: Scope) -> Response | None:
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        if self._digest is None and host_name(headers.get(b"host", "")) not in LOOPBACK:
+        if self._key is None and not is_this_machine(headers.get(b"host", "")):
             return problem(403, "foreign-host", "without a key, ask for http://localhost")
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         is_page = path in ("", "/") and scope["method"] in ("GET", "HEAD")
-        if self._digest is not None and not is_page and not self._has_key(headers):
-            return problem(401, "unauthorised", "the key is missing or not the right one")
+        has_key = self._key is None or self._key.is_in(headers.get(b"authorization", ""))
+        if not has_key and not is_page:
+            what = "the key is missing or not the right one"
+            return problem(401, "unauthorised", what, KEY_REMEDY)
         return _refuse_foreign(headers) if scope["method"] == "POST" else None
 
-    def _has_key(self, headers: dict[bytes, str]) -> bool:
-        scheme, _, given = headers.get(b"authorization", "").partition(" ")
-        # Digests have one length: the time taken tells nothing of the key.
-        right = hmac.compare_digest(_digest(given.strip().encode("latin-1")), self._digest or b"")
-        return scheme.lower() == "bearer" and right
 
-
-def _digest(key: bytes) -> bytes:
-    return sha256(key).digest()
-
-
-def host_name(host: str) -> str:
-    """The name in a Host header, without the port."""
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
-
-
-def _refuse_foreign(headers: dict[bytes, str]) -> JSONResponse | None:
+def _refuse_foreign(headers: dict[bytes, str]) -> Response | None:
     """What a page of someone else's could make a browser send."""
     if headers.get(b"content-type", "").partition(";")[0].strip().lower() != "application/json":
         return problem(415, "unsupported-media-type", "send Content-Type: application/json")

@@ -15,6 +15,7 @@ from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.tables import Run
+from trectools_plus.service.names import dataset_name
 
 DEFAULT_DEPTH = 10
 MOST_DEPTH = 100
@@ -117,8 +118,7 @@ def load_material(
         for query_id in query_ids
     )
     documents = _read_documents(dataset, queries)
-    # Without the folders: where it lies is nobody's business.
-    name = Path(source.report.manifest.dataset.id).name
+    name = dataset_name(source.report.manifest.dataset.id)
     return ReviewMaterial(name, chosen, depth, queries, documents, notes)
 
 

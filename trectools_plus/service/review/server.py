@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-import uvicorn
-
+from trectools_plus.service.listening import serve_app
 from trectools_plus.service.review.app import review_app
 from trectools_plus.service.review.material import DEFAULT_DEPTH
 from trectools_plus.service.review.store import DATABASE_NAME
-from trectools_plus.service.server import listen
+from trectools_plus.service.server import listen, shown_host
 
 
 def run_review(
@@ -52,13 +52,10 @@ def run_review(
         try:
             for note in desk.material.notes:
                 tell(f"note: {note}")
-            shown = f"[{host}]" if ":" in host else host
             tell(f"judgments  {file}")
-            tell(f"review     http://{shown}:{listener.getsockname()[1]}/")
-            config = uvicorn.Config(
-                app, log_level="warning", access_log=False, lifespan="off", server_header=False
-            )
-            uvicorn.Server(config).run(sockets=[listener])
+            address = f"http://{shown_host(host)}:{listener.getsockname()[1]}/"
+            started = partial(tell, f"review     {address}")
+            serve_app(app, listener, started=started, lifespan="off")
         except KeyboardInterrupt:
             tell("stopped; every judgment is kept")
         finally:

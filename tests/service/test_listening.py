@@ -1,0 +1,103 @@
+"""Connections on which nothing comes are closed; those that ask are not."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from trectools_plus.service import listening
+from trectools_plus.service.server import listen
+
+
+async def _app(scope: Any, receive: Any, send: Any) -> None:
+    while (await receive()).get("more_body"):
+        pass
+    if scope["path"] == "/slow":
+        import asyncio
+
+        await asyncio.sleep(1.0)
+    headers = [(b"content-length", b"2")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+@pytest.fixture
+def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A server that waits half a second for a request."""
+    monkeypatch.setattr(listening, "HEAD_SECONDS", 0.5)
+    servers: list[Any] = []
+    made = listening._Server.__init__
+
+    def remember(self: Any, *arguments: Any) -> None:
+        made(self, *arguments)
+        servers.append(self)
+
+    monkeypatch.setattr(listening._Server, "__init__", remember)
+    started = threading.Event()
+    with listen("127.0.0.1", 0, has_key=False) as listener:
+        thread = threading.Thread(
+            target=lambda: listening.serve_app(_app, listener, started=started.set, lifespan="off")
+        )
+        thread.start()
+        assert started.wait(30)
+        yield listener.getsockname()[1]
+        servers[0].should_exit = True
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def await_answer(connection: socket.socket) -> None:
+    connection.settimeout(10)
+    answer = b""
+    while not answer.endswith(b"\r\n\r\nok"):
+        piece = connection.recv(1000)
+        assert piece, answer
+        answer += piece
+
+
+def seconds_open(connection: socket.socket, *pieces: bytes) -> float:
+    """How long the server keeps a connection on which a piece is sent every tenth of a second."""
+    began = time.monotonic()
+    connection.settimeout(0.1)
+    waiting = list(pieces)
+    while time.monotonic() - began < 20:
+        try:
+            if waiting:
+                connection.sendall(waiting.pop(0))
+            if connection.recv(1000) == b"":
+                break
+        except TimeoutError:
+            continue
+        except ConnectionError:
+            break
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [(), (b"GET / HTTP/1.1\r\n",), (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ", *[b"x"] * 200)],
+    ids=["silent", "half", "byte-by-byte"],
+)
+def test_a_request_that_does_not_come(port: int, pieces: tuple[bytes, ...]) -> None:
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        assert seconds_open(connection, *pieces) < 10
+
+
+def test_the_second_request_of_a_connection_has_no_more_time(port: int) -> None:
+    request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(request)
+        await_answer(connection)
+        assert seconds_open(connection, b"GET / HTTP/1.1\r\nX: ", *[b"x"] * 200) < 10
+
+
+def test_who_waits_for_an_answer_is_not_cut_off(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        for path in (b"/slow", b"/", b"/slow"):
+            connection.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            await_answer(connection)
