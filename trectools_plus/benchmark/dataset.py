@@ -36,6 +36,7 @@ class Dataset:
             when given runs are compared.
         topics: The queries; ``None`` when given runs are compared without them.
         qrels: The judgments, free of what scoring refuses.
+        version: The data's own version, where they state one.
         files: The files they were read from, by kind.
         findings: What the validators say about the qrels.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -58,24 +59,35 @@ ChunkSeparator = Annotated[
 ]
 
 
-def backend_options(
-    backend: str | None,
-    retriever: list[str] | None,
-    http_url: str | None,
-    http_key_env: str | None,
-    milvus_uri: str | None,
-    collapse: str | None,
-    chunk_separator: str | None,
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class BackendOptions:
+    """What searches, for :func:`~trectools_plus.cli.option_groups.with_groups`."""
+
+    backend: Backend = None
+    retriever: Retriever = None
+    http_url: HttpUrl = None
+    http_key_env: HttpKeyEnv = None
+    milvus_uri: MilvusUri = None
+
+
+@dataclass(frozen=True)
+class ChunkOptions:
+    """What becomes of chunks that a backend finds."""
+
+    collapse: CollapseMethod = None
+    chunk_separator: ChunkSeparator = None
+
+
+def backend_values(what: BackendOptions, chunks: ChunkOptions) -> dict[str, Any]:
     """The options as settings; ``None`` where nothing was said."""
-    http = _given(url=http_url, key_env=http_key_env)
-    chunks = _given(method=collapse, separator=chunk_separator)
+    http = _given(url=what.http_url, key_env=what.http_key_env)
+    collapse = _given(method=chunks.collapse, separator=chunks.chunk_separator)
     return {
-        "backend": backend,
-        "retriever": retriever or None,
+        "backend": what.backend,
+        "retriever": what.retriever or None,
         "http": http or None,
-        "milvus": _given(uri=milvus_uri) or None,
-        "collapse": chunks or None,
+        "milvus": _given(uri=what.milvus_uri) or None,
+        "collapse": collapse or None,
     }
 
 

@@ -9,36 +9,24 @@ from typing import Annotated, Any
 
 import typer
 
-from trectools_plus.cli import backends
+from trectools_plus.cli.backends import BackendOptions, ChunkOptions, backend_values
 from trectools_plus.cli.bench_output import report_benchmark
 from trectools_plus.cli.benchmark_options import (
-    Confidence,
     CorpusFile,
-    Cutoffs,
     Dataset,
     Depth,
-    Measures,
+    MeasureOptions,
     NoCache,
     OntologyFile,
     OutputDir,
     QrelsFile,
     ReportFormat,
-    Resamples,
-    Seed,
+    ResamplingOptions,
     SetOfHpo,
     TopicsFile,
 )
-from trectools_plus.cli.retrieval_options import (
-    AggregationStrategy,
-    DeviceName,
-    EmbeddingModel,
-    EnableReranker,
-    MultiVector,
-    RerankerModel,
-    Setting,
-    SpladeModel,
-    retrieval_values,
-)
+from trectools_plus.cli.option_groups import with_groups
+from trectools_plus.cli.retrieval_options import RetrievalOptions
 from trectools_plus.cli.scheduler_option import Scheduler
 from trectools_plus.cli.term_files import AnnotationsFile
 from trectools_plus.errors import UsageError
@@ -46,7 +34,9 @@ from trectools_plus.errors import UsageError
 _ENDING = re.compile(r"(\.(run|txt|trec|res|tsv))?(\.(gz|bz2|xz|zst))?$")
 
 
+@with_groups
 def benchmark_run(
+    *,
     dataset: Dataset = None,
     test_file: SetOfHpo = None,
     corpus: CorpusFile = None,
@@ -66,35 +56,22 @@ def benchmark_run(
             "are other names, splade and each aggregation strategy are further modes.",
         ),
     ] = None,
-    multi_vector: MultiVector = False,
-    aggregation_strategy: AggregationStrategy = None,
-    enable_reranker: EnableReranker = False,
-    reranker_model: RerankerModel = None,
-    embedding_model: EmbeddingModel = None,
-    splade_model: SpladeModel = None,
-    device: DeviceName = None,
-    setting: Setting = None,
+    retrieval: RetrievalOptions,
     config: Annotated[
         Path | None,
         typer.Option(help="A benchmark.yaml with any of these settings; options here win."),
     ] = None,
     output_dir: OutputDir = None,
     depth: Depth = None,
-    backend: backends.Backend = None,
-    retriever: backends.Retriever = None,
-    http_url: backends.HttpUrl = None,
-    http_key_env: backends.HttpKeyEnv = None,
-    milvus_uri: backends.MilvusUri = None,
-    collapse: backends.CollapseMethod = None,
-    chunk_separator: backends.ChunkSeparator = None,
+    backend: BackendOptions,
+    chunks: ChunkOptions,
     exclude_self: Annotated[
         bool | None,
         typer.Option(
             "--exclude-self", help="Drop a document whose id is the query's, before the cutoff."
         ),
     ] = None,
-    measures: Measures = None,
-    cutoffs: Cutoffs = None,
+    measures: MeasureOptions,
     ontology: OntologyFile = None,
     annotations: AnnotationsFile = None,
     missing: Annotated[
@@ -120,9 +97,7 @@ def benchmark_run(
             "tukey_hsd [default: holm].",
         ),
     ] = None,
-    confidence: Confidence = None,
-    resamples: Resamples = None,
-    seed: Seed = None,
+    resampling: ResamplingOptions,
     no_cache: NoCache = False,
     ir_metadata: Annotated[
         bool,
@@ -157,19 +132,8 @@ def benchmark_run(
     """
     from trectools_plus.benchmark.config_file import load_config
     from trectools_plus.formats.lists import split_list
-    from trectools_plus.measures.names import split_names
 
-    values = retrieval_values(
-        setting,
-        multi_vector=multi_vector,
-        aggregation_strategy=aggregation_strategy,
-        enable_reranker=enable_reranker,
-        reranker_model=reranker_model,
-        embedding_model=embedding_model,
-        splade_model=splade_model,
-        device=device,
-        beside_file=config is not None,
-    )
+    values = retrieval.values(beside_file=config is not None)
     options: dict[str, Any] = {
         "dataset": dataset,
         "test_file": test_file,
@@ -181,20 +145,15 @@ def benchmark_run(
         "output_dir": None if output_dir is None else str(output_dir),
         "depth": depth,
         "exclude_self": exclude_self,
-        "measures": None if measures is None else split_names(",".join(measures)),
-        "cutoffs": cutoffs,
+        **measures.values(),
         "ontology": ontology,
         "annotations": annotations,
         "missing": missing,
         "baseline": None if baseline is None else split_list(baseline),
         "correction": correction,
-        "confidence": confidence,
-        "resamples": resamples,
-        "seed": seed,
+        **vars(resampling),
         "retrieval": values or None,
-        **backends.backend_options(
-            backend, retriever, http_url, http_key_env, milvus_uri, collapse, chunk_separator
-        ),
+        **backend_values(backend, chunks),
     }
     report_benchmark(
         load_config(config, options),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -71,3 +72,27 @@ ReportFormat = Annotated[
     Literal["text", "json"],
     typer.Option("--format", help="text to read, json (the report) for programs."),
 ]
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """Which measures, for :func:`~trectools_plus.cli.option_groups.with_groups`."""
+
+    measures: Measures = None
+    cutoffs: Cutoffs = None
+
+    def values(self) -> dict[str, Any]:
+        """The options as settings; ``None`` where nothing was said."""
+        from trectools_plus.measures.names import split_names
+
+        named = None if self.measures is None else split_names(",".join(self.measures))
+        return {"measures": named, "cutoffs": self.cutoffs}
+
+
+@dataclass(frozen=True)
+class ResamplingOptions:
+    """How intervals are made; the fields are settings, ``None`` where nothing was said."""
+
+    confidence: Confidence = None
+    resamples: Resamples = None
+    seed: Seed = None

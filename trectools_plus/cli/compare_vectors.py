@@ -9,22 +9,20 @@ import typer
 
 from trectools_plus.cli.bench_output import report_benchmark
 from trectools_plus.cli.benchmark_options import (
-    Confidence,
     CorpusFile,
-    Cutoffs,
     Dataset,
     Depth,
-    Measures,
+    MeasureOptions,
     NoCache,
     OntologyFile,
     OutputDir,
     QrelsFile,
     ReportFormat,
-    Resamples,
-    Seed,
+    ResamplingOptions,
     SetOfHpo,
     TopicsFile,
 )
+from trectools_plus.cli.option_groups import with_groups
 from trectools_plus.cli.retrieval_options import (
     DeviceName,
     EmbeddingModel,
@@ -36,7 +34,9 @@ from trectools_plus.cli.retrieval_options import (
 from trectools_plus.cli.term_files import AnnotationsFile
 
 
+@with_groups
 def benchmark_compare_vectors(
+    *,
     dataset: Dataset = None,
     test_file: SetOfHpo = None,
     ontology: OntologyFile = None,
@@ -66,12 +66,9 @@ def benchmark_compare_vectors(
     setting: Setting = None,
     output_dir: OutputDir = None,
     depth: Depth = None,
-    measures: Measures = None,
-    cutoffs: Cutoffs = None,
+    measures: MeasureOptions,
     annotations: AnnotationsFile = None,
-    confidence: Confidence = None,
-    resamples: Resamples = None,
-    seed: Seed = None,
+    resampling: ResamplingOptions,
     no_cache: NoCache = False,
     output_format: ReportFormat = "text",
 ) -> None:
@@ -90,7 +87,6 @@ def benchmark_compare_vectors(
     from trectools_plus.benchmark.compare_vectors import compare_vectors_options
     from trectools_plus.benchmark.config_file import load_config
     from trectools_plus.formats.lists import split_list
-    from trectools_plus.measures.names import split_names
 
     values = retrieval_values(
         setting,
@@ -107,13 +103,10 @@ def benchmark_compare_vectors(
         "qrels": qrels,
         "output_dir": None if output_dir is None else str(output_dir),
         "depth": depth,
-        "measures": None if measures is None else split_names(",".join(measures)),
-        "cutoffs": cutoffs,
+        **measures.values(),
         "ontology": ontology,
         "annotations": annotations,
-        "confidence": confidence,
-        "resamples": resamples,
-        "seed": seed,
+        **vars(resampling),
         "retrieval": values or None,
     }
     chosen = None if strategies is None else split_list(strategies)

@@ -9,30 +9,20 @@ from typing import Annotated, Any, Literal
 import typer
 
 from trectools_plus.cli.benchmark_options import (
-    Confidence,
-    Cutoffs,
     Depth,
-    Measures,
+    MeasureOptions,
     NoCache,
     OntologyFile,
-    Resamples,
-    Seed,
+    ResamplingOptions,
 )
-from trectools_plus.cli.retrieval_options import (
-    AggregationStrategy,
-    DeviceName,
-    EmbeddingModel,
-    EnableReranker,
-    MultiVector,
-    RerankerModel,
-    Setting,
-    SpladeModel,
-    retrieval_values,
-)
+from trectools_plus.cli.option_groups import with_groups
+from trectools_plus.cli.retrieval_options import RetrievalOptions
 from trectools_plus.cli.term_files import AnnotationsFile
 
 
+@with_groups
 def benchmark_multilingual(
+    *,
     sets: Annotated[
         list[str],
         typer.Argument(metavar="SET...", help="Test sets, one a language: shipped names or files."),
@@ -47,22 +37,12 @@ def benchmark_multilingual(
     output_dir: Annotated[
         Path, typer.Option(help="Folder for all reports, one in it for each language.")
     ] = Path("results/multilingual"),
-    multi_vector: MultiVector = False,
-    aggregation_strategy: AggregationStrategy = None,
-    enable_reranker: EnableReranker = False,
-    reranker_model: RerankerModel = None,
-    embedding_model: EmbeddingModel = None,
-    splade_model: SpladeModel = None,
-    device: DeviceName = None,
-    setting: Setting = None,
+    retrieval: RetrievalOptions,
     ontology: OntologyFile = None,
     depth: Depth = None,
-    measures: Measures = None,
-    cutoffs: Cutoffs = None,
+    measures: MeasureOptions,
     annotations: AnnotationsFile = None,
-    confidence: Confidence = None,
-    resamples: Resamples = None,
-    seed: Seed = None,
+    resampling: ResamplingOptions,
     no_cache: NoCache = False,
     output_format: Annotated[
         Literal["text", "markdown", "json"],
@@ -85,7 +65,6 @@ def benchmark_multilingual(
     from trectools_plus.benchmark.multilingual import run_multilingual
     from trectools_plus.cli.progress import progress_bar
     from trectools_plus.formats.lists import split_list
-    from trectools_plus.measures.names import split_names
     from trectools_plus.provenance import format_command
     from trectools_plus.reporting.multilingual import (
         print_multilingual,
@@ -94,26 +73,14 @@ def benchmark_multilingual(
         write_multilingual,
     )
 
-    values = retrieval_values(
-        setting,
-        multi_vector=multi_vector,
-        aggregation_strategy=aggregation_strategy,
-        enable_reranker=enable_reranker,
-        reranker_model=reranker_model,
-        embedding_model=embedding_model,
-        splade_model=splade_model,
-        device=device,
-    )
+    values = retrieval.values()
     options: dict[str, Any] = {
         "modes": split_list(modes) if modes is not None else None,
         "depth": depth,
-        "measures": None if measures is None else split_names(",".join(measures)),
-        "cutoffs": cutoffs,
+        **measures.values(),
         "ontology": ontology,
         "annotations": annotations,
-        "confidence": confidence,
-        "resamples": resamples,
-        "seed": seed,
+        **vars(resampling),
         "retrieval": values or None,
     }
     with progress_bar() as progress:

@@ -8,19 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from trectools_plus.cli.index import CorpusFile, Dataset, OntologyFile
+from trectools_plus.cli.option_groups import with_groups
 from trectools_plus.cli.printing import write_json
-from trectools_plus.cli.retrieval_options import (
-    AggregationStrategy,
-    DeviceName,
-    EmbeddingModel,
-    EnableReranker,
-    MultiVector,
-    RerankerModel,
-    Setting,
-    SpladeModel,
-    open_documents,
-    retrieval_values,
-)
+from trectools_plus.cli.retrieval_options import RetrievalOptions, open_documents
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +18,9 @@ if TYPE_CHECKING:
     from trectools_plus.retrieval.base import Ranking
 
 
+@with_groups
 def query_text(
+    *,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to search with.")],
     dataset: Dataset = None,
     corpus: CorpusFile = None,
@@ -38,14 +30,7 @@ def query_text(
         typer.Option(metavar="NAME", help="lexical (bm25), vector (dense), hybrid or splade."),
     ] = "vector",
     num_results: Annotated[int, typer.Option(min=1, help="Results, at most.")] = 10,
-    multi_vector: MultiVector = False,
-    aggregation_strategy: AggregationStrategy = None,
-    enable_reranker: EnableReranker = False,
-    reranker_model: RerankerModel = None,
-    embedding_model: EmbeddingModel = None,
-    splade_model: SpladeModel = None,
-    device: DeviceName = None,
-    setting: Setting = None,
+    retrieval: RetrievalOptions,
     output_format: Annotated[
         Literal["table", "json"], typer.Option("--format", help="table to read, json for programs.")
     ] = "table",
@@ -67,16 +52,7 @@ def query_text(
     if not text.strip():
         raise UsageError("there is no text to search with", where="TEXT")
     check_modes([mode])
-    values = retrieval_values(
-        setting,
-        multi_vector=multi_vector,
-        aggregation_strategy=aggregation_strategy,
-        enable_reranker=enable_reranker,
-        reranker_model=reranker_model,
-        embedding_model=embedding_model,
-        splade_model=splade_model,
-        device=device,
-    )
+    values = retrieval.values()
     settings = make_settings(values)
     documents = open_documents(dataset, corpus, ontology)
     with progress_bar() as progress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -79,6 +80,24 @@ Setting = Annotated[
         " reranker=lexical (or cross-encoder), reranker_model=DIR, rerank_depth=50, device=cpu.",
     ),
 ]
+
+
+@dataclass(frozen=True)
+class RetrievalOptions:
+    """All of these, for :func:`~trectools_plus.cli.option_groups.with_groups`."""
+
+    multi_vector: MultiVector = False
+    aggregation_strategy: AggregationStrategy = None
+    enable_reranker: EnableReranker = False
+    reranker_model: RerankerModel = None
+    embedding_model: EmbeddingModel = None
+    splade_model: SpladeModel = None
+    device: DeviceName = None
+    setting: Setting = None
+
+    def values(self, *, beside_file: bool = False) -> dict[str, Any]:
+        """See :func:`retrieval_values`."""
+        return retrieval_values(**vars(self), beside_file=beside_file)
 
 
 def retrieval_values(

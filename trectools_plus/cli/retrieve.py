@@ -8,20 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from trectools_plus.cli import backends
+from trectools_plus.cli.backends import BackendOptions, ChunkOptions, backend_values
 from trectools_plus.cli.index import OntologyFile
+from trectools_plus.cli.option_groups import with_groups
 from trectools_plus.cli.printing import write_json
-from trectools_plus.cli.retrieval_options import (
-    AggregationStrategy,
-    DeviceName,
-    EmbeddingModel,
-    EnableReranker,
-    MultiVector,
-    RerankerModel,
-    Setting,
-    SpladeModel,
-    retrieval_values,
-)
+from trectools_plus.cli.retrieval_options import RetrievalOptions
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +28,9 @@ DEFAULT_MODES = ("lexical", "vector", "hybrid")
 _FORMAT = Annotated[OutputFormat, typer.Option("--format", help="text to read, json for programs.")]
 
 
+@with_groups
 def runs_fetch(
+    *,
     output_dir: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for the run files; made if missing.")
     ],
@@ -71,14 +64,7 @@ def runs_fetch(
             "--exclude-self", help="Drop a document whose id is the query's, before the cutoff."
         ),
     ] = False,
-    multi_vector: MultiVector = False,
-    aggregation_strategy: AggregationStrategy = None,
-    enable_reranker: EnableReranker = False,
-    reranker_model: RerankerModel = None,
-    embedding_model: EmbeddingModel = None,
-    splade_model: SpladeModel = None,
-    device: DeviceName = None,
-    setting: Setting = None,
+    retrieval: RetrievalOptions,
     ontology: OntologyFile = None,
     test_file: Annotated[
         str | None,
@@ -88,11 +74,7 @@ def runs_fetch(
             "[default: hpo-en-standard].",
         ),
     ] = None,
-    backend: backends.Backend = None,
-    retriever: backends.Retriever = None,
-    http_url: backends.HttpUrl = None,
-    http_key_env: backends.HttpKeyEnv = None,
-    milvus_uri: backends.MilvusUri = None,
+    backend: BackendOptions,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -101,8 +83,7 @@ def runs_fetch(
             "collapse, modes, depth, exclude_self; options here win.",
         ),
     ] = None,
-    collapse: backends.CollapseMethod = None,
-    chunk_separator: backends.ChunkSeparator = None,
+    chunks: ChunkOptions,
     resume: Annotated[
         bool,
         typer.Option(
@@ -137,24 +118,13 @@ def runs_fetch(
     searching = load_fetch_settings(
         config,
         {
-            **backends.backend_options(
-                backend, retriever, http_url, http_key_env, milvus_uri, collapse, chunk_separator
-            ),
+            **backend_values(backend, chunks),
             "depth": depth,
             "exclude_self": exclude_self or None,
         },
     )
     names = _choose_modes(modes, searching)
-    values = retrieval_values(
-        setting,
-        multi_vector=multi_vector,
-        aggregation_strategy=aggregation_strategy,
-        enable_reranker=enable_reranker,
-        reranker_model=reranker_model,
-        embedding_model=embedding_model,
-        splade_model=splade_model,
-        device=device,
-    )
+    values = retrieval.values()
     if values and not searching.needs_corpus:
         raise UsageError(
             f"the backend {searching.backend} takes no --set, and no models",

@@ -76,6 +76,8 @@ class Mapping:
     """A mapping: each key once, in the file's order.
 
     Attributes:
+        line: Where it begins, from 1.
+        column: Its character column, from 1.
         pairs: By the key's text: the key and its value; the first one of equal keys.
         merged: Values of YAML's ``<<`` keys: their fields count where this mapping has none.
     """
