@@ -86,11 +86,14 @@ def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:
         .to_series()
         .to_numpy()
     )
-    if (lowest < -_LARGEST_STEP).any():
-        # No room left below the lowest 32-bit float: the order is all that can be kept.
-        scores = -ranked["rank"].to_numpy().astype(np.float64)
-    else:
-        scores = _from_steps(lowest).astype(np.float64)
+    too_low = lowest < -_LARGEST_STEP
+    scores = _from_steps(np.where(too_low, 0, lowest)).astype(np.float64)
+    if too_low.any():
+        # No room left below the lowest 32-bit float: of such a query the order is all that can
+        # be kept.
+        marked = ranked.select("query_id", too_low=pl.Series(too_low))
+        crowded = marked.select(pl.col("too_low").any().over("query_id")).to_series().to_numpy()
+        scores = np.where(crowded, -ranked["rank"].to_numpy().astype(np.float64), scores)
     return ranked.with_columns(score=scores)
 
 

@@ -59,7 +59,7 @@ def test_names_a_repeated_id() -> None:
 
 
 def test_ids_that_only_look_alike_are_no_repetition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document_stream, "_id_digest", lambda doc_id: len(doc_id))
+    monkeypatch.setattr(document_stream, "digest_id", lambda doc_id: len(doc_id))
     assert survey(Listed([("a", "", "1"), ("b", "", "1")])).count == 2
     with pytest.raises(InputError, match="'b' occurs"):
         survey(Listed([("a", "", "1"), ("b", "", "1"), ("b", "", "")]))

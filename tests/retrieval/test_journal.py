@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,15 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.retrieval import journal_answers, streamed_topics
 from trectools_plus.retrieval.backends.answering import Answer, FailedQuery, Wanted
 from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query
 from trectools_plus.retrieval.base import Ranking
-from trectools_plus.retrieval.journal import open_journal
-from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
+from trectools_plus.retrieval.journal import Journal, open_journal
+from trectools_plus.retrieval.journalled import FetchRequest, fetch_journalled
 from trectools_plus.retrieval.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.streamed_topics import stream_topics
 
 FACTS = {"mode": "m", "depth": 10, "http": {"url": "http://a", "headers": {}}}
 
@@ -83,8 +87,8 @@ def test_scores_come_back_exactly(tmp_path: Path) -> None:
     journal.add([FailedQuery("p", Failure("because", attempts=3))])
     journal.close()
     journal = open_journal(tmp_path / "j", FACTS, 2, resume=True)
+    (answer,) = journal.answers
     journal.close()
-    (answer,) = journal.answers.values()
     assert answer.ranking.scores.tobytes() == scores.tobytes()
     assert answer.ranking.doc_ids == list("abcdé")
     assert (answer.latency_ms, answer.diagnostics) == (1.5, {"x": "\ud800"})
@@ -154,16 +158,94 @@ def test_embedded_journals_know_what_is_merged_and_the_parts_of_documents() -> N
     assert len(keys) == 4
 
 
-def test_fusions_are_measured_without_their_components_also_with_journals(tmp_path: Path) -> None:
-    corpus = Corpus.from_dict({"d1": "swept wing", "d2": "heat flow"})
-    request = FetchRequest(corpus, TOPICS, ["hybrid"], Wanted(10), RetrievalSettings())
-    plain = fetch_into(request, leave_out=True)["hybrid"]
-    assert list(plain.without) == ["lexical", "vector"]
-    for _ in range(2):  # the second finds everything in its journal
-        kept = fetch_into(request, tmp_path, resume=True, leave_out=True)["hybrid"]
-        assert kept.run.frame.equals(plain.run.frame)
-        for component, run in plain.without.items():
-            assert kept.without[component].frame.equals(run.frame)
+def test_a_fetch_that_cannot_begin_leaves_nothing(tmp_path: Path) -> None:
+    class Closed(Counting):
+        def open(self, request: BackendRequest) -> dict[str, Any]:
+            raise UsageError("no such thing")
+
+    for folder in (tmp_path / "new", tmp_path):
+        with pytest.raises(UsageError, match="no such thing"):
+            fetch_to_dir(None, TOPICS, ["m"], folder, backend=Closed())
+    assert list(tmp_path.iterdir()) == []
+    fetch_to_dir(None, TOPICS, ["m"], tmp_path, backend=Counting())
+    before = (tmp_path / "m.run.journal").read_bytes()
+    with pytest.raises(UsageError, match="no such thing"):
+        fetch_to_dir(None, TOPICS, ["m"], tmp_path, backend=Closed(), resume=True)
+    assert (tmp_path / "m.run.journal").read_bytes() == before
+
+
+IDS = st.lists(st.text("abcé", min_size=1, max_size=3), unique=True, max_size=30)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ids=IDS, others=IDS, bits=st.sampled_from([1, 3, 64]))
+def test_answers_are_found_by_their_query(
+    tmp_path_factory: pytest.TempPathFactory, ids: list[str], others: list[str], bits: int
+) -> None:
+    """Also where digests are so short that many ids share one."""
+    folder = tmp_path_factory.mktemp("found")
+    with pytest.MonkeyPatch.context() as patch:
+        digest = journal_answers.digest_id
+        patch.setattr(journal_answers, "digest_id", lambda text: digest(text) >> (64 - bits))
+        journal = open_journal(folder / "j", FACTS, 9, resume=False)
+        before = journal.answers
+        ranking = Ranking(["d"], np.array([0.5], dtype=np.float32))
+        for number, query_id in enumerate(ids):
+            journal.add([Answer(query_id, ranking, float(number))])
+            journal.add([FailedQuery(f"{query_id}!", Failure("because"))])
+        for one in (journal, _reopened(journal, folder)):
+            answers = one.answers
+            assert [answer.query_id for answer in answers] == ids
+            assert len(answers) == len(ids)
+            for query_id in {*ids, *others}:
+                found = answers.get(query_id)
+                assert (query_id in answers) == (query_id in ids) == (found is not None)
+                assert found is None or (found.query_id, ids[int(found.latency_ms)]) == (
+                    query_id,
+                    query_id,
+                )
+            one.close()
+        assert len(before) == 0
+
+
+def _reopened(journal: Journal, folder: Path) -> Journal:
+    shutil.copy(journal.path, folder / "copy")
+    return open_journal(folder / "copy", FACTS, 9, resume=True)
+
+
+def test_queries_and_answers_are_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many queries there are: some ten bytes of each stay, not its text and results."""
+    monkeypatch.setattr(streamed_topics, "ROWS_PER_STEP", 500)
+
+    class Wordy(Counting):
+        batch_size = 50
+
+        def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
+            return [
+                Hits([f"{query.query_id}-{n}" for n in range(50)], None, 1.0) for query in queries
+            ]
+
+    def peak(count: int) -> int:
+        file = tmp_path / f"topics-{count}.tsv"
+        file.write_text("".join(f"q{n}\t{'words ' * 100}\n" for n in range(count)))
+        topics = stream_topics(None, str(file))
+        assert topics is not None
+        backend = Wordy()
+        request = FetchRequest(None, topics, ["m"], Wanted(50), RetrievalSettings(), backend)
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        tracemalloc.start()
+        with fetch_journalled(request, folder) as runs:
+            rows = sum(frame.height for frame in runs["m"].frames())
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert rows == 50 * count
+        return most
+
+    peak(100)
+    few, many = peak(3_000), peak(6_000)
+    # Held, 3,000 queries with 50 ids and scores each would take 10 MB and more.
+    assert many - few < 1_000_000
 
 
 def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.ranking import separate_ties
+from trectools_plus.retrieval.fetch import fetch
 from trectools_plus.retrieval.manifest import FetchManifest, summarise_latency
 from trectools_plus.retrieval.modes import MODES
 from trectools_plus.retrieval.run_files import fetch_to_dir
@@ -35,11 +36,12 @@ def test_files_and_manifests(tmp_path: Path) -> None:
         dataset="toy",
         command="runs fetch …",
     )
+    plain = fetch(CORPUS, TOPICS, MODES, depth=20, settings=settings, exclude_self=True)
     for mode, file in files.items():
         assert file.path == tmp_path / "new" / "runs" / f"{mode}.run"
         run = read_run(file.path)
         assert run.name == mode
-        assert run.frame.equals(separate_ties(file.fetched.run.frame))
+        assert run.frame.equals(separate_ties(plain[mode].run.frame))
         manifest = FetchManifest.model_validate_json(file.manifest_path.read_text())
         assert manifest == file.manifest
         assert manifest.settings == settings

@@ -63,7 +63,7 @@ def _fetch_arms(
     from trectools_plus.retrieval.backends.answering import Wanted
     from trectools_plus.retrieval.fetch_problems import describe_failures, refuse_unscorable
     from trectools_plus.retrieval.fetch_status import SCORED
-    from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
+    from trectools_plus.retrieval.journalled import FetchRequest, fetch_runs
 
     if dataset.topics is None or (dataset.corpus is None and config.is_embedded):
         raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
@@ -75,7 +75,7 @@ def _fetch_arms(
         config.retrieval,
         config.make_backend(),
     )
-    fetched = fetch_into(request, leave_out=True, progress=progress)
+    fetched = fetch_runs(request, leave_out=True, progress=progress)
     unscored = {
         mode: UnscoredMode(
             label=config.label(mode),

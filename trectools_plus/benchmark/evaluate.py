@@ -121,7 +121,7 @@ def _fetch(retrieval_fn: Any, collection: Collection, wanted: Any) -> Run:
     """The run of a function, named after it."""
     from trectools_plus.retrieval.backends.python import PythonBackend
     from trectools_plus.retrieval.fetch_problems import refuse_unscorable as refuse_unanswered
-    from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
+    from trectools_plus.retrieval.journalled import FetchRequest, fetch_runs
     from trectools_plus.retrieval.settings import RetrievalSettings
 
     name = getattr(retrieval_fn, "__name__", None) or type(retrieval_fn).__name__
@@ -129,7 +129,7 @@ def _fetch(retrieval_fn: Any, collection: Collection, wanted: Any) -> Run:
     request = FetchRequest(
         collection.corpus, collection.topics, [name], wanted, RetrievalSettings(), backend
     )
-    fetched = fetch_into(request)
+    fetched = fetch_runs(request)
     refuse_unanswered(fetched)
     return fetched[name].run
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from trectools_plus.cli.backends import BackendOptions, ChunkOptions, backend_values
+from trectools_plus.cli.fetch_sources import SourceOptions, open_sources
 from trectools_plus.cli.index import OntologyFile
 from trectools_plus.cli.option_groups import with_groups
 from trectools_plus.cli.printing import write_json
@@ -17,10 +18,7 @@ from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.config_file import FetchSettings
-    from trectools_plus.formats.tables import Corpus, Topics
-    from trectools_plus.retrieval.backends.settings import BackendSettings
     from trectools_plus.retrieval.run_files import FetchedFile
-    from trectools_plus.retrieval.streamed_corpus import StreamedCorpus
 
 OutputFormat = Literal["text", "json"]
 DEFAULT_MODES = ("lexical", "vector", "hybrid")
@@ -131,21 +129,11 @@ def runs_fetch(
             remedy="its settings are in the file that --config names",
         )
     settings = make_settings(values)
-    streamed = _stream(searching, dataset, corpus)
-    documents, queries = _load_sources(
-        dataset,
-        None if streamed is not None else corpus,
-        topics,
-        test_file,
-        ontology,
-        needs_corpus=searching.needs_corpus and streamed is None,
-        streamed=streamed is not None,
-    )
+    sources = SourceOptions(dataset, corpus, topics, test_file, ontology)
     with progress_bar() as progress:
-        if streamed is not None:
-            streamed.survey(progress)
+        documents, queries = open_sources(sources, searching, progress)
         files = fetch_to_dir(
-            documents if streamed is None else streamed,
+            documents,
             queries,
             names,
             output_dir,
@@ -166,17 +154,6 @@ def runs_fetch(
     _note_missing(list(files.values()))
 
 
-def _stream(
-    searching: BackendSettings, dataset: str | None, corpus: str | None
-) -> StreamedCorpus | None:
-    """The documents as a stream, where they can be read again and the backend can do with that."""
-    if not searching.streams_documents:
-        return None
-    from trectools_plus.retrieval.streamed_corpus import stream_corpus
-
-    return stream_corpus(dataset, corpus)
-
-
 def _choose_modes(modes: str | None, searching: FetchSettings) -> list[str]:
     """The modes that are named, or all that there are."""
     from trectools_plus.formats.lists import split_list
@@ -186,50 +163,6 @@ def _choose_modes(modes: str | None, searching: FetchSettings) -> list[str]:
         names = list(split_list(modes))
     searching.check_backend_modes(names)
     return names
-
-
-def _load_sources(
-    dataset: str | None,
-    corpus: str | None,
-    topics: str | None,
-    test_file: str | None,
-    ontology: str | None,
-    *,
-    needs_corpus: bool,
-    streamed: bool,
-) -> tuple[Corpus | None, Topics]:
-    if dataset is not None and (corpus or topics):
-        raise UsageError("--dataset and --corpus or --topics exclude each other")
-    if dataset != "hpo":
-        for option, value in {"--test-file": test_file, "--ontology": ontology}.items():
-            if value is not None:
-                raise UsageError(f"{option} goes with --dataset hpo only")
-    if dataset is None:
-        return _read_files(corpus, topics, needs_corpus)
-    if streamed:
-        from trectools_plus.formats.collection import read_collection_topics
-
-        return None, read_collection_topics(dataset)
-    from trectools_plus.benchmark.dataset import open_collection
-
-    collection = open_collection(dataset, test_file, ontology)
-    if collection.corpus is None and needs_corpus:
-        raise UsageError("the dataset has no documents to search", where=dataset)
-    return collection.corpus, collection.topics
-
-
-def _read_files(
-    corpus: str | None, topics: str | None, needs_corpus: bool
-) -> tuple[Corpus | None, Topics]:
-    if topics is None or (corpus is None and needs_corpus):
-        raise UsageError(
-            "no collection to search",
-            remedy=f"give --dataset, or {'--corpus and ' if needs_corpus else ''}--topics",
-        )
-    from trectools_plus.formats.corpus import read_corpus
-    from trectools_plus.formats.topics import read_topics
-
-    return None if corpus is None else read_corpus(corpus), read_topics(topics)
 
 
 def _print_fetched(files: list[FetchedFile], output_dir: Path) -> None:

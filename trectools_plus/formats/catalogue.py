@@ -75,6 +75,16 @@ class CatalogueDataset:
         """
         return self._read("queries", "queries", self._topics)
 
+    def iter_queries(self) -> Iterator[tuple[str, str]]:
+        """Yield id and text of each query, one at a time.
+
+        Raises:
+            InputError: As :meth:`read_topics`.
+        """
+        queries = self._read("queries", "queries", lambda: iter(self._dataset.queries_iter()))
+        while (query := self._read("queries", "queries", lambda: next(queries, None))) is not None:
+            yield query.query_id, _text_of(query)
+
     def read_qrels(self) -> Qrels:
         """Read the judgments.
 
@@ -121,7 +131,7 @@ class CatalogueDataset:
                 further[name] = texts
         columns = {
             "query_id": [query.query_id for query in queries],
-            "text": [getattr(query, "text", None) or query.default_text() for query in queries],
+            "text": [_text_of(query) for query in queries],
             **further,
         }
         return Topics(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), self.name)
@@ -141,3 +151,7 @@ class CatalogueDataset:
             where=self.name,
             remedy="check the network, and that IR_DATASETS_HOME names your ir_datasets folder",
         )
+
+
+def _text_of(query: Any) -> str:
+    return str(getattr(query, "text", None) or query.default_text())

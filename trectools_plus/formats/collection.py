@@ -77,20 +77,6 @@ def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection
     return Collection(Path(spec).resolve().name, corpus, topics, qrels)
 
 
-def read_collection_topics(spec: str | Path) -> Topics:
-    """Read the queries of a collection alone; see :func:`load_collection`.
-
-    Raises:
-        UsageError: As :func:`load_collection`.
-        InputError: Likewise.
-        FormatError: If the topics are malformed.
-    """
-    text = str(spec)
-    if text.startswith(CATALOGUE_PREFIX):
-        return CatalogueDataset(text.removeprefix(CATALOGUE_PREFIX)).read_topics()
-    return read_topics(find_collection_files(spec).topics)
-
-
 def find_collection_files(spec: str | Path) -> CollectionFiles:
     """Find the three files of a folder in BEIR or TREC layout; see :func:`load_collection`.
 

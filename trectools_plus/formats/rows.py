@@ -51,8 +51,14 @@ def write_rows(frame: pl.DataFrame, path: str | Path, separator: str = " ") -> N
     Raises:
         InputError: If the file cannot be written.
     """
+    write_all_rows([frame], path, separator)
+
+
+def write_all_rows(frames: Iterable[pl.DataFrame], path: str | Path, separator: str = " ") -> None:
+    """Write the rows of a table that comes in parts; see :func:`write_rows`."""
     with open_output(path) as stream:
-        frame.write_csv(stream, include_header=False, separator=separator, quote_style="never")
+        for frame in frames:
+            frame.write_csv(stream, include_header=False, separator=separator, quote_style="never")
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -11,7 +13,7 @@ from trectools_plus.formats.columns import Columns, scan_columns
 from trectools_plus.formats.ids import shortened
 from trectools_plus.formats.numerals import DECIMAL, parse_decimals, parse_ranks
 from trectools_plus.formats.problems import Problem, refuse_problems
-from trectools_plus.formats.rows import refuse_unwritable, write_rows
+from trectools_plus.formats.rows import refuse_unwritable, write_all_rows, write_rows
 from trectools_plus.formats.source import read_source
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 
@@ -81,9 +83,33 @@ def write_run(run: Run, path: str | Path, *, tag: str | None = None) -> None:
             every reader), or the file cannot be written.
     """
     name = run.name if tag is None else tag
-    refuse_unwritable(run.frame, ("query_id", "doc_id"), "run")
-    refuse_unwritable(pl.DataFrame({"tag": [name]}), ("tag",), "run")
-    infinite = run.frame.filter(~pl.col("score").is_finite())
+    rows = _as_columns(run.frame, name)
+    _refuse_tag(name)
+    write_rows(rows, path)
+
+
+def write_run_frames(frames: Iterable[pl.DataFrame], path: str | Path, tag: str) -> None:
+    """Write a run that comes in parts, as :func:`write_run` writes one that is whole.
+
+    Args:
+        frames: Frames of runs with at least a row, whole queries each.
+        path: Where to; there is no file if there are no frames.
+        tag: The last column.
+
+    Raises:
+        InputError: As :func:`write_run`, but for there being no rows.
+    """
+    _refuse_tag(tag)
+    rows = (_as_columns(frame, tag) for frame in frames)
+    first = next(rows, None)
+    if first is not None:
+        write_all_rows(chain([first], rows), path)
+
+
+def _as_columns(frame: pl.DataFrame, tag: str) -> pl.DataFrame:
+    """The six columns of a run file, checked."""
+    refuse_unwritable(frame, ("query_id", "doc_id"), "run")
+    infinite = frame.filter(~pl.col("score").is_finite())
     if not infinite.is_empty():
         query_id, doc_id, _, score = infinite.row(0)
         raise InputError(
@@ -92,10 +118,13 @@ def write_run(run: Run, path: str | Path, *, tag: str | None = None) -> None:
             remedy="score again or drop the row",
         )
     # Polars writes the shortest digits that read back exactly, as Python's repr() does.
-    rows = run.frame.select(
-        "query_id", pl.lit("Q0").alias("q0"), "doc_id", "rank", "score", pl.lit(name).alias("tag")
+    return frame.select(
+        "query_id", pl.lit("Q0").alias("q0"), "doc_id", "rank", "score", pl.lit(tag).alias("tag")
     )
-    write_rows(rows, path)
+
+
+def _refuse_tag(tag: str) -> None:
+    refuse_unwritable(pl.DataFrame({"tag": [tag]}), ("tag",), "run")
 
 
 def _parse_texts(columns: Columns) -> pl.DataFrame:

@@ -163,6 +163,9 @@ class Topics:
         frame = conform(self.frame, TOPICS_SCHEMA, "topics", keep_further=True)
         object.__setattr__(self, "frame", frame)
 
+    def __len__(self) -> int:
+        return self.frame.height
+
     @property
     def query_ids(self) -> list[str]:
         """Query ids in file order."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
 
 from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.content import iter_lines
 from trectools_plus.formats.ids import id_problem, shortened
 from trectools_plus.formats.jsonl import as_field_text, find_key, get_id, get_text, iter_objects
 from trectools_plus.formats.lines import decode_lines, decode_text
@@ -52,6 +54,35 @@ def read_topics(path: str | Path) -> Topics:
     return _collect(_iter_topics(source), source.path)
 
 
+def iter_topics(path: str | Path) -> Iterator[Topic]:
+    """Yield the topics of a file one at a time, read and checked as :func:`read_topics` does.
+
+    TSV and JSON Lines are held line by line; TREC's formats, which are of few topics, as a whole.
+    Repeated topics are yielded again.
+
+    Args:
+        path: The file; standard input, if ``-``, can be read once.
+
+    Raises:
+        InputError, FormatError: As :func:`read_topics`, but for repeated topics.
+    """
+    shown = str(path)
+    lines = iter_lines(path)
+    head = _up_to_first_text(lines)
+    start = _start_of(b"\n".join(head))
+    if start.startswith("<"):
+        found = _iter_topics(read_source(path))
+    else:
+        checked = _without_bare_cr(chain(head, lines), shown)
+        found = _iter_jsonl(checked, shown) if start.startswith("{") else _iter_tsv(checked, shown)
+    topic = None
+    for topic in found:
+        _refuse_unusable(topic, shown)
+        yield topic
+    if topic is None:
+        raise FormatError("no topics", path=shown, remedy="was the job stopped before writing?")
+
+
 def write_topics(topics: Topics, path: str | Path) -> None:
     """Write topics as TSV, ``id TAB text``, one a line; further columns are left out.
 
@@ -83,21 +114,25 @@ def _refuse_bare_cr(source: Source) -> None:
         return
     at = next(match.start() for match in re.finditer(rb"\r(?!\n)", source.data))
     line_start = source.data.rfind(b"\n", 0, at) + 1
-    raise FormatError(
+    raise _bare_cr(source.path, source.data.count(b"\n", 0, at) + 1, source.data[line_start:at])
+
+
+def _bare_cr(path: str, line: int, before: bytes) -> FormatError:
+    return FormatError(
         "CR without LF (F105)",
-        path=source.path,
-        line=source.data.count(b"\n", 0, at) + 1,
-        column=len(source.data[line_start:at].decode("utf-8", "replace")) + 1,
+        path=path,
+        line=line,
+        column=len(before.decode("utf-8", "replace")) + 1,
         remedy="convert the line ends to LF: topics validate FILE --fix OUT",
     )
 
 
 def _iter_topics(source: Source) -> Iterator[Topic]:
-    start = source.data[:4096].decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
+    start = _start_of(source.data[:4096])
     if start.startswith("{"):
-        return _iter_jsonl(source)
+        return _iter_jsonl(source.lines(), source.path)
     if not start.startswith("<"):
-        return _iter_tsv(source)
+        return _iter_tsv(source.lines(), source.path)
     text = decode_text(source.data, source.path).removeprefix("\ufeff")
     if re.search("<top>", text, re.IGNORECASE):
         return iter_sgml(text, source.path)
@@ -110,10 +145,31 @@ def _iter_topics(source: Source) -> Iterator[Topic]:
     )
 
 
-def _iter_tsv(source: Source) -> Iterator[Topic]:
-    path = source.path
+def _start_of(data: bytes) -> str:
+    return data.decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
+
+
+def _up_to_first_text(lines: Iterator[bytes]) -> list[bytes]:
+    """The lines up to the first that is not blank."""
+    head = []
+    for line in lines:
+        head.append(line)
+        if _start_of(line):
+            break
+    return head
+
+
+def _without_bare_cr(lines: Iterable[bytes], path: str) -> Iterator[bytes]:
+    for number, line in enumerate(lines, 1):
+        at = line.find(b"\r", 0, -1)
+        if at >= 0:
+            raise _bare_cr(path, number, line[:at])
+        yield line
+
+
+def _iter_tsv(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
     is_first = True
-    for line, text in decode_lines(source.lines(), path):
+    for line, text in decode_lines(lines, path):
         query_id, tab, rest = text.partition("\t")
         if not tab and text.startswith("#"):
             continue  # a comment, as in runs and qrels
@@ -126,10 +182,9 @@ def _iter_tsv(source: Source) -> Iterator[Topic]:
         yield Topic(line, query_id, rest.replace("\t", " ").strip(" "))
 
 
-def _iter_jsonl(source: Source) -> Iterator[Topic]:
-    path = source.path
+def _iter_jsonl(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
     id_key = text_key = ""
-    for line, record in iter_objects(source.lines(), path):
+    for line, record in iter_objects(lines, path):
         # The first line decides, so that no line can slip in another meaning.
         id_key = id_key or find_key(record, ID_KEYS, "query id", path, line)
         text_key = text_key or find_key(record, TEXT_KEYS, "text", path, line)
@@ -143,20 +198,24 @@ def _iter_jsonl(source: Source) -> Iterator[Topic]:
         yield Topic(line, query_id, text, further)
 
 
+def _refuse_unusable(topic: Topic, path: str) -> None:
+    problem = id_problem(topic.query_id, "query")
+    if problem:
+        code = "T113" if topic.query_id.strip(" ") else "T105"
+        remedy = "such an id cannot stand in a run; change it"
+        raise FormatError(f"{problem} ({code})", path=path, line=topic.line, remedy=remedy)
+    if not topic.text.strip():
+        what = f"topic {shortened(topic.query_id)} has no text (T121)"
+        remedy = "write it, or drop the topic"
+        line = topic.text_line or topic.line
+        raise FormatError(what, path=path, line=line, remedy=remedy)
+
+
 def _collect(topics: Iterable[Topic], path: str) -> Topics:
     known: dict[str, Topic] = {}
     found: list[Topic] = []
     for topic in topics:
-        problem = id_problem(topic.query_id, "query")
-        if problem:
-            code = "T113" if topic.query_id.strip(" ") else "T105"
-            remedy = "such an id cannot stand in a run; change it"
-            raise FormatError(f"{problem} ({code})", path=path, line=topic.line, remedy=remedy)
-        if not topic.text.strip():
-            what = f"topic {shortened(topic.query_id)} has no text (T121)"
-            remedy = "write it, or drop the topic"
-            line = topic.text_line or topic.line
-            raise FormatError(what, path=path, line=line, remedy=remedy)
+        _refuse_unusable(topic, path)
         first = known.setdefault(topic.query_id, topic)
         if first is topic:
             found.append(topic)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Corpus, Topics
 
-_ROWS_PER_STEP = 65_536
+ROWS_PER_STEP = 8_192
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,14 @@ def hash_columns(frame: pl.DataFrame, names: list[str]) -> str:
 
     Lengths go in beside the bytes, so ``("ab", "c")`` and ``("a", "bc")`` differ.
     """
+    return hash_frames(frame.iter_slices(ROWS_PER_STEP), names)
+
+
+def hash_frames(frames: Iterable[pl.DataFrame], names: list[str]) -> str:
+    """:func:`hash_columns` of a frame that comes in slices of ``ROWS_PER_STEP`` rows."""
     digest = hashlib.sha256()
-    for part in frame.select(names).iter_slices(_ROWS_PER_STEP):
-        for column in part.iter_columns():
+    for part in frames:
+        for column in part.select(names).iter_columns():
             lengths = column.str.len_bytes().to_numpy()
             digest.update(lengths.astype(np.dtype("<u8")).tobytes())
             digest.update("".join(column.to_list()).encode())

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.catalogue import CatalogueDataset
@@ -18,6 +19,7 @@ from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_
 from trectools_plus.formats.corpus import Document, iter_corpus
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.retrieval.base import Progress, no_progress
+from trectools_plus.retrieval.id_digests import digest_id, find_suspects
 
 _ROWS_PER_STEP = 8_192
 _LONG = 2.0  # seconds
@@ -135,7 +137,7 @@ def survey(documents: DocumentStream, progress: Progress = no_progress) -> Surve
     began = monotonic()
     for document in documents:
         hashed.add(document)
-        ids.append(_id_digest(document.doc_id))
+        ids.append(digest_id(document.doc_id))
         if len(ids) % _ROWS_PER_STEP == 0 and monotonic() - began > _LONG:
             progress("reading documents", 0, 1)
     if not ids:
@@ -177,13 +179,8 @@ class _MultisetHash:
         return hashlib.sha256(state).hexdigest()
 
 
-def _id_digest(doc_id: str) -> int:
-    return int.from_bytes(hashlib.blake2b(doc_id.encode(), digest_size=8).digest(), "little")
-
-
-def _refuse_repeats(documents: DocumentStream, digests: np.ndarray) -> None:
-    ordered = np.sort(digests)
-    suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+def _refuse_repeats(documents: DocumentStream, digests: npt.NDArray[np.uint64]) -> None:
+    suspects = find_suspects(digests)
     if suspects and (doc_id := _repeated(documents, suspects)) is not None:
         raise InputError(
             f"document id '{doc_id}' occurs more than once in the corpus",
@@ -192,11 +189,11 @@ def _refuse_repeats(documents: DocumentStream, digests: np.ndarray) -> None:
         )
 
 
-def _repeated(documents: Iterable[Document], suspects: set[int]) -> str | None:
+def _repeated(documents: Iterable[Document], suspects: frozenset[int]) -> str | None:
     """The first id that really is there twice; two ids with one digest are no harm."""
     seen: set[str] = set()
     for document in documents:
-        if _id_digest(document.doc_id) in suspects:
+        if digest_id(document.doc_id) in suspects:
             if document.doc_id in seen:
                 return document.doc_id
             seen.add(document.doc_id)

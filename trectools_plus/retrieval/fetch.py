@@ -8,14 +8,12 @@ from time import perf_counter
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
-from trectools_plus.retrieval.backends.base import Failure
 from trectools_plus.retrieval.base import Progress, Ranking, Retriever, no_progress
-from trectools_plus.retrieval.fetch_status import FetchStatus, judge_fetch
+from trectools_plus.retrieval.fetch_status import FetchOutcome
 from trectools_plus.retrieval.hybrid import HybridRetriever
 from trectools_plus.retrieval.modes import build_retrievers, check_modes, left_out
 from trectools_plus.retrieval.rerank import RerankingRetriever
@@ -38,36 +36,18 @@ class Record(Protocol):
         """Keep the answers of a batch."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FetchedRun:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class FetchedRun(FetchOutcome):
     """What one mode answered.
 
     Attributes:
         run: Ranks from 1, scores exact in 32 bits, in canonical order; named as the mode.
-        latency_ms: Milliseconds for each query, in the order of the topics. Batches larger than 1
-            share their time evenly. A hybrid's time is that of its components, one after the
-            other, and of merging their rankings.
-        missing_queries: Ids of the queries for which nothing was found.
-        index_keys: The key of each index that was searched, by its mode.
-        failures: Why a query has no answer, by its id; its latency is NaN.
-        cut_short: Ids of queries with fewer documents than wanted, because no more chunks may be
-            asked for.
         without: For a mode that merges rankings, by component: the run without it. Only where
             that was asked for.
     """
 
     run: Run
-    latency_ms: npt.NDArray[np.float64]
-    missing_queries: list[str]
-    index_keys: dict[str, str]
-    failures: dict[str, Failure] = field(default_factory=dict)
-    cut_short: list[str] = field(default_factory=list)
     without: dict[str, Run] = field(default_factory=dict)
-
-    @property
-    def status(self) -> FetchStatus:
-        """What became of it: only ``ok`` and ``empty`` runs are whole, and can be scored."""
-        return judge_fetch(self.failures, len(self.latency_ms), self.run.frame.is_empty())
 
 
 def fetch(
@@ -161,10 +141,13 @@ def ask(
         progress("asking queries", len(rankings[mode]), len(texts))
     return {
         mode: FetchedRun(
-            run_of(query_ids, rankings[mode], mode),
-            np.array(latencies[mode]),
-            [query for query, found in zip(query_ids, rankings[mode], strict=True) if not found],
-            _index_keys(retriever),
+            run=run_of(query_ids, rankings[mode], mode),
+            results=sum(map(len, rankings[mode])),
+            latency_ms=np.array(latencies[mode]),
+            missing_queries=[
+                query for query, found in zip(query_ids, rankings[mode], strict=True) if not found
+            ],
+            index_keys=_index_keys(retriever),
         )
         for mode, retriever in retrievers.items()
     }
@@ -255,8 +238,7 @@ def check_request(topics: Topics, depth: int) -> None:
         UsageError: If ``depth`` is below 1.
         InputError: If there are no topics, or an id is repeated or cannot be written to a run.
     """
-    if depth < 1:
-        raise UsageError(f"expected a depth of at least 1 but got {depth}")
+    check_depth(depth)
     if not topics.frame.height:
         raise InputError("there are no topics", where=topics.path)
     ids = topics.frame["query_id"]
@@ -268,6 +250,16 @@ def check_request(topics: Topics, depth: int) -> None:
             remedy="give each query its own id",
         )
     check_ids(ids, "query", topics.path)
+
+
+def check_depth(depth: int) -> None:
+    """See that a query wants a result at least.
+
+    Raises:
+        UsageError: If not.
+    """
+    if depth < 1:
+        raise UsageError(f"expected a depth of at least 1 but got {depth}")
 
 
 def check_ids(ids: pl.Series, kind: str, path: str | None) -> None:

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, raise_all
-from trectools_plus.retrieval.fetch import FetchedRun
-from trectools_plus.retrieval.fetch_status import SCORED
+from trectools_plus.retrieval.fetch_status import SCORED, FetchOutcome
 from trectools_plus.validation.wording import plural
 
 _NAMED = 3
 
 
-def refuse_unscorable(fetched: Mapping[str, FetchedRun], folder: Path | None = None) -> None:
+def refuse_unscorable(fetched: Mapping[str, FetchOutcome], folder: Path | None = None) -> None:
     """See that every mode answered every query, and found something for one at least.
 
     Args:
@@ -28,7 +27,9 @@ def refuse_unscorable(fetched: Mapping[str, FetchedRun], folder: Path | None = N
     raise_all([*_unfinished(fetched, folder), *nothing])
 
 
-def _unfinished(fetched: Mapping[str, FetchedRun], folder: Path | None) -> list[TrectoolsPlusError]:
+def _unfinished(
+    fetched: Mapping[str, FetchOutcome], folder: Path | None
+) -> list[TrectoolsPlusError]:
     """An error for each mode with queries that have no answer."""
     errors: list[TrectoolsPlusError] = []
     for mode, run in fetched.items():
@@ -40,15 +41,15 @@ def _unfinished(fetched: Mapping[str, FetchedRun], folder: Path | None) -> list[
     return errors
 
 
-def _ask_again(mode: str, run: FetchedRun) -> str:
+def _ask_again(mode: str, run: FetchOutcome) -> str:
     again = "add --resume to ask only these again"
     if run.status != "incomplete":
         return f"mend that, and {again}"
-    listing = "manifest.json" if run.run.frame.height else "journal"
+    listing = "manifest.json" if run.results else "journal"
     return f"{again}; {mode}.run.{listing} lists them with the reasons"
 
 
-def describe_failures(run: FetchedRun) -> str:
+def describe_failures(run: FetchOutcome) -> str:
     """How many queries have no answer, and why: ``3 of 225 queries have no answer: …``."""
     count = len(run.failures)
     verb = "has" if count == 1 else "have"
@@ -61,16 +62,16 @@ def describe_failures(run: FetchedRun) -> str:
     ]
     if len(reasons) > _NAMED:
         named.append("…")
-    of_all = plural(len(run.latency_ms), "query", "queries")
+    of_all = plural(run.queries, "query", "queries")
     return f"{count} of {of_all} {verb} no answer ({'; '.join(named)})"
 
 
-def _nothing_found(fetched: Mapping[str, FetchedRun], folder: Path) -> list[TrectoolsPlusError]:
+def _nothing_found(fetched: Mapping[str, FetchOutcome], folder: Path) -> list[TrectoolsPlusError]:
     """A run without rows is no run file; the other modes' files are written all the same."""
     empty = [mode for mode, run in fetched.items() if run.status == "empty"]
     if not empty:
         return []
-    written = [f"{mode}.run" for mode, run in fetched.items() if run.run.frame.height]
+    written = [f"{mode}.run" for mode, run in fetched.items() if run.results]
     earlier = [f"{mode}.run" for mode in empty if (folder / f"{mode}.run").exists()]
     asked = plural(len(fetched[empty[0]].missing_queries), "query", "queries")
     what = f"{' and '.join(empty)} found nothing ({asked} asked), so there is no run file"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from trectools_plus.retrieval.backends.base import Failure
 
@@ -16,17 +19,45 @@ SCORED: tuple[FetchStatus, ...] = ("ok", "empty")
 """Only these say something of the source's quality."""
 
 
-def judge_fetch(failures: Mapping[str, Failure], queries: int, found_nothing: bool) -> FetchStatus:
-    """The status of a run.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class FetchOutcome:
+    """What became of the queries of one mode, wherever the answers are.
 
-    Args:
-        failures: Why queries have no answer.
-        queries: How many were to be asked.
-        found_nothing: Whether the run has no row.
+    Attributes:
+        results: Rows of the run.
+        latency_ms: Milliseconds for each query, in the order of the topics; NaN without an answer.
+            Batches larger than 1 share their time evenly. A hybrid's time is that of its
+            components, one after the other, and of merging their rankings.
+        missing_queries: Ids of the queries for which nothing was found.
+        index_keys: The key of each index that was searched, by its mode.
+        failures: Why a query has no answer, by its id.
+        cut_short: Ids of queries with fewer documents than wanted, because no more chunks may be
+            asked for.
     """
-    if not failures:
-        return "empty" if found_nothing else "ok"
-    if len(failures) < queries:
-        return "incomplete"
-    away = all(failure.kind == "unavailable" for failure in failures.values())
-    return "unavailable" if away else "failed"
+
+    results: int
+    latency_ms: npt.NDArray[np.float64]
+    missing_queries: list[str]
+    index_keys: dict[str, str]
+    failures: dict[str, Failure] = field(default_factory=dict)
+    cut_short: list[str] = field(default_factory=list)
+
+    @property
+    def queries(self) -> int:
+        """How many were to be asked."""
+        return len(self.latency_ms)
+
+    @property
+    def queries_with_results(self) -> int:
+        """How many are in the run."""
+        return self.queries - len(self.missing_queries) - len(self.failures)
+
+    @property
+    def status(self) -> FetchStatus:
+        """Only ``ok`` and ``empty`` runs are whole, and can be scored."""
+        if not self.failures:
+            return "ok" if self.results else "empty"
+        if len(self.failures) < self.queries:
+            return "incomplete"
+        away = all(failure.kind == "unavailable" for failure in self.failures.values())
+        return "unavailable" if away else "failed"

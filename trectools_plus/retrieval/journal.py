@@ -20,7 +20,7 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.retrieval.backends.answering import Answer, FailedQuery
 from trectools_plus.retrieval.backends.base import Failure
-from trectools_plus.retrieval.base import Ranking
+from trectools_plus.retrieval.journal_answers import AnswerPlaces, JournalAnswers, as_answer
 
 VERSION = 1
 
@@ -28,15 +28,24 @@ VERSION = 1
 class Journal:
     """Finished queries on disk; made by :func:`open_journal`, and held by one process at a time.
 
+    Of each answer its place in the file is held, and nothing more.
+
     Attributes:
         path: The file.
-        answers: By query id, those that earlier processes finished.
     """
 
-    def __init__(self, path: Path, descriptor: int, answers: dict[str, Answer]) -> None:
+    def __init__(self, path: Path, descriptor: int, places: AnswerPlaces, size: int) -> None:
         self.path = path
-        self.answers = answers
         self._descriptor = descriptor
+        self._places = places
+        self._size = size
+        self._header_size = 0
+        self._reader = path.open("rb")
+
+    @property
+    def answers(self) -> JournalAnswers:
+        """The answers that are there now, while it is open."""
+        return JournalAnswers(self._reader, self._places)
 
     def add(self, outcomes: Iterable[Answer | FailedQuery]) -> None:
         """Append what became of some queries; when this returns it is on the disk.
@@ -44,18 +53,37 @@ class Journal:
         Raises:
             InputError: If it cannot be written.
         """
-        lines = [json.dumps(_spell(one), allow_nan=False) for one in outcomes]
-        self._append("".join(f"{line}\n" for line in lines).encode())
+        lines = [
+            (one, f"{json.dumps(_spell(one), allow_nan=False)}\n".encode()) for one in outcomes
+        ]
+        start = self._size
+        self._append(b"".join(line for _, line in lines))
+        for outcome, line in lines:
+            if isinstance(outcome, Answer):
+                self._places.add(outcome.query_id, start, len(line))
+            start += len(line)
 
     def close(self) -> None:
         """Let another process have it."""
+        self._reader.close()
         os.close(self._descriptor)
+
+    def discard_if_new(self) -> None:
+        """Remove it if it was begun here and no query has been asked: there is nothing to keep."""
+        if self._size == self._header_size:
+            self.path.unlink(missing_ok=True)
+
+    def _begin(self, header: bytes) -> None:
+        self._append(header)
+        self._header_size = self._size
 
     def _append(self, content: bytes) -> None:
         try:
-            while content:
-                content = content[os.write(self._descriptor, content) :]
+            rest = content
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
             os.fsync(self._descriptor)
+            self._size += len(content)
         except OSError as error:
             raise _refused(self.path, error) from error
 
@@ -79,23 +107,23 @@ def open_journal(
     facts = json.loads(json.dumps(facts))
     descriptor = _open_alone(place)
     try:
-        header, answers, size = _read(place)
+        header, places, size = _read(place)
         if header is not None and resume:
             _refuse_other(place, header, facts)
-        elif header is not None and 0 < len(answers) < header.get("queries", 0):
+        elif header is not None and 0 < len(places) < header.get("queries", 0):
             raise UsageError(
-                f"{len(answers):,} of {header['queries']:,} queries of an unfinished fetch are "
+                f"{len(places):,} of {header['queries']:,} queries of an unfinished fetch are "
                 "answered here",
                 where=str(place),
                 remedy="add --resume to go on with it, or remove the file to begin anew",
             )
         if header is None or not resume:
-            answers, size = {}, 0
+            places, size = AnswerPlaces(), 0
         os.ftruncate(descriptor, size)
-        journal = Journal(place, descriptor, answers)
+        journal = Journal(place, descriptor, places, size)
         if size == 0:
             head = {"journal": VERSION, "key": _key(facts), "queries": queries, "facts": facts}
-            journal._append((json.dumps(head, ensure_ascii=False) + "\n").encode())
+            journal._begin((json.dumps(head, ensure_ascii=False) + "\n").encode())
     except OSError as error:
         os.close(descriptor)
         raise _refused(place, error) from error
@@ -129,10 +157,10 @@ def _open_alone(path: Path) -> int:
     return descriptor
 
 
-def _read(path: Path) -> tuple[dict[str, Any] | None, dict[str, Answer], int]:
-    """Header, answers, and the bytes up to the end of the last whole line."""
+def _read(path: Path) -> tuple[dict[str, Any] | None, AnswerPlaces, int]:
+    """Header, the places of answers, and the bytes up to the end of the last whole line."""
     header: dict[str, Any] | None = None
-    answers: dict[str, Answer] = {}
+    places = AnswerPlaces()
     size = 0
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
@@ -142,8 +170,8 @@ def _read(path: Path) -> tuple[dict[str, Any] | None, dict[str, Answer], int]:
                 entry = json.loads(line)
                 if header is None:
                     header = {"key": entry["key"], "facts": dict(entry["facts"]), **entry}
-                else:
-                    _take(entry, answers)
+                elif entry["status"] == "ok":
+                    places.add(as_answer(entry).query_id, size, len(line))
             except (ValueError, KeyError, TypeError) as error:
                 raise UsageError(
                     "no line of a journal of finished queries",
@@ -151,23 +179,7 @@ def _read(path: Path) -> tuple[dict[str, Any] | None, dict[str, Answer], int]:
                     remedy="remove the file to begin anew",
                 ) from error
             size += len(line)
-    return header, answers, size
-
-
-def _take(entry: dict[str, Any], answers: dict[str, Answer]) -> None:
-    query_id = entry["query_id"]
-    answers.pop(query_id, None)
-    if entry["status"] == "ok":
-        scores = np.array(entry["scores"], dtype=np.float32)
-        answers[query_id] = Answer(
-            query_id,
-            Ranking([str(doc_id) for doc_id in entry["doc_ids"]], scores),
-            latency_ms=float(entry["latency_ms"]),
-            attempts=entry["attempts"],
-            asked=entry["asked"],
-            cut_short=entry["cut_short"],
-            diagnostics=entry.get("diagnostics"),
-        )
+    return header, places, size
 
 
 def _spell(outcome: Answer | FailedQuery) -> dict[str, Any]:

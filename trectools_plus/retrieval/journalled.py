@@ -11,17 +11,23 @@ from typing import Any
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.provenance import package_versions
+from trectools_plus.retrieval.answered_runs import AnsweredRun
 from trectools_plus.retrieval.backends.answering import Answer, Wanted
-from trectools_plus.retrieval.backends.asking import ask_sources
+from trectools_plus.retrieval.backends.asking import (
+    AnswerStore,
+    HeldAnswers,
+    ask_sources,
+    index_keys,
+)
 from trectools_plus.retrieval.backends.base import Backend, BackendRequest
 from trectools_plus.retrieval.base import Progress, Ranking, no_progress
-from trectools_plus.retrieval.document_set import hash_topics
-from trectools_plus.retrieval.fetch import FetchedRun, check_request, fetch
+from trectools_plus.retrieval.fetch import FetchedRun, check_depth, check_request, fetch
 from trectools_plus.retrieval.journal import Journal, open_journal
 from trectools_plus.retrieval.modes import fused_names, models_used
 from trectools_plus.retrieval.parts import TextParts
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.streamed_corpus import AnyCorpus, hash_corpus
+from trectools_plus.retrieval.streamed_topics import AnyTopics, hash_any_topics
 
 SUFFIX = ".journal"
 
@@ -33,7 +39,7 @@ class FetchRequest:
     Attributes:
         corpus: The documents; ``None`` where the backend has its own. A stream goes with a
             backend that ``streams_documents``.
-        topics: The queries.
+        topics: The queries; a stream goes with a backend.
         modes: In which modes, none twice.
         wanted: Of each query.
         settings: Of modes that index documents.
@@ -41,7 +47,7 @@ class FetchRequest:
     """
 
     corpus: AnyCorpus | None
-    topics: Topics
+    topics: AnyTopics
     modes: Sequence[str]
     wanted: Wanted
     settings: RetrievalSettings
@@ -59,7 +65,7 @@ class FetchRequest:
             "depth": self.wanted.depth,
             "exclude_self": self.wanted.exclude_self,
             "collapse": None if collapse is None else collapse.model_dump(mode="json"),
-            "topics": hash_topics(self.topics),
+            "topics": hash_any_topics(self.topics),
             "corpus": None if self.corpus is None else hash_corpus(self.corpus),
             **(self._embedded_facts if self.backend is None else {}),
         }
@@ -85,46 +91,88 @@ def journal_path(folder: Path, mode: str) -> Path:
     return folder / f"{mode}.run{SUFFIX}"
 
 
-def fetch_into(
-    request: FetchRequest,
-    folder: Path | None = None,
-    *,
-    resume: bool = False,
-    leave_out: bool = False,
-    progress: Progress = no_progress,
+def fetch_runs(
+    request: FetchRequest, *, leave_out: bool = False, progress: Progress = no_progress
 ) -> dict[str, FetchedRun]:
-    """Fetch every mode, with journals in a folder.
-
-    The embedded modes keep one only with ``resume``: asking them anew takes seconds.
+    """Fetch every mode into memory, without journals.
 
     Args:
         request: What is fetched.
-        folder: For the journals; ``None`` keeps none.
-        resume: Go on with the journals that are there.
         leave_out: Also merge without each component, as ``retrieval.fetch.fetch``
-            does. Only the embedded modes can; none of it is in a journal.
+            does. Only the embedded modes can.
+        progress: Told of the making of indexes and of the queries asked.
+
+    Raises:
+        UsageError: If a mode or setting does not go with the request.
+        InputError: If something cannot be read or built.
+    """
+    _check_request(request)
+    if request.backend is None:
+        return _fetch_embedded(request, progress, None, leave_out)
+    held = {mode: HeldAnswers() for mode in request.modes}
+    return {run.mode: run.collect() for run in _ask_backend(request, held, progress)}
+
+
+@contextmanager
+def fetch_journalled(
+    request: FetchRequest,
+    folder: Path,
+    *,
+    resume: bool = False,
+    progress: Progress = no_progress,
+) -> Iterator[Mapping[str, AnsweredRun | FetchedRun]]:
+    """Fetch every mode with journals in a folder, and hand out runs while these are open.
+
+    A backend's answers stay in its journal, and its run is read from there. The embedded modes
+    keep a journal only with ``resume``: asking them anew takes seconds.
+
+    Args:
+        request: What is fetched.
+        folder: For the journals.
+        resume: Go on with the journals that are there.
         progress: Told of the making of indexes and of the queries asked.
 
     Raises:
         UsageError: If a mode, setting or journal does not go with the request.
         InputError: If something cannot be read, built or written.
     """
-    check_request(request.topics, request.wanted.depth)
-    if request.backend is None and not (resume and folder):
-        return _fetch_embedded(request, progress, None, leave_out)
+    _check_request(request)
+    if request.backend is None and not resume:
+        yield _fetch_embedded(request, progress, None, False)
+        return
     with _journals(request, folder, resume) as journals:
         if request.backend is None:
-            return _fetch_embedded(request, progress, journals, leave_out)
-        if request.backend.needs_corpus and request.corpus is None:
-            raise UsageError(
-                f"the backend {request.backend.name} searches documents that it is given",
-                remedy="give --dataset or --corpus",
-            )
-        opening = BackendRequest(request.corpus, request.modes, request.settings, progress)
-        sources = request.backend.open(opening)
-        return ask_sources(
-            sources, request.topics, request.wanted, journals=journals, progress=progress
+            yield _fetch_embedded(request, progress, journals, False)
+            return
+        yield {run.mode: run for run in _ask_backend(request, journals, progress)}
+
+
+def _check_request(request: FetchRequest) -> None:
+    if isinstance(request.topics, Topics):
+        check_request(request.topics, request.wanted.depth)
+    else:
+        check_depth(request.wanted.depth)
+
+
+def _ask_backend(
+    request: FetchRequest, stores: Mapping[str, AnswerStore], progress: Progress
+) -> list[AnsweredRun]:
+    backend = request.backend
+    assert backend is not None
+    if backend.needs_corpus and request.corpus is None:
+        raise UsageError(
+            f"the backend {backend.name} searches documents that it is given",
+            remedy="give --dataset or --corpus",
         )
+    opening = BackendRequest(request.corpus, request.modes, request.settings, progress)
+    sources = backend.open(opening)
+    failures = ask_sources(sources, request.topics, request.wanted, stores, progress)
+    return [
+        AnsweredRun(
+            mode, request.topics, stores[mode].answers, failures[mode], index_keys(mode, source)
+        )
+        for mode, source in sources.items()
+    ]
 
 
 def _fetch_embedded(
@@ -133,8 +181,8 @@ def _fetch_embedded(
     journals: Mapping[str, Journal] | None,
     leave_out: bool,
 ) -> dict[str, FetchedRun]:
-    if not isinstance(request.corpus, Corpus):
-        raise InputError("nothing to search: no corpus in memory")
+    if not isinstance(request.corpus, Corpus) or not isinstance(request.topics, Topics):
+        raise InputError("the embedded modes search a corpus in memory")
     return fetch(
         request.corpus,
         request.topics,
@@ -149,19 +197,23 @@ def _fetch_embedded(
 
 
 @contextmanager
-def _journals(
-    request: FetchRequest, folder: Path | None, resume: bool
-) -> Iterator[dict[str, Journal]]:
-    """The journals of all modes, held until the end."""
+def _journals(request: FetchRequest, folder: Path, resume: bool) -> Iterator[dict[str, Journal]]:
+    """The journals of all modes, held until the end; none is left of a fetch that never began."""
     journals: dict[str, Journal] = {}
+    facts = request.facts
     try:
-        if folder is not None:
-            facts, count = request.facts, request.topics.frame.height
-            for mode in request.modes:
-                journals[mode] = open_journal(
-                    journal_path(folder, mode), {"mode": mode, **facts}, count, resume=resume
-                )
+        for mode in request.modes:
+            journals[mode] = open_journal(
+                journal_path(folder, mode),
+                {"mode": mode, **facts},
+                len(request.topics),
+                resume=resume,
+            )
         yield journals
+    except BaseException:
+        for journal in journals.values():
+            journal.discard_if_new()
+        raise
     finally:
         for journal in journals.values():
             journal.close()
@@ -172,23 +224,21 @@ class _JournalRecord:
 
     def __init__(self, journals: Mapping[str, Journal]) -> None:
         self._journals = journals
+        self._answers = {mode: journal.answers for mode, journal in journals.items()}
 
     def known(self, mode: str, query_ids: list[str]) -> tuple[list[Ranking], list[float]] | None:
         """Rankings and milliseconds of these queries; ``None`` unless all of them are there."""
-        if mode not in self._journals:
-            return None
-        answers = self._journals[mode].answers
-        if not all(query_id in answers for query_id in query_ids):
-            return None
-        found = [answers[query_id] for query_id in query_ids]
+        found = []
+        for query_id in query_ids:
+            if (answer := self._answers[mode].get(query_id)) is None:
+                return None
+            found.append(answer)
         return [one.ranking for one in found], [one.latency_ms for one in found]
 
     def add(
         self, mode: str, query_ids: list[str], rankings: list[Ranking], latency_ms: list[float]
     ) -> None:
         """Append the answers of a batch."""
-        if mode not in self._journals:
-            return
         self._journals[mode].add(
             Answer(query_id, ranking, ms)
             for query_id, ranking, ms in zip(query_ids, rankings, latency_ms, strict=True)

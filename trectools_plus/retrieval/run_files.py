@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import polars as pl
 
 from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.formats.run import write_run
+from trectools_plus.formats.run import write_run, write_run_frames
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.provenance import (
     describe_machine,
@@ -18,14 +21,15 @@ from trectools_plus.provenance import (
     utc_now,
 )
 from trectools_plus.ranking import separate_ties
+from trectools_plus.retrieval.answered_runs import AnsweredRun
 from trectools_plus.retrieval.backends.answering import Wanted
 from trectools_plus.retrieval.backends.base import Backend
 from trectools_plus.retrieval.base import Progress, no_progress
 from trectools_plus.retrieval.collapse import Collapse
-from trectools_plus.retrieval.document_set import hash_topics
 from trectools_plus.retrieval.fetch import FetchedRun
 from trectools_plus.retrieval.fetch_problems import refuse_unscorable
-from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
+from trectools_plus.retrieval.fetch_status import FetchOutcome
+from trectools_plus.retrieval.journalled import FetchRequest, fetch_journalled
 from trectools_plus.retrieval.manifest import (
     FailedQueryRecord,
     FetchManifest,
@@ -34,9 +38,11 @@ from trectools_plus.retrieval.manifest import (
     SourceRecord,
     summarise_latency,
 )
-from trectools_plus.retrieval.modes import models_used
+from trectools_plus.retrieval.models import ModelRecord
+from trectools_plus.retrieval.modes import canonical_mode, fused_names, models_used
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.streamed_corpus import AnyCorpus, hash_corpus
+from trectools_plus.retrieval.streamed_topics import AnyTopics, hash_any_topics
 from trectools_plus.validation import Finding, Severity, validate_run
 
 # A topic without results is listed in the manifest instead.
@@ -51,14 +57,14 @@ class FetchedFile:
         path: The run file.
         manifest_path: ``<run file>.manifest.json``.
         manifest: Its content.
-        fetched: The run in memory, with the latency of each query.
+        outcome: What became of each query.
         findings: What validating the file said, errors excluded but for topics without results.
     """
 
     path: Path
     manifest_path: Path
     manifest: FetchManifest
-    fetched: FetchedRun
+    outcome: FetchOutcome
     findings: list[Finding]
 
 
@@ -75,7 +81,7 @@ class _Shared:
 
 def fetch_to_dir(
     corpus: AnyCorpus | None,
-    topics: Topics,
+    topics: AnyTopics,
     modes: Sequence[str],
     output_dir: str | Path,
     *,
@@ -94,7 +100,7 @@ def fetch_to_dir(
     Args:
         corpus: The documents; ``None`` where the backend has its own. A stream goes with a
             backend that ``streams_documents``.
-        topics: The queries.
+        topics: The queries; a stream goes with a backend.
         modes: Names of ``retrieval.modes.ALL_MODES``, or of modes that the backend knows.
         output_dir: Folder for the files; made if missing. Files of the same names are replaced.
         depth: Results for each query, at most.
@@ -110,35 +116,50 @@ def fetch_to_dir(
         command: The command line, for the manifest.
 
     Raises:
-        UsageError, InputError: As :func:`trectools_plus.retrieval.journalled.fetch_into`; or if
-            the folder cannot be written; or if a mode answered no query at all.
+        UsageError, InputError: As ``retrieval.journalled.fetch_journalled``; or if the folder
+            cannot be written; or if a mode answered no query at all.
         CheckFailedError: If a mode found nothing for any query, and so has no run file; the
             others are written. If a run is incomplete; it is written, and its manifest lists the
             queries without an answer. Or if a written run does not validate.
     """
     settings = settings or RetrievalSettings()
-    folder = Path(output_dir)
-    _make_folder(folder)
     wanted = Wanted(depth, exclude_self, collapse)
     request = FetchRequest(corpus, topics, modes, wanted, settings, backend)
-    fetched = fetch_into(request, folder, resume=resume, progress=progress)
-    shared = _Shared(
-        request,
-        None
-        if corpus is None
-        else SourceRecord(path=corpus.path, count=len(corpus), sha256=hash_corpus(corpus)),
-        SourceRecord(path=topics.path, count=topics.frame.height, sha256=hash_topics(topics)),
-        dataset,
-        command,
-    )
-    files = {
-        mode: _write(folder, mode, run, shared)
-        for mode, run in fetched.items()
-        if run.run.frame.height
-    }
-    refuse_unscorable(fetched, folder)
+    with _output_folder(Path(output_dir)) as folder:
+        fetching = fetch_journalled(request, folder, resume=resume, progress=progress)
+        with fetching as runs:
+            shared = _Shared(
+                request,
+                None
+                if corpus is None
+                else SourceRecord(path=corpus.path, count=len(corpus), sha256=hash_corpus(corpus)),
+                SourceRecord(path=topics.path, count=len(topics), sha256=hash_any_topics(topics)),
+                dataset,
+                command,
+            )
+            outcomes = {mode: _write_run(folder, mode, run) for mode, run in runs.items()}
+        files = {
+            mode: _describe_file(folder, mode, outcome, shared)
+            for mode, outcome in outcomes.items()
+            if outcome.results
+        }
+    refuse_unscorable(outcomes, folder)
     _refuse_errors(files)
     return files
+
+
+@contextmanager
+def _output_folder(folder: Path) -> Iterator[Path]:
+    """Make the folder; a new one goes again if nothing is left in it."""
+    is_new = not folder.exists()
+    _make_folder(folder)
+    try:
+        yield folder
+    except BaseException:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def _make_folder(folder: Path) -> None:
@@ -150,21 +171,40 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-def _write(folder: Path, mode: str, fetched: FetchedRun, shared: _Shared) -> FetchedFile:
+def _write_run(folder: Path, mode: str, run: AnsweredRun | FetchedRun) -> FetchOutcome:
+    """Write the run file, if there is a row, without ties."""
     path = folder / f"{mode}.run"
-    write_run(Run(separate_ties(fetched.run.frame)), path, tag=mode)
+    if isinstance(run, FetchedRun):
+        if run.results:
+            write_run(Run(separate_ties(run.run.frame)), path, tag=mode)
+        return run
+    write_run_frames(map(separate_ties, run.frames()), path, mode)
+    return run.outcome
+
+
+def _describe_file(folder: Path, mode: str, outcome: FetchOutcome, shared: _Shared) -> FetchedFile:
+    """Validate a run file and write its manifest."""
+    path = folder / f"{mode}.run"
     request = shared.request
-    found = validate_run(path, topics=request.topics, max_depth=request.wanted.depth)
+    found = validate_run(path, topics=_ids_of(request.topics), max_depth=request.wanted.depth)
     findings = list(found.findings)
-    manifest = _describe(path, mode, fetched, findings, shared)
+    manifest = _describe(path, mode, outcome, findings, shared)
     manifest_path = path.with_name(f"{path.name}.manifest.json")
     with atomic_write(manifest_path, "w") as stream:
         stream.write(manifest.model_dump_json(indent=2) + "\n")
-    return FetchedFile(path, manifest_path, manifest, fetched, findings)
+    return FetchedFile(path, manifest_path, manifest, outcome, findings)
+
+
+def _ids_of(topics: AnyTopics) -> Topics:
+    """The topics as far as a validator of runs looks at them: their ids."""
+    if isinstance(topics, Topics):
+        return topics
+    ids = pl.Series("query_id", (query.query_id for query in topics), dtype=pl.String)
+    return Topics(ids.to_frame().with_columns(text=pl.lit("")), topics.path)
 
 
 def _describe(
-    path: Path, mode: str, fetched: FetchedRun, findings: list[Finding], shared: _Shared
+    path: Path, mode: str, outcome: FetchOutcome, findings: list[Finding], shared: _Shared
 ) -> FetchManifest:
     request, backend = shared.request, shared.request.backend
     return FetchManifest(
@@ -173,12 +213,12 @@ def _describe(
         mode=mode,
         backend="embedded" if backend is None else backend.name,
         backend_settings=None if backend is None else backend.record,
-        status=fetched.status,
+        status=outcome.status,
         failed_queries=[
             FailedQueryRecord(query_id=query_id, reason=failure.reason)
-            for query_id, failure in fetched.failures.items()
+            for query_id, failure in outcome.failures.items()
         ],
-        cut_short=fetched.cut_short,
+        cut_short=outcome.cut_short,
         dataset=shared.dataset,
         corpus=shared.corpus,
         topics=shared.topics,
@@ -186,19 +226,19 @@ def _describe(
         exclude_self=request.wanted.exclude_self,
         collapse=request.wanted.collapse,
         settings=request.settings if backend is None or backend.needs_corpus else None,
-        models=models_used([mode], request.settings) if backend is None else {},
+        models=_models_of(mode, request) if backend is None else {},
         seed=None,
-        index_snapshots=fetched.index_keys,
+        index_snapshots=outcome.index_keys,
         packages=package_versions(),
         **describe_machine(),
         run=RunRecord(
             path=path.name,
             sha256=sha256_file(path),
-            queries=len(fetched.run.query_ids),
-            results=fetched.run.frame.height,
-            missing_queries=fetched.missing_queries,
+            queries=outcome.queries_with_results,
+            results=outcome.results,
+            missing_queries=outcome.missing_queries,
         ),
-        latency_ms=summarise_latency(fetched.latency_ms),
+        latency_ms=summarise_latency(outcome.latency_ms),
         findings=[
             FindingRecord(
                 code=finding.code,
@@ -209,6 +249,11 @@ def _describe(
             for finding in findings
         ],
     )
+
+
+def _models_of(mode: str, request: FetchRequest) -> dict[str, ModelRecord]:
+    merged = fused_names(request.modes) if canonical_mode(mode) == "hybrid" else ()
+    return models_used([mode, *merged], request.settings)
 
 
 def _refuse_errors(files: dict[str, FetchedFile]) -> None:

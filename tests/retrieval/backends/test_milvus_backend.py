@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query
 from trectools_plus.retrieval.backends.milvus import MilvusBackend
@@ -81,8 +82,8 @@ def test_run_files_and_manifests(local: MilvusSettings, tmp_path: Path) -> None:
         assert settings["collection"] == "trectools_plus_" + settings["collection_key"][:32]
         assert settings["documents"]["count"] == 4
         assert settings["settings"]["k1"] == 0.9
-        assert "q2" not in file.fetched.run.to_dict()["q2"], mode
-    lexical = files["lexical"].fetched.run.to_dict()
+        assert "q2" not in read_run(file.path).to_dict()["q2"], mode
+    lexical = read_run(files["lexical"].path).to_dict()
     assert set(lexical["q1"]) == {"a", "b"}
     assert list(lexical["q2"]) == ["a"]
 

@@ -132,12 +132,12 @@ def test_what_was_just_inserted_is_found(server: MilvusServer) -> None:
 
 def fetch_to_memory(backend: MilvusBackend, corpus: Corpus) -> dict[str, float]:
     from trectools_plus.retrieval.backends.answering import Wanted
-    from trectools_plus.retrieval.journalled import FetchRequest, fetch_into
+    from trectools_plus.retrieval.journalled import FetchRequest, fetch_runs
     from trectools_plus.retrieval.settings import RetrievalSettings
 
     topics = Topics.from_dict({"q": "wing"})
     request = FetchRequest(corpus, topics, ["vector"], Wanted(100), RetrievalSettings(), backend)
-    return fetch_into(request)["vector"].run.to_dict()["q"]
+    return fetch_runs(request)["vector"].run.to_dict()["q"]
 
 
 def test_two_processes_that_fill_the_same_collection(server: MilvusServer, tmp_path: Path) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
+from typing import Protocol
 
-import numpy as np
-
-from trectools_plus.formats.tables import Topics
 from trectools_plus.retrieval.backends.answering import Answer, FailedQuery, Wanted, answer_batch
 from trectools_plus.retrieval.backends.base import Failure, Query, Source
-from trectools_plus.retrieval.base import Progress, empty_ranking, no_progress
-from trectools_plus.retrieval.fetch import FetchedRun, check_request, run_of
-from trectools_plus.retrieval.journal import Journal
+from trectools_plus.retrieval.base import Progress, no_progress
+from trectools_plus.retrieval.streamed_topics import AnyTopics, iter_queries
 
 Outcomes = list[Answer | FailedQuery]
 
@@ -21,34 +18,68 @@ PATIENCE = 5
 """So many queries in a row given up after all retries, and the rest is not asked."""
 
 
+class Answers(Protocol):
+    """Answers that are found by their query."""
+
+    def __len__(self) -> int: ...
+
+    def __contains__(self, query_id: str) -> bool: ...
+
+    def get(self, query_id: str) -> Answer | None:
+        """The answer to a query; ``None`` if there is none."""
+
+
+class AnswerStore(Protocol):
+    """Where answers are kept as they come."""
+
+    @property
+    def answers(self) -> Answers:
+        """Those that are there now."""
+
+    def add(self, outcomes: Iterable[Answer | FailedQuery]) -> None:
+        """Keep what became of some queries."""
+
+
+class HeldAnswers(dict[str, Answer]):
+    """Answers in memory, by query id."""
+
+    @property
+    def answers(self) -> HeldAnswers:
+        """Those that are there now."""
+        return self
+
+    def add(self, outcomes: Iterable[Answer | FailedQuery]) -> None:
+        """Keep the answers; failures are told to the caller anyhow."""
+        self.update({one.query_id: one for one in outcomes if isinstance(one, Answer)})
+
+
 def ask_sources(
     sources: Mapping[str, Source],
-    topics: Topics,
+    topics: AnyTopics,
     wanted: Wanted,
-    *,
-    journals: Mapping[str, Journal] | None = None,
+    stores: Mapping[str, AnswerStore],
     progress: Progress = no_progress,
-) -> dict[str, FetchedRun]:
-    """Ask each source every topic that its journal does not hold already.
+) -> dict[str, dict[str, Failure]]:
+    """Ask each source every topic that its store does not hold already.
+
+    Neither the queries nor their answers are held here.
 
     Args:
         sources: By mode; closed at the end.
         topics: The queries.
         wanted: Of each query.
-        journals: By mode; finished queries are taken from them and added to them.
+        stores: By mode; answers are added to them.
         progress: Told of the queries answered.
 
     Returns:
-        What each mode answered, with its status; queries without an answer are listed.
+        By mode, why queries have no answer.
 
     Raises:
-        UsageError, InputError: As :func:`trectools_plus.retrieval.fetch.check_request`; or if a
-            journal cannot be written.
+        InputError: If a journal cannot be written, or the topics not be read.
     """
-    check_request(topics, wanted.depth)
     try:
         return {
-            mode: _ask_one(mode, source, topics, wanted, (journals or {}).get(mode), progress)
+            mode: _ask_one(mode, source, topics, wanted, stores[mode], progress)
             for mode, source in sources.items()
         }
     finally:
@@ -59,30 +90,33 @@ def ask_sources(
 def _ask_one(
     mode: str,
     source: Source,
-    topics: Topics,
+    topics: AnyTopics,
     wanted: Wanted,
-    journal: Journal | None,
+    store: AnswerStore,
     progress: Progress,
-) -> FetchedRun:
-    queries = [
-        Query(query_id, text)
-        for query_id, text in zip(topics.query_ids, topics.frame["text"].to_list(), strict=True)
-    ]
-    found: dict[str, Answer | FailedQuery] = {} if journal is None else dict(journal.answers)
-    pending = [query for query in queries if query.query_id not in found]
-    progress(f"asking {mode}", len(found), len(queries))
-    brake = _Brake()
+) -> dict[str, Failure]:
+    failures: dict[str, Failure] = {}
+    known, brake = store.answers, _Brake()
+    done, total = len(known), len(topics)
+    progress(f"asking {mode}", done, total)
+    pending = (query for query in iter_queries(topics) if query.query_id not in known)
     for outcomes in _outcomes(source, pending, wanted, brake):
-        if journal is not None:
-            journal.add(outcomes)
-        found |= {outcome.query_id: outcome for outcome in outcomes}
-        progress(f"asking {mode}", len(found), len(queries))
-    for query in queries:
-        if query.query_id not in found:
-            found[query.query_id] = FailedQuery(query.query_id, brake.not_asked())
+        store.add(outcomes)
+        failures |= {one.query_id: one.failure for one in outcomes if isinstance(one, FailedQuery)}
+        done += len(outcomes)
+        progress(f"asking {mode}", done, total)
+    if done < total:
+        answers = store.answers
+        for query in iter_queries(topics):
+            if query.query_id not in failures and query.query_id not in answers:
+                failures[query.query_id] = brake.not_asked()
+    return failures
+
+
+def index_keys(mode: str, source: Source) -> dict[str, str]:
+    """The key of the index that a source searches, by its mode; empty where it has none."""
     key: str | None = getattr(source, "index_key", None)
-    keys = {} if key is None else {mode: key}
-    return _collect(mode, [found[query.query_id] for query in queries], keys)
+    return {} if key is None else {mode: key}
 
 
 class _Brake:
@@ -111,7 +145,7 @@ class _Brake:
 
 
 def _outcomes(
-    source: Source, queries: Sequence[Query], wanted: Wanted, brake: _Brake
+    source: Source, queries: Iterator[Query], wanted: Wanted, brake: _Brake
 ) -> Iterator[Outcomes]:
     """Outcomes as they come, until all queries are asked or the brake is pulled."""
     batches = _batches(queries, source.batch_size)
@@ -141,20 +175,6 @@ def _outcomes(
             raise
 
 
-def _batches(queries: Sequence[Query], size: int) -> Iterator[Sequence[Query]]:
-    return (queries[start : start + size] for start in range(0, len(queries), size))
-
-
-def _collect(mode: str, outcomes: Outcomes, index_keys: dict[str, str]) -> FetchedRun:
-    answers = [one if isinstance(one, Answer) else None for one in outcomes]
-    query_ids = [one.query_id for one in outcomes]
-    rankings = [empty_ranking() if one is None else one.ranking for one in answers]
-    failures = {one.query_id: one.failure for one in outcomes if isinstance(one, FailedQuery)}
-    return FetchedRun(
-        run_of(query_ids, rankings, mode),
-        np.array([np.nan if one is None else one.latency_ms for one in answers]),
-        [one.query_id for one in answers if one is not None and not one.ranking],
-        index_keys,
-        failures,
-        [one.query_id for one in answers if one is not None and one.cut_short],
-    )
+def _batches(queries: Iterator[Query], size: int) -> Iterator[list[Query]]:
+    while batch := list(islice(queries, size)):
+        yield batch

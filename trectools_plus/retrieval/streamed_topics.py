@@ -1,0 +1,163 @@
+"""Queries that are read again whenever they are needed, instead of being held."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.catalogue import CatalogueDataset
+from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
+from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
+from trectools_plus.formats.topics import iter_topics
+from trectools_plus.retrieval.backends.base import Query
+from trectools_plus.retrieval.document_set import ROWS_PER_STEP, hash_frames, hash_topics
+from trectools_plus.retrieval.fetch import check_ids
+from trectools_plus.retrieval.id_digests import digest_id, find_suspects
+
+
+class StreamedTopics:
+    """What a fetch asks of topics, answered from a stream of queries.
+
+    A query that is repeated as it is counts once. Only the number of queries, their hash and 8
+    bytes for each are kept.
+
+    Args:
+        read: Begins to read, from the first query.
+        path: Where the queries come from, as the user named it.
+    """
+
+    def __init__(self, read: Callable[[], Iterator[Query]], path: str) -> None:
+        self._read = read
+        self.path = path
+        self._repeated: frozenset[str] = frozenset()
+        self._count: int | None = None
+        self._sha256 = ""
+
+    def __len__(self) -> int:
+        self._survey()
+        assert self._count is not None
+        return self._count
+
+    def __iter__(self) -> Iterator[Query]:
+        """Each query once, in the order of the source."""
+        self._survey()
+        return self._distinct()
+
+    @property
+    def sha256(self) -> str:
+        """The hash of ``retrieval.document_set.hash_topics``."""
+        self._survey()
+        return self._sha256
+
+    def _survey(self) -> None:
+        """Count and hash, the first time.
+
+        Raises:
+            InputError: If there are no queries; if an id cannot stand in a run, or occurs again
+                with another text; or if they cannot be read.
+        """
+        if self._count is not None:
+            return
+        ids = array("Q")
+        for query in self._read():
+            ids.append(digest_id(query.query_id))
+        if not ids:
+            raise InputError("there are no topics", where=self.path)
+        self._repeated = self._find_repeated(find_suspects(np.frombuffer(ids, dtype=np.uint64)))
+        count = 0
+
+        def frames() -> Iterator[pl.DataFrame]:
+            nonlocal count
+            queries = self._distinct()
+            while part := list(islice(queries, ROWS_PER_STEP)):
+                count += len(part)
+                rows = [(query.query_id, query.text) for query in part]
+                frame = pl.DataFrame(rows, schema=TOPICS_SCHEMA, orient="row")
+                check_ids(frame["query_id"], "query", self.path)
+                yield frame
+
+        self._sha256 = hash_frames(frames(), ["query_id", "text"])
+        self._count = count
+
+    def _find_repeated(self, suspects: frozenset[int]) -> frozenset[str]:
+        """Ids that really occur again; two ids with one digest are no harm."""
+        texts: dict[str, str] = {}
+        repeated = set()
+        for query in self._read() if suspects else ():
+            if digest_id(query.query_id) not in suspects:
+                continue
+            if query.query_id not in texts:
+                texts[query.query_id] = query.text
+                continue
+            if texts[query.query_id] != query.text:
+                raise InputError(
+                    f"query id '{query.query_id}' occurs more than once in the topics, with"
+                    " different texts",
+                    where=self.path,
+                    remedy="give each query its own id",
+                )
+            repeated.add(query.query_id)
+        return frozenset(repeated)
+
+    def _distinct(self) -> Iterator[Query]:
+        seen: set[str] = set()
+        for query in self._read():
+            if query.query_id in self._repeated:
+                if query.query_id in seen:
+                    continue
+                seen.add(query.query_id)
+            yield query
+
+
+AnyTopics = Topics | StreamedTopics
+"""Queries in memory, or read again whenever they are needed."""
+
+
+def stream_topics(dataset: str | None, file: str | None) -> StreamedTopics | None:
+    """The queries of a dataset or a file, if they can be read again and again.
+
+    Args:
+        dataset: ``irds:<id>``, or a folder; the test cases of ``hpo`` are few, and held.
+        file: A file of topics; standard input cannot be read again.
+
+    Raises:
+        UsageError: If there is no such dataset.
+        InputError: If a part of it is missing.
+    """
+    if file is not None:
+        return None if file == "-" else _of_file(file)
+    if dataset is None or dataset == "hpo":
+        return None
+    if dataset.startswith(CATALOGUE_PREFIX):
+        catalogue = CatalogueDataset(dataset.removeprefix(CATALOGUE_PREFIX))
+        return StreamedTopics(
+            lambda: (Query(*pair) for pair in catalogue.iter_queries()), catalogue.name
+        )
+    return _of_file(str(find_collection_files(dataset).topics))
+
+
+def _of_file(path: str) -> StreamedTopics:
+    def read() -> Iterator[Query]:
+        return (Query(topic.query_id, topic.text) for topic in iter_topics(Path(path)))
+
+    return StreamedTopics(read, path)
+
+
+def iter_queries(topics: AnyTopics) -> Iterator[Query]:
+    """The queries one at a time, wherever they are."""
+    if isinstance(topics, StreamedTopics):
+        yield from topics
+        return
+    for row in topics.frame.select("query_id", "text").iter_rows():
+        yield Query(*row)
+
+
+def hash_any_topics(topics: AnyTopics) -> str:
+    """SHA-256 of the query ids and texts in their order; the same held or streamed."""
+    return topics.sha256 if isinstance(topics, StreamedTopics) else hash_topics(topics)
