@@ -167,14 +167,14 @@ def _choose_modes(modes: str | None, searching: FetchSettings) -> list[str]:
 
 def _print_fetched(files: list[FetchedFile], output_dir: Path) -> None:
     typer.echo(
-        f"{'run':<14}{'results':>9}{'queries':>14}{'p50 ms':>10}{'p95 ms':>10}{'p99 ms':>10}"
+        f"{'run':<14} {'results':>11} {'queries':>20} {'p50 ms':>9} {'p95 ms':>9} {'p99 ms':>9}"
     )
     for file in files:
         run, latency = file.manifest.run, file.manifest.latency_ms
         answered = f"{run.queries:,} of {file.manifest.topics.count:,}"
         typer.echo(
-            f"{run.path:<14}{run.results:>9,}{answered:>14}"
-            f"{latency.p50:>10.2f}{latency.p95:>10.2f}{latency.p99:>10.2f}"
+            f"{run.path:<14} {run.results:>11,} {answered:>20}"
+            f" {latency.p50:>9.2f} {latency.p95:>9.2f} {latency.p99:>9.2f}"
         )
     typer.echo(f"written to {output_dir}, each with its manifest")
 
