@@ -264,3 +264,19 @@ def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:
     fetch_to_dir(corpus, topics, modes, resumed, **options, resume=True)
     for mode, file in plain.items():
         assert (resumed / f"{mode}.run").read_bytes() == file.path.read_bytes()
+
+
+def test_topics_that_change_while_they_are_asked(tmp_path: Path) -> None:
+    file = tmp_path / "topics.tsv"
+    file.write_text("q1\twing\nq2\theat\n")
+
+    class Meddling(Counting):
+        def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
+            file.write_text("q1\twing\nq3\tflow\n")
+            return super().ask(queries, depth)
+
+    with pytest.raises(InputError, match=r"query 'q3' was not there .*topics\.tsv"):
+        fetch_to_dir(
+            None, stream_topics(None, str(file)), ["m"], tmp_path / "out", backend=Meddling()
+        )
+    assert not list((tmp_path / "out").glob("*.run"))

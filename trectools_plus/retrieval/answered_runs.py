@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
+from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Run
 from trectools_plus.retrieval.backends.asking import Answers
 from trectools_plus.retrieval.backends.base import Failure
@@ -66,7 +67,7 @@ class AnsweredRun:
                 latencies.append(np.nan if answer is None else answer.latency_ms)
                 rankings.append(empty_ranking() if answer is None else answer.ranking)
                 if answer is None:
-                    failures[query_id] = self._failures[query_id]
+                    failures[query_id] = self._why_not(query_id)
                     continue
                 if not answer.ranking:
                     missing.append(query_id)
@@ -84,6 +85,15 @@ class AnsweredRun:
             failures=failures,
             cut_short=cut_short,
         )
+
+    def _why_not(self, query_id: str) -> Failure:
+        if query_id not in self._failures:
+            raise InputError(
+                f"query '{query_id}' was not there when the topics were asked",
+                where=self._topics.path,
+                remedy="leave the file alone while it is asked, and fetch again",
+            )
+        return self._failures[query_id]
 
     def collect(self) -> FetchedRun:
         """The whole run in memory."""

@@ -21,10 +21,11 @@ from trectools_plus.retrieval.backends.asking import (
 )
 from trectools_plus.retrieval.backends.base import Backend, BackendRequest
 from trectools_plus.retrieval.base import Progress, Ranking, no_progress
-from trectools_plus.retrieval.fetch import FetchedRun, check_depth, check_request, fetch
+from trectools_plus.retrieval.fetch import FetchedRun, fetch
 from trectools_plus.retrieval.journal import Journal, open_journal
 from trectools_plus.retrieval.modes import fused_names, models_used
 from trectools_plus.retrieval.parts import TextParts
+from trectools_plus.retrieval.request_checks import check_depth, check_request
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.streamed_corpus import AnyCorpus, hash_corpus
 from trectools_plus.retrieval.streamed_topics import AnyTopics, hash_any_topics

@@ -17,8 +17,8 @@ from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.formats.topics import iter_topics
 from trectools_plus.retrieval.backends.base import Query
 from trectools_plus.retrieval.document_set import ROWS_PER_STEP, hash_frames, hash_topics
-from trectools_plus.retrieval.fetch import check_ids
 from trectools_plus.retrieval.id_digests import digest_id, find_suspects
+from trectools_plus.retrieval.request_checks import check_ids
 
 
 class StreamedTopics:
