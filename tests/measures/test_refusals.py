@@ -18,6 +18,7 @@ from trectools_plus.measures import low_memory, parse_measures, spreading, strea
 from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.run_files import open_files
 from trectools_plus.validation import FindingsError, load_qrels, load_run
+from trectools_plus.validation.catalogue import CATALOGUE
 
 MEASURES = parse_measures([*DEFAULT_MEASURES, "AP", "Bpref"])
 FAULTY = Path(__file__).parents[2] / "fixtures" / "runs-faulty"
@@ -225,3 +226,80 @@ def test_all_ways_of_scoring_agree(tmp_path_factory, content):
     note(content)
     (folder / "run").write_bytes(content)
     assert_agreed(write_qrels(folder), str(folder / "run"))
+
+
+def simple_rows(n_queries=12, depth=4):
+    return [
+        b"%d Q0 d%d %d %d tag" % (query, query + rank, rank, 20 - rank)
+        for query in range(n_queries)
+        for rank in range(1, depth + 1)
+    ]
+
+
+def one_way_broken():
+    """Runs broken in a single way: everywhere, in a few queries of one piece, or in one row."""
+    everywhere = range(48)
+    for change in ROW_CHANGES:
+        for chosen in (everywhere, range(20, 28), range(44, 48), [9]):
+            rows = simple_rows()
+            for at in chosen:
+                rows[at] = change(rows[at])
+            yield rows
+    for line in INSERTED:
+        for at in (0, 24):
+            rows = simple_rows()
+            rows.insert(at, line)
+            yield rows
+
+
+def test_every_rule_that_scoring_refuses_is_judged_alike(tmp_path):
+    qrels, run = write_qrels(tmp_path), tmp_path / "run"
+    refused = set()
+    contents = [b"\n".join([*rows, b""]) for rows in one_way_broken()]
+    sound = b"\n".join([*simple_rows(), b""])
+    contents += [change(sound) for change in WHOLE_CHANGES]
+    contents += [path.read_bytes() for path in sorted(FAULTY.iterdir())]
+    for content in contents:
+        run.write_bytes(content)
+        plain = assert_agreed(qrels, str(run))
+        if isinstance(plain[1], set):
+            refused |= plain[1]
+    forbidding = {
+        rule.code for rule in CATALOGUE if rule.on in ("file", "run") and rule.can_forbid_scoring
+    }
+    assert refused == forbidding
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("n_reversed", [1, 2, 6, 7])
+def test_reversed_queries_are_counted_over_all_pieces(tmp_path, n_reversed, order):
+    rows = simple_rows()
+    reverse = fields(score=lambda row: row["rank"])
+    rows[-4 * n_reversed :] = map(reverse, rows[-4 * n_reversed :])
+    rows = [row for start in range(order) for row in rows[start::order]]
+    (tmp_path / "run").write_bytes(b"\n".join([*rows, b""]))
+    plain = assert_agreed(write_qrels(tmp_path), str(tmp_path / "run"))
+    assert (plain == (1, {"R121"})) == (n_reversed > 6)
+
+
+def test_findings_of_several_pieces_are_one(tmp_path):
+    rows = simple_rows()
+    for at in (3, 22, 23, 42):
+        rows[at] = fields(score=b"word")(rows[at])
+    rows = [
+        fields(score=lambda row: row["rank"])(row) if at % 4 < 2 else row
+        for at, row in enumerate(rows)
+    ]
+    (tmp_path / "run").write_bytes(b"\n".join([*rows, b""]))
+    with pytest.raises(FindingsError) as plain:
+        load_run(tmp_path / "run")
+    with pytest.raises(FindingsError) as low:
+        open_files(write_qrels(tmp_path), [str(tmp_path / "run")], MEASURES, low_memory=True)
+    shown = [
+        (one.code, one.count, one.line, one.lines, one.query_id) for one in plain.value.findings
+    ]
+    found = [(one.code, one.count, one.line, one.lines, one.query_id) for one in low.value.findings]
+    assert found == shown
+    messages = {one.code: one.message for one in low.value.findings}
+    assert messages["R121"] == {one.code: one.message for one in plain.value.findings}["R121"]
+    assert "further on" in messages["R110"]
