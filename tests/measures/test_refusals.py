@@ -214,7 +214,13 @@ def write_qrels(folder, n_queries=12):
 def assert_agreed(qrels, run):
     plain = plain_outcome(qrels, run)
     assert outcome(qrels, run) == plain
-    assert outcome(qrels, run, low_memory=True) == plain
+    low = outcome(qrels, run, low_memory=True)
+    if plain[0] == 1 and "F110" in plain[1]:
+        # Among scattered queries, what stands above an endless line is not known.
+        assert low[0] == 1
+        assert "F110" in low[1]
+    else:
+        assert low == plain
     assert spread_outcome(qrels, run) == plain
     return plain
 
