@@ -192,3 +192,12 @@ def test_collisions_of_keys_change_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(judgments, "keys_of", few_keys)
     _, low = scored(qrels, tmp_path / "run", low_memory=True)
     assert np.array_equal(low.tables["run"], plain.tables["run"])
+
+
+def test_a_query_that_returns_within_a_piece_keeps_its_ranks(tmp_path):
+    rows = ["1 Q0 a 1 9 t\n", "2 Q0 x 1 9 t\n", "1 Q0 b 2 8 t\n", "2 Q0 y 2 8 t\n"]
+    (tmp_path / "run").write_text("".join(rows), encoding="utf-8")
+    (tmp_path / "qrels").write_text("1 0 b 1\n2 0 y 1\n", encoding="utf-8")
+    _, low = scored(str(tmp_path / "qrels"), tmp_path / "run", low_memory=True)
+    reciprocal = [one.name for one in MEASURES].index("RR@10")
+    assert low.tables["run"][:, reciprocal].tolist() == [0.5, 0.5]

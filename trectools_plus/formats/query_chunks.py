@@ -9,6 +9,7 @@ from pathlib import Path
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.content import iter_content
+from trectools_plus.formats.lexer import BOM
 from trectools_plus.formats.opening import is_plain_file
 
 CHUNK_BYTES = 6 << 20
@@ -60,7 +61,7 @@ def _of_file(path: Path, size: int) -> Iterator[Chunk]:
     begin = 0
     while begin < n_bytes:
         end = _cut(path, begin, begin + size, n_bytes)
-        yield functools.partial(_read, path, begin, end)
+        yield functools.partial(_read_piece, path, begin, end)
         begin = end
 
 
@@ -82,6 +83,19 @@ def _cut(path: Path, begin: int, end: int, n_bytes: int) -> int:
     return n_bytes
 
 
+def with_mark_kept(data: bytes) -> bytes:
+    """Lines from the middle of a file, so that readers take no byte order mark off them.
+
+    Only at the start of a file such a mark is none of the text. Readers take off one: so two.
+    """
+    return BOM + data if data.startswith(BOM) else data
+
+
+def _read_piece(path: Path, begin: int, end: int) -> bytes:
+    data = _read(path, begin, end)
+    return with_mark_kept(data) if begin else data
+
+
 def _read(path: Path, begin: int, end: int) -> bytes:
     with path.open("rb", buffering=0) as file:
         file.seek(begin)
@@ -94,6 +108,7 @@ def _read(path: Path, begin: int, end: int) -> bytes:
 def _of_stream(path: str | Path, size: int) -> Iterator[Chunk]:
     parts: list[bytes] = []
     n_bytes, wanted = 0, size
+    kept: Callable[[bytes], bytes] = bytes
     for content in iter_content(path):
         parts.append(content)
         n_bytes += len(content)
@@ -102,11 +117,11 @@ def _of_stream(path: str | Path, size: int) -> Iterator[Chunk]:
         data = b"".join(parts)
         end = start_of_last_query(data)
         if end:
-            yield functools.partial(bytes, data[:end])
-            data, wanted = data[end:], size
+            yield functools.partial(kept, data[:end])
+            data, wanted, kept = data[end:], size, with_mark_kept
         else:  # one query only: look again when there is twice as much
             wanted = 2 * len(data)
         parts, n_bytes = [data], len(data)
     data = b"".join(parts)
     if data:
-        yield functools.partial(bytes, data)
+        yield functools.partial(kept, data)

@@ -11,13 +11,15 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.formats.content import iter_content
-from trectools_plus.formats.query_chunks import CHUNK_BYTES, Chunk
+from trectools_plus.formats.query_chunks import CHUNK_BYTES, Chunk, with_mark_kept
 
 MAX_PARTS = 500
 """How many files are written at once; systems allow a thousand or so."""
 
 
-def regroup_queries(path: str | Path, folder: Path, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
+def regroup_queries(
+    path: str | Path, folder: Path, size: int = CHUNK_BYTES, *, start: int = 0
+) -> Iterator[Chunk]:
     """Bring the lines of each query together.
 
     The lines are dealt out to files by a hash of their query, and each file is put in order when
@@ -28,6 +30,7 @@ def regroup_queries(path: str | Path, folder: Path, size: int = CHUNK_BYTES) -> 
         folder: Where the files go; they take as much room as the run does unpacked.
         size: About how many bytes a piece should have; larger runs than ``MAX_PARTS`` times that
             have larger pieces.
+        start: How many bytes at the beginning to leave out: a byte order mark, or whole lines.
 
     Raises:
         InputError: If the file is missing, a folder, or may not be read.
@@ -38,7 +41,7 @@ def regroup_queries(path: str | Path, folder: Path, size: int = CHUNK_BYTES) -> 
     parts = [folder / f"{number:03}" for number in range(n_parts)]
     with ExitStack() as stack:
         files = [stack.enter_context(part.open("wb")) for part in parts]
-        for lines in _whole_lines(path):
+        for lines in _whole_lines(path, start):
             frame = _by_query(lines).with_columns(part=pl.col("query").hash() % n_parts)
             for (number,), rows in frame.group_by("part"):
                 files[int(str(number))].write(_joined(rows["line"]))
@@ -47,9 +50,10 @@ def regroup_queries(path: str | Path, folder: Path, size: int = CHUNK_BYTES) -> 
             yield functools.partial(_in_order, part)
 
 
-def _whole_lines(path: str | Path) -> Iterator[bytes]:
+def _whole_lines(path: str | Path, start: int) -> Iterator[bytes]:
     rest = b""
-    for content in iter_content(path):
+    for every in iter_content(path):
+        content, start = every[start:], max(0, start - len(every))
         head, end, tail = content.rpartition(b"\n")
         if end:
             yield rest + head
@@ -57,7 +61,8 @@ def _whole_lines(path: str | Path) -> Iterator[bytes]:
         else:
             rest += content
     if rest:
-        yield rest
+        # Lines get an LF below, which would make a CR at the end of the file a line's end.
+        yield rest + b"\r" if rest.endswith(b"\r") else rest
 
 
 def _by_query(lines: bytes) -> pl.DataFrame:
@@ -75,4 +80,4 @@ def _joined(lines: pl.Series) -> bytes:
 def _in_order(part: Path) -> bytes:
     frame = _by_query(part.read_bytes().removesuffix(b"\n"))
     order = np.argsort(frame["query"].rank("dense").to_numpy(), kind="stable")
-    return _joined(frame["line"].gather(order))
+    return with_mark_kept(_joined(frame["line"].gather(order)))

@@ -92,6 +92,12 @@ def read_source(path: str | Path, *, partial: bool = False) -> Source:
     return Source(shown, data, compression, overlong)
 
 
+def source_of(path: str, data: bytes) -> Source:
+    """What a piece of a file holds, up to a line of more than ``limits.MAX_LINE_BYTES``."""
+    above, overlong = _above_overlong(data)
+    return Source(path, above, overlong=overlong)
+
+
 def _read_plain(
     stream: IO[bytes], first: bytes, size: int, shown: str
 ) -> tuple[bytes, Overlong | None]:

@@ -1,22 +1,22 @@
-"""Scoring run files larger than memory: always piece by piece, whatever that takes."""
+"""Scoring run files larger than memory: always piece by piece, whatever that takes.
+
+A run is scored as its pieces come, as long as each is sound in itself: then so is the run. Where
+one is not, all of them are judged together before anything is scored.
+"""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import closing
-from dataclasses import replace
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
-from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.formats.columns import scan_columns
-from trectools_plus.formats.opening import can_be_read_twice
+from trectools_plus.errors import CheckFailedError, FormatError, UsageError
+from trectools_plus.formats.opening import can_be_read_twice, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.regrouping import regroup_queries
-from trectools_plus.formats.run import N_FIELDS
-from trectools_plus.formats.source import Source
 from trectools_plus.measures.base import Measure
 from trectools_plus.measures.judgments import Judgments
 from trectools_plus.measures.pieces import (
@@ -24,20 +24,27 @@ from trectools_plus.measures.pieces import (
     NotInPiecesError,
     NotMeetingError,
     NotTogetherError,
-    Piece,
+    OpenView,
     read_pieces,
 )
 from trectools_plus.measures.streaming import ScoredFile, score_pieces
-from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.engine import check_view
+from trectools_plus.validation.engine import check_view, damaged_report
 from trectools_plus.validation.findings import FindingsError, refuse_errors
-from trectools_plus.validation.rules.run_ties import ONLY_RANKS, is_every_query_tied
+from trectools_plus.validation.rules.files import empty_file
+from trectools_plus.validation.run_pieces import (
+    Chunks,
+    Opening,
+    ScatteredError,
+    find_opening,
+    judge_pieces,
+    view_of_piece,
+)
 from trectools_plus.validation.run_view import RunView
+from trectools_plus.validation.shape import Shape
 
-EMPTY = "F101"
-ALL_TIED = "R142"
-_OF_WHOLE_FILES = (EMPTY, ALL_TIED)
-"""Rules that a piece may break where the whole file does not."""
+
+class NotSoundError(NotInPiecesError):
+    """A piece holds what may forbid scoring the run."""
 
 
 def score_large_file(
@@ -53,8 +60,8 @@ def score_large_file(
         measures: The measures, none twice, that all ``see_grades_only``.
 
     Raises:
-        FindingsError: If a piece of the run holds an error.
-        CheckFailedError: If run and qrels do not meet, or every query has a single score.
+        FindingsError: If the run holds an error.
+        CheckFailedError: If run and qrels do not meet.
         InputError: If it cannot be read.
         UsageError: If it cannot be read twice, or a measure cannot take this input.
     """
@@ -65,15 +72,12 @@ def score_large_file(
             remedy="write it into a file first",
         )
     try:
-        try:
-            return _score(path, iter_query_chunks(path), judgments, measures, known_lines=True)
-        except NotTogetherError:
-            with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
-                chunks = regroup_queries(path, Path(folder))
-                return _score(path, chunks, judgments, measures, known_lines=False)
-    except EmptyError:
-        empty = CATALOGUE[EMPTY]
-        raise CheckFailedError(f"{EMPTY} no data rows", where=path, remedy=empty.remedy) from None
+        return _score_somehow(path, judgments, measures)
+    except FormatError as error:
+        if is_plain_file(path):
+            raise
+        judgments.result()  # what is wrong with the qrels comes first
+        raise FindingsError(damaged_report(error, "run").findings) from error
     except NotMeetingError:
         raise CheckFailedError(
             "its query or document ids are not those of the qrels, or are spelled in another way",
@@ -86,62 +90,72 @@ def score_large_file(
         ) from None
 
 
+def _score_somehow(
+    path: str, judgments: Future[Judgments], measures: Sequence[Measure]
+) -> ScoredFile:
+    """Score a run in the order of its rows, or, if some query is scattered, in another."""
+    score = partial(_score, path, judgments, measures)
+
+    def in_order() -> ScoredFile:
+        opening = find_opening(path, iter_query_chunks(path))
+
+        def chunks() -> Iterable[Chunk]:
+            return opening.after_head(iter_query_chunks(path))
+
+        _refuse(path, opening, chunks, judgments, known_lines=True)
+        return score(chunks(), _trusted_view)
+
+    def regrouped(folder: Path) -> ScoredFile:
+        opening = find_opening(path, iter_query_chunks(path))
+        parts = list(regroup_queries(path, folder, start=opening.n_left_out))
+        if not opening.head:
+            with suppress(NotSoundError, EmptyError):
+                return score(parts, _sound_view)
+        _refuse(path, opening, lambda: parts, judgments, known_lines=False)
+        return score(parts, _trusted_view)
+
+    try:
+        with suppress(NotSoundError, EmptyError):
+            return score(iter_query_chunks(path), _sound_view)
+        return in_order()
+    except (NotTogetherError, ScatteredError):
+        with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
+            return regrouped(Path(folder))
+
+
 def _score(
     path: str,
-    chunks: Iterable[Chunk],
     judgments: Future[Judgments],
     measures: Sequence[Measure],
+    chunks: Iterable[Chunk],
+    open_view: OpenView,
+) -> ScoredFile:
+    with closing(read_pieces(path, chunks, judgments, open_view)) as pieces:
+        return score_pieces(path, pieces, judgments, measures)
+
+
+def _refuse(
+    path: str,
+    opening: Opening,
+    chunks: Chunks,
+    judgments: Future[Judgments],
     *,
     known_lines: bool,
-) -> ScoredFile:
-    tied: list[int] = []
-    open_view = partial(_checked_view, tied=tied)
-    with closing(read_pieces(path, chunks, judgments, open_view)) as pieces:
-        found = _unless_all_tied(_at_their_lines(pieces, known_lines), tied, path)
-        return score_pieces(path, found, judgments, measures)
+) -> None:
+    """Refuse the run if it holds an error as a whole."""
+    judgments.result()  # what is wrong with the qrels comes first
+    refuse_errors(judge_pieces(path, opening, chunks, known_lines=known_lines))
 
 
-def _checked_view(path: str, data: bytes, tied: list[int]) -> RunView:
-    """A view of a piece without errors; how many of its queries have a single score is added."""
-    view = RunView.of_file(scan_columns(Source(path, data), N_FIELDS))
-    view.is_piece = True
+def _sound_view(path: str, data: bytes) -> RunView:
+    """A view of a piece without errors; it may have no rows."""
+    view = view_of_piece(path, data)
     findings = check_view(view, forbidding_only=True)
-    refuse_errors(finding for finding in findings if finding.code not in _OF_WHOLE_FILES)
-    tied += [finding.count for finding in findings if finding.code == ALL_TIED]
+    if any(one.blocks_scoring and one.code != empty_file.code for one in findings):
+        raise NotSoundError
     return view
 
 
-def _unless_all_tied(
-    pieces: Iterable[Piece], tied: Sequence[int], path: str
-) -> Generator[Piece, None, None]:
-    """Pass pieces on, and refuse a run that has a single score in every query."""
-    n_queries = n_larger = 0
-    for piece in pieces:
-        yield piece
-        n_queries += len(piece.query_ids)
-        n_larger += int((piece.lengths >= 2).sum())
-    if tied and is_every_query_tied(sum(tied), n_larger, n_queries):
-        remedy = CATALOGUE[ALL_TIED].remedy
-        raise CheckFailedError(
-            f"{ALL_TIED} every query has one score; {ONLY_RANKS}", where=path, remedy=remedy
-        )
-
-
-def _at_their_lines(pieces: Iterable[Piece], known: bool) -> Generator[Piece, None, None]:
-    """Give findings in a piece the lines of the file, or none where they are not known."""
-    n_lines = 0
-    try:
-        for piece in pieces:
-            yield piece
-            n_lines += piece.n_lines
-    except FindingsError as error:
-        moved = [
-            replace(
-                finding,
-                line=finding.line + n_lines if known and finding.line else None,
-                lines=tuple(line + n_lines for line in finding.lines) if known else (),
-                column=finding.column if known else None,
-            )
-            for finding in error.findings
-        ]
-        raise FindingsError(moved) from None
+def _trusted_view(path: str, data: bytes) -> RunView:
+    """A view of a piece of a run that has been judged."""
+    return view_of_piece(path, data, Shape())

@@ -159,7 +159,7 @@ def _judge(view: RunView, qrels: Judgments, precision: ScorePrecision, depth: in
 
 def _rows_to_look_up(view: RunView, qrels: Judgments, number: IntArray, depth: int | None) -> Rows:
     """Rows of judged queries, not behind ``depth`` where that is sure to change nothing."""
-    if depth is not None and view.grouped.falls and qrels.can_only_be_equal(view.frame["doc_id"]):
+    if depth is not None and _is_ranked(view) and qrels.can_only_be_equal(view.frame["doc_id"]):
         rows = view.grouped.firsts(depth)
     else:
         rows = np.arange(view.n_rows)
@@ -168,9 +168,14 @@ def _rows_to_look_up(view: RunView, qrels: Judgments, number: IntArray, depth: i
     return rows
 
 
+def _is_ranked(view: RunView) -> bool:
+    """Whether each query stands together, by falling scores."""
+    return not view.blocks.interleaved and view.grouped.falls
+
+
 def _ranks(view: RunView, rows: Rows, precision: ScorePrecision) -> IntArray:
     """Ranks of some rows in the canonical ranking."""
-    if view.grouped.falls:
+    if _is_ranked(view):
         return rows - view.blocks.starts[view.blocks.query[rows]] + 1
     frame = view.frame.select("query_id", "doc_id", "score").with_row_index("row")
     ranked = rank_documents(frame, precision)

@@ -2,8 +2,8 @@
 
 A piece of whole queries is clean if no rule forbids scoring it. Those rules look at rows, or at
 queries, or ask whether something is so in most queries; in a whole run whose queries stand
-together none of them is broken without being broken in one of its pieces. A piece that is not
-clean says nothing of what is wrong: the whole run has to be read for that.
+together some piece breaks a rule that forbids scoring if the run does. A piece that is not clean
+says nothing of what is wrong: the whole run has to be looked at for that.
 """
 
 from __future__ import annotations

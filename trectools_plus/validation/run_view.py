@@ -10,6 +10,7 @@ import polars as pl
 from trectools_plus.formats.columns import Columns
 from trectools_plus.formats.numerals import parse_ranks
 from trectools_plus.formats.tables import Run
+from trectools_plus.validation.changed_places import RankAndScore, SecondAndThird
 from trectools_plus.validation.order import (
     Ordered,
     Ranks,
@@ -53,9 +54,17 @@ class RunView(TableView):
         self.score: Numbers = frame["score"].to_numpy()
 
     @classmethod
-    def of_file(cls, columns: Columns, max_depth: int | None = None) -> RunView:
-        """A view of a lexed file, whatever is in it."""
-        shape = shape_of_run(columns)
+    def of_file(
+        cls, columns: Columns, max_depth: int | None = None, shape: Shape | None = None
+    ) -> RunView:
+        """A view of a lexed file, whatever is in it.
+
+        Args:
+            columns: The file, or a piece of one.
+            max_depth: Results allowed per query; ``None`` for no limit.
+            shape: The verdict on the whole file, where it does not follow from ``columns``.
+        """
+        shape = shape or shape_of_run(columns)
         frame = None if shape.header_in_rows else columns.typed(_RUN_TYPES, compact=_RUN_WORDS)
         if frame is None:
             frame = _parse_run(
@@ -106,16 +115,7 @@ class RunView(TableView):
     @cached_property
     def documents_in_column_2(self) -> bool:
         """Whether columns 2 and 3 have changed places: 'Q0', or one value, in column 3."""
-        if self.columns is None or self.n_rows == 0:
-            return False
-        second, third = self.frame["q0"], self.frame["doc_id"]
-        if third[0] != third[min(1, self.n_rows - 1)] or bool((third != third[0]).any()):
-            return False
-        if third[0].upper() == "Q0":
-            return bool((second.cast(pl.String).str.to_uppercase() != "Q0").any())
-        pairs = self.frame.select("query_id", "q0")
-        # One document again and again is another fault, unless column 2 tells the rows apart.
-        return pairs.height > pairs["query_id"].n_unique() and not bool(pairs.is_duplicated().any())
+        return self.columns is not None and SecondAndThird.of(self.frame).have_changed_places
 
     @cached_property
     def repeats(self) -> pl.DataFrame:
@@ -127,17 +127,12 @@ class RunView(TableView):
         """Whether rank and score have changed places: decimals in column 4, 1, 2, 3 in column 5."""
         if self.columns is None or self.n_rows < 2 or self.rank.dtype == np.int64:
             return False
-        if not np.isnan(self.rank).any():
-            return False
-        decimals = self.texts(4).cast(pl.Float64, strict=False).to_numpy()
-        if not np.isfinite(decimals).all():
-            return False
-        group = self.grouped
-        if group.row is not None:
-            decimals = decimals[group.row]
-        falling = (decimals[1:] <= decimals[:-1])[group.same_query]
-        counting = (group.score[1:] == group.score[:-1] + 1)[group.same_query]
-        return bool(len(falling)) and bool(falling.all()) and bool(counting.all())
+        return bool(np.isnan(self.rank).any()) and self.rank_and_score.have_changed_places
+
+    @property
+    def rank_and_score(self) -> RankAndScore:
+        """What columns 4 and 5 of a file tell of having changed places."""
+        return RankAndScore.of(self.grouped, self.texts(4))
 
 
 _FAR = 1 << 53

@@ -89,35 +89,57 @@ def scores_reversed(run: RunView) -> Hit | None:
     rises = _rises(run)
     if len(rises) == 0:
         return None
-    reversed_, judged = _find_reversed(run, rises)
-    if len(reversed_) * 2 <= judged:
+    judged = count_judged(run)
+    # Without a rise, a query is not reversed.
+    if not is_most(len(np.unique(run.ranked.query[rises])), judged):
         return None
-    # One place per query: the first row that scores more than one above it.
-    rises = rises[np.isin(run.ranked.query[rises], reversed_)]
-    rows, places = _in_file_order(run.ranked, rises)
-    _, firsts = np.unique(run.ranked.query[places], return_index=True)
-    rows = rows[np.sort(firsts)]
-    return Hit(
-        f"scores rise with rank in {len(rows):,} of {plural(judged, 'query', 'queries')}: "
-        "distances, or rank and score swapped? Evaluators sort by score",
-        run.lines(rows),
-        len(rows),
-        query_id=run.query_id(rows[0]),
+    rows = reversed_queries(run)
+    if not is_most(len(rows), judged):
+        return None
+    query_id = run.query_id(rows[0])
+    return Hit(reversal(len(rows), judged), run.lines(rows), len(rows), query_id=query_id)
+
+
+def reversal(n_reversed: int, n_judged: int) -> str:
+    """What R121 says of a run with so many reversed queries, of so many that can be judged."""
+    return (
+        f"scores rise with rank in {n_reversed:,} of {plural(n_judged, 'query', 'queries')}: "
+        "distances, or rank and score swapped? Evaluators sort by score"
     )
 
 
-def _find_reversed(run: RunView, rises: Rows) -> tuple[npt.NDArray[np.uint32], int]:
-    """Queries whose scores rise with rank, and how many there are in which that can be told.
+def is_most(n_reversed: int, n_judged: int) -> bool:
+    """Whether so many reversed queries make a reversed run."""
+    return 2 * n_reversed > n_judged
+
+
+def count_judged(run: RunView) -> int:
+    """How many queries there are in which scores differ, so that they may be reversed."""
+    if run.grouped.falls:
+        return int(np.count_nonzero(run.blocks.sizes >= 2))
+    ranked = run.ranked
+    differ = (ranked.score[1:] != ranked.score[:-1]) & ranked.same_query
+    return int(np.count_nonzero(np.bincount(ranked.query[1:][differ])))
+
+
+def reversed_queries(run: RunView) -> Rows:
+    """Of each query whose scores rise with rank, the first row that scores more than one above it.
 
     Spearman's rank correlation decides. It has the sign of Kendall's tau but for rankings that
     are nearly unrelated (Daniels 1950: |rho| > 1/2 fixes it), and needs no pair of documents.
     """
+    rises = _rises(run)
+    if len(rises) == 0:
+        return rises
     ranked = run.ranked
-    differ = (ranked.score[1:] != ranked.score[:-1]) & ranked.same_query
-    judged = int(np.count_nonzero(np.bincount(ranked.query[1:][differ])))
-    suspects = np.unique(ranked.query[rises])
-    if len(suspects) * 2 <= judged:
-        return suspects[:0], judged  # without a rise, a query is not reversed
+    reversed_ = _reversed_among(ranked, np.unique(ranked.query[rises]))
+    rises = rises[np.isin(ranked.query[rises], reversed_)]
+    rows, places = _in_file_order(ranked, rises)
+    _, firsts = np.unique(ranked.query[places], return_index=True)
+    return rows[np.sort(firsts)]
+
+
+def _reversed_among(ranked: Ordered, suspects: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     places = np.flatnonzero(np.isin(ranked.query, suspects))
     table = pl.DataFrame(
         {
@@ -132,7 +154,8 @@ def _find_reversed(run: RunView, rises: Rows) -> tuple[npt.NDArray[np.uint32], i
         .agg(rho=pl.corr("rank", "score"))
     )
     rising = rho.filter(pl.col("rho").fill_nan(0.0).fill_null(0.0) > 0)
-    return rising["query"].to_numpy(), judged
+    queries: npt.NDArray[np.uint32] = rising["query"].to_numpy()
+    return queries
 
 
 @rule(

@@ -6,6 +6,7 @@ pytrec_eval and ir_measures, compares scores as 32-bit floats; version 10 and ra
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
@@ -17,9 +18,6 @@ from trectools_plus.validation.wording import number, plural, visible
 
 COMPARED_EXACTLY = 10_000
 """Pairs equal in float64 whose texts are compared digit by digit; only a message hangs on it."""
-
-ONLY_RANKS = "the order lives only in the rank column"
-"""What R142 says of a run that has one score in every query."""
 
 
 @rule(
@@ -92,7 +90,7 @@ def _conflict(run: RunView, against: Rows, n_ties: int) -> Hit:
 )
 def all_tied(run: RunView) -> Hit | None:
     """All documents of a query have the same score."""
-    tied = np.flatnonzero(_of_tied_queries(run))
+    tied = tied_queries(run)
     if len(tied) == 0:
         return None
     n_queries = run.blocks.query_ids.len()
@@ -101,10 +99,8 @@ def all_tied(run: RunView) -> Hit | None:
     query_id = run.query_id(first_rows[0])
     score = number(run.score[first_rows[0]])
     if is_every_query_tied(len(tied), n_larger, n_queries) and run.columns is not None:
-        values = np.unique(run.score[first_rows])
-        shown = f" ({score})" if len(values) == 1 else ""
         return Hit(
-            f"every query has one score{shown}; {ONLY_RANKS}",
+            only_ties(run.score[first_rows]),
             run.lines(first_rows),
             len(tied),
             query_id=query_id,
@@ -119,6 +115,18 @@ def all_tied(run: RunView) -> Hit | None:
         len(tied),
         query_id=query_id,
     )
+
+
+def tied_queries(run: RunView) -> Rows:
+    """Numbers of the queries that have two or more documents and a single score."""
+    return np.flatnonzero(_of_tied_queries(run))
+
+
+def only_ties(scores: Iterable[float]) -> str:
+    """What R142 says of a run in which every query has one of these scores."""
+    first, *others = set(scores)
+    shown = "" if others else f" ({number(first)})"
+    return f"every query has one score{shown}; the order lives only in the rank column"
 
 
 def is_every_query_tied(n_tied: int, n_larger: int, n_queries: int) -> bool:
