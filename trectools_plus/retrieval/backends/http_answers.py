@@ -67,6 +67,8 @@ def read_answer(
         parts = [document]
     else:
         parts = [match.obj for match in compile_path(settings.results).finditer(document)]
+        if not parts:
+            raise AnswerError(f"the answer has no entry at {settings.results} (http.results)")
     if settings.results is None or settings.query_id is None:
         if len(parts) != len(queries):
             raise AnswerError(
