@@ -78,6 +78,31 @@ def test_a_vector_database_with_parallel_lists_of_distances() -> None:
     assert (hits.ids, hits.scores) == (["a", "b"], [-0.1, -0.4])
 
 
+@pytest.mark.parametrize(
+    ("ids", "scores", "answer", "found"),
+    [
+        ("$.scores.~", "$.scores.*", {"scores": {"a": 2, "b": 1}}, ["a", "b"]),
+        ("$.ids.*", "$.scores.*", {"ids": {"x": "a"}, "scores": {"x": 2}}, ["a"]),
+        ("$.ids.*", "$.scores.*", {"ids": {"x": "a"}, "scores": {"y": 2}}, None),
+        ("$.hits.*.id", "$.hits.*.score", {"hits": {"x": {"id": 1, "score": 2}}}, ["1"]),
+        ("$.hits.*.id", "$.hits.*.score", {"hits": {"x": {"id": 1}, "y": {"score": 2}}}, None),
+        ("$['a b'][*].id", "$['a b'][*].s", {"a b": [{"id": 1, "s": 2}]}, ["1"]),
+        ("$..id", "$..score", {"hits": [{"doc": {"id": 1}, "score": 2}]}, ["1"]),
+        ("$..id", "$..score", {"hits": [{"doc": {"id": 1}}, {"score": 2}]}, None),
+    ],
+)
+def test_ids_and_scores_stand_side_by_side_in_objects_too(
+    ids: str, scores: str, answer: Any, found: list[str] | None
+) -> None:
+    (reply,), _ = ask({"results": None, "ids": ids, "scores": scores}, answer)
+    if found is None:
+        assert isinstance(reply, Failure)
+        assert "do not stand side by side" in reply.reason
+    else:
+        assert isinstance(reply, Hits)
+        assert reply.ids == found
+
+
 def test_get_with_a_query_string() -> None:
     settings = {"method": "GET", "url": f"{URL}/{{mode}}", "params": {"q": "{query_text}"}}
     settings |= {"results": None, "ids": "$[*]", "scores": None}
