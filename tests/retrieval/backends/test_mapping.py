@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -167,6 +168,28 @@ def test_what_holds_for_every_query_ends_the_asking_of_a_batch() -> None:
     assert first.stops
     assert len(others) == 8
     assert sent == [9, 1]
+
+
+def test_an_untrusted_certificate_is_not_tried_again() -> None:
+    tried: list[int] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        tried.append(1)
+        # As httpcore and httpx wrap it.
+        raise httpx.ConnectError("verify failed") from ssl.SSLCertVerificationError("self-signed")
+
+    (failure,), _ = ask({"retries": 5}, refuse)
+    assert isinstance(failure, Failure)
+    assert (failure.kind, failure.stops, len(tried)) == ("unavailable", True, 1)
+    assert "no connection to http://search.test: verify failed; SSL_CERT_FILE" in failure.reason
+
+
+def test_one_that_asks_for_too_long_a_rest_is_left_alone() -> None:
+    reply = httpx.Response(429, headers={"retry-after": "61"})
+    (failure,), _ = ask({"retries": 5, "max_wait": 60}, lambda _: reply)
+    assert isinstance(failure, Failure)
+    assert failure.stops
+    assert failure.attempts == 1
 
 
 @pytest.mark.parametrize(

@@ -189,6 +189,7 @@ def test_a_function_that_always_fails_is_not_called_for_ever(tmp_path: Path) -> 
         ("json:nothing", "AttributeError"),
         ("json:__version__", "expected a function, or an object with a method search, but got str"),
         ("asyncio:sleep", "an asynchronous function is not awaited"),
+        ("zipfile:ZipFile", "TypeError: .* a class is made without arguments"),
         ("nosuchplugin", "no installed package registers a retriever 'nosuchplugin'"),
     ],
 )

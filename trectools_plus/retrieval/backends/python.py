@@ -20,7 +20,6 @@ from trectools_plus.user_code import describe_error, import_object, working_dire
 ENTRY_POINT_GROUP = "trectools_plus.retrievers"
 _ATTEMPTS = 2
 _ASYNCHRONOUS = "an asynchronous function is not awaited"
-_SEE_INDEX = "the retriever's own method index raised this"
 
 Found = Any
 """What a retriever returns for one query: ids, best first; pairs of id and score; a mapping of ids
@@ -71,16 +70,17 @@ class PythonBackend:
 
     def _open_one(self, retriever: Any, request: BackendRequest) -> Source:
         where = retriever if isinstance(retriever, str) else _name_of(retriever)
-        indexing = False
+        remedy = "name a retriever as importable.module:name"
         try:
             with _working_directory():
                 found = _find(retriever) if isinstance(retriever, str) else retriever
                 if isinstance(found, type):
+                    remedy = "a class is made without arguments: name one that needs none"
                     found = found()
                 searches = callable(getattr(found, "search", None))
                 if searches and callable(getattr(found, "index", None)):
                     _check_corpus(request, where)
-                    indexing = True
+                    remedy = "the retriever's own method index raised this"
                     _index(found, request, where)
         except TrectoolsPlusError:
             raise
@@ -88,7 +88,7 @@ class PythonBackend:
             raise UsageError(
                 describe_error(error),
                 where=where,
-                remedy=_SEE_INDEX if indexing else "name a retriever as importable.module:name",
+                remedy=remedy,
             ) from error
         if iscoroutinefunction(found.search if searches else found):
             raise UsageError(
