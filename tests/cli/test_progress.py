@@ -34,6 +34,13 @@ def drawn(
     return stream.getvalue()
 
 
+def test_what_the_work_prints_is_no_result(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar():
+        print("indexing …")
+    print("{}")
+    assert capsys.readouterr() == ("{}\n", "indexing …\n")
+
+
 def test_silent_where_stderr_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn(monkeypatch, io.StringIO(), ("waiting", 0, 1)) == ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,11 @@ def progress_bar() -> Iterator[Progress]:
     """Yield a ``progress(description, done, total)`` that draws on a terminal's stderr.
 
     Where stderr is no terminal it does nothing. A bar appears once its work can be expected to
-    take more than two seconds, and disappears at the end.
+    take more than two seconds, and disappears at the end. What the work itself prints, such as a
+    retriever of the user's own, goes to stderr too: stdout is for the result.
     """
     with ExitStack() as stack:
+        stack.enter_context(redirect_stdout(sys.stderr))
         yield _Bars(stack) if sys.stderr.isatty() else _nothing
 
 

@@ -77,7 +77,10 @@ def _nothing_found(fetched: Mapping[str, FetchOutcome], folder: Path) -> list[Tr
     what = f"{' and '.join(empty)} found nothing ({asked} asked), so there is no run file"
     if earlier:
         what += f" (but {' and '.join(earlier)} of an earlier fetch)"
-    remedy = "see whether the topics belong to this corpus, and whether they are in its language"
+    remedy = (
+        "see whether the topics belong to this corpus, and whether they are in its language; of a "
+        "service, whether its ids are where http.ids says"
+    )
     return [
         CheckFailedError(
             f"{what}; written: {', '.join(written) or 'nothing'}", where=str(folder), remedy=remedy

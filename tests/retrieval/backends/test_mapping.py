@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import httpx
@@ -77,6 +79,31 @@ def test_a_vector_database_with_parallel_lists_of_distances() -> None:
     assert (hits.ids, hits.scores) == (["a", "b"], [-0.1, -0.4])
 
 
+@pytest.mark.parametrize(
+    ("ids", "scores", "answer", "found"),
+    [
+        ("$.scores.~", "$.scores.*", {"scores": {"a": 2, "b": 1}}, ["a", "b"]),
+        ("$.ids.*", "$.scores.*", {"ids": {"x": "a"}, "scores": {"x": 2}}, ["a"]),
+        ("$.ids.*", "$.scores.*", {"ids": {"x": "a"}, "scores": {"y": 2}}, None),
+        ("$.hits.*.id", "$.hits.*.score", {"hits": {"x": {"id": 1, "score": 2}}}, ["1"]),
+        ("$.hits.*.id", "$.hits.*.score", {"hits": {"x": {"id": 1}, "y": {"score": 2}}}, None),
+        ("$['a b'][*].id", "$['a b'][*].s", {"a b": [{"id": 1, "s": 2}]}, ["1"]),
+        ("$..id", "$..score", {"hits": [{"doc": {"id": 1}, "score": 2}]}, ["1"]),
+        ("$..id", "$..score", {"hits": [{"doc": {"id": 1}}, {"score": 2}]}, None),
+    ],
+)
+def test_ids_and_scores_stand_side_by_side_in_objects_too(
+    ids: str, scores: str, answer: Any, found: list[str] | None
+) -> None:
+    (reply,), _ = ask({"results": None, "ids": ids, "scores": scores}, answer)
+    if found is None:
+        assert isinstance(reply, Failure)
+        assert "do not stand side by side" in reply.reason
+    else:
+        assert isinstance(reply, Hits)
+        assert reply.ids == found
+
+
 def test_get_with_a_query_string() -> None:
     settings = {"method": "GET", "url": f"{URL}/{{mode}}", "params": {"q": "{query_text}"}}
     settings |= {"results": None, "ids": "$[*]", "scores": None}
@@ -88,14 +115,112 @@ def test_get_with_a_query_string() -> None:
     assert request.content == b""
 
 
+def test_params_are_added_to_those_of_the_url() -> None:
+    settings = {"url": f"{URL}?index=a&size={{top_k}}", "params": {"q": "{query_text}"}}
+    settings |= {"method": "GET", "results": None, "ids": "$[*]", "scores": None}
+    _, request = ask(settings, ["d1"])
+    assert dict(request.url.params) == {"index": "a", "size": "3", "q": 'heart "rate"'}
+
+
+def test_a_number_of_tokens_is_no_secret() -> None:
+    body = {"q": "{query_text}", "max_tokens": 9, "tokenizer": "standard"}
+    reply = {"results": [{"query_id": "q1", "segments": []}]}
+    _, request = ask({"body": json.dumps(body)}, reply)
+    assert json.loads(request.content)["max_tokens"] == 9
+
+
+def test_too_long_a_url_is_a_failure_of_its_query() -> None:
+    settings = {"url": f"{URL}?{'a' * 65_000}=", "params": {"q": "{query_text}" * 100}}
+    full = HttpSettings.model_validate({"method": "GET", **settings})
+    source = HttpSource(full, "dense", transport=httpx.MockTransport(lambda _: httpx.Response(500)))
+    (failure,) = source.ask(QUERIES[:1], 3)
+    assert isinstance(failure, Failure)
+    assert "the request cannot be sent: URL component 'query' too long" in failure.reason
+    assert not failure.stops
+
+
+def test_a_batch_is_given_up_when_its_queries_fail_one_after_the_other() -> None:
+    sent: list[int] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        sent.append(len(json.loads(request.content)["queries"]))
+        return httpx.Response(500)
+
+    full = HttpSettings.model_validate({"url": URL, "retries": 0, "batch_size": 50})
+    source = HttpSource(full, "dense", transport=httpx.MockTransport(refuse))
+    replies = source.ask([Query(f"q{number}", "x") for number in range(50)], 3)
+    assert len(replies) == 50
+    assert all(isinstance(one, Failure) and one.lasting for one in replies)
+    assert sent == [50, 1, 1, 1, 1, 1]
+
+
+def test_what_holds_for_every_query_ends_the_asking_of_a_batch() -> None:
+    sent: list[int] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        sent.append(len(json.loads(request.content)["queries"]))
+        return httpx.Response(400 if len(sent) == 1 else 401)
+
+    full = HttpSettings.model_validate({"url": URL, "batch_size": 9})
+    source = HttpSource(full, "dense", transport=httpx.MockTransport(refuse))
+    first, *others = source.ask([Query(f"q{number}", "x") for number in range(9)], 3)
+    assert isinstance(first, Failure)
+    assert first.stops
+    assert len(others) == 8
+    assert sent == [9, 1]
+
+
+def test_an_untrusted_certificate_is_not_tried_again() -> None:
+    tried: list[int] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        tried.append(1)
+        # As httpcore and httpx wrap it.
+        raise httpx.ConnectError("verify failed") from ssl.SSLCertVerificationError("self-signed")
+
+    (failure,), _ = ask({"retries": 5}, refuse)
+    assert isinstance(failure, Failure)
+    assert (failure.kind, failure.stops, len(tried)) == ("unavailable", True, 1)
+    assert "no connection to http://search.test: verify failed; SSL_CERT_FILE" in failure.reason
+
+
+def test_one_that_asks_for_too_long_a_rest_is_left_alone() -> None:
+    reply = httpx.Response(429, headers={"retry-after": "61"})
+    (failure,), _ = ask({"retries": 5, "max_wait": 60}, lambda _: reply)
+    assert isinstance(failure, Failure)
+    assert failure.stops
+    assert failure.attempts == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "remedy"),
+    [
+        ("ALL_PROXY", "socks5://user:hidden@127.0.0.1:9", "httpx.socks"),
+        ("HTTPS_PROXY", "user:hidden:8080", "mend that variable"),
+        ("SSL_CERT_FILE", "/no/such/hidden.pem", "mend that variable"),
+    ],
+)
+def test_an_environment_that_cannot_be_used_is_said(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, remedy: str
+) -> None:
+    if variable == "ALL_PROXY" and find_spec("socksio"):
+        pytest.skip("httpx can use this proxy")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UsageError, match=remedy) as caught:
+        HttpSource(HttpSettings.model_validate({"url": URL}), "dense")
+    assert variable in str(caught.value)
+    assert "hidden" not in str(caught.value)
+
+
 ENTRY = {"query_id": "q1", "segments": [{"segment_id": "a", "score": 1}]}
 
 
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ({}, "the answer has no entry for query q1"),
-        ([], "the answer has no entry for query q1"),
+        ({}, r"the answer has no entry at \$\.results\[\*\] \(http\.results\)"),
+        ([], r"the answer has no entry at \$\.results"),
+        ({"results": [{**ENTRY, "query_id": "q2"}]}, "the answer has no entry for query q1"),
         ({"results": [ENTRY, ENTRY]}, "the answer has 2 entries for query q1"),
         ({"results": [{**ENTRY, "segments": [{"segment_id": "a"}]}]}, "1 ids .* and 0 scores"),
         (
@@ -113,7 +238,16 @@ ENTRY = {"query_id": "q1", "segments": [{"segment_id": "a", "score": 1}]}
         (lambda _: httpx.Response(200, text="<html>"), "the answer is no JSON: <html>"),
         (lambda _: httpx.Response(200, text='{"a": NaN}'), "the answer is no JSON"),
         (lambda _: httpx.Response(200, text="[" * 100_000), "the answer is no JSON"),
-        (lambda _: httpx.Response(302, headers={"location": "http://b"}), "HTTP 302 Found"),
+        (
+            lambda _: httpx.Response(302, headers={"location": "http://b"}),
+            "HTTP 302: it is at http://b, and redirects are not followed",
+        ),
+        (lambda _: httpx.Response(304), "HTTP 304 Not Modified"),
+        (lambda _: httpx.Response(204), "the answer is empty"),
+        (
+            {"results": [{**ENTRY, "diagnostics": json.loads("[" * 600 + "]" * 600)}]},
+            "nested too deeply",
+        ),
         (
             lambda _: httpx.Response(
                 200, content=b"no gzip at all", headers={"content-encoding": "gzip"}
@@ -164,6 +298,11 @@ def test_entries_by_position() -> None:
         ({"method": "GET"}, "the query is sent nowhere"),
         ({"method": "DELETE"}, "method"),
         ({"headers": {"a b": "c"}}, "'a b' is no name of a header"),
+        ({"headers": {"X-Name": "Zoë abc"}}, "cannot stand in a header"),
+        ({"headers": {"X-Name": "abc\r\nX-Other: 1"}}, "cannot stand in a header"),
+        ({"key_prefix": "é abc"}, "cannot stand in a header"),
+        ({"url": "http://a..b/abc"}, "expected a URL"),
+        ({"body": '{"q": "{query_text}", "auth_token": "abc"}'}, "'auth_token' looks like"),
         ({"timeout": 0}, "timeout"),
     ],
 )

@@ -80,6 +80,11 @@ def test_addresses_of_files(cache: Path) -> None:
         ("http://host/a.db", "http://host:19530"),
         (f"http://{SECRET}@host:19530", TOKEN_VARIABLE),
         ("http://host:19530?token=abc", TOKEN_VARIABLE),
+        ("http://host:port", "http://host:19530 but got 'http://host:port'"),
+        ("http://host:99999", "http://host:19530"),
+        ("http://[::1", "http://host:19530"),
+        (f"{SECRET}@host:19530", "http://host:19530"),
+        (f"http://{SECRET}@[::1", "http://host:19530"),
     ],
 )
 def test_refuses_other_addresses(text: str, what: str) -> None:
@@ -138,13 +143,14 @@ def test_a_server_that_fails_and_repeats_the_token(
 
     class Client:
         def list_collections(self, timeout: float) -> None:
-            raise MilvusException(message=f"tired of {SECRET}\nand of you")
+            password = SECRET.partition(":")[2]
+            raise MilvusException(message=f"tired of {SECRET} and {password}\nand of you")
 
     monkeypatch.setattr(connection, "_client", Client())
     with pytest.raises(InputError) as caught:
         connection.call("list_collections")
     monkeypatch.undo()
-    assert_one_line(caught.value, "answered: tired of ***", "http://host:1")
+    assert_one_line(caught.value, "answered: tired of *** and ***", "http://host:1")
 
 
 def test_a_file_that_is_no_database(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,11 +52,76 @@ def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[flo
 
 
 @pytest.mark.parametrize(
-    "found", [None, "d1", b"d1", 3, [None], [("d1",)], [("d1", "1.0")], ["d1", ("d2", 1)], [True]]
+    "found",
+    [
+        *(None, "d1", b"d1", 3, [None], [("d1",)], [("d1", "1.0")], ["d1", ("d2", 1)], [True]),
+        *({"d1", "d2"}, [("d1", None)], np.array([["d1", "0.5"]]), [1.5]),
+    ],
 )
 def test_what_a_function_may_not_return(found: Any) -> None:
     with pytest.raises(TypeError, match="expected"):
         read_found(found)
+
+
+def test_a_table_is_not_taken_for_the_names_of_its_columns() -> None:
+    class Frame:
+        """As pandas' and polars': iterating gives columns."""
+
+        columns = ("doc_id", "score")
+
+        def __iter__(self) -> Any:
+            return iter(self.columns)
+
+    with pytest.raises(TypeError, match=r"got a Frame: return list\(zip\(ids, scores\)\)"):
+        read_found(Frame())
+    assert read_found({"d1": 1, "d2": 2}.keys()) == (["d1", "d2"], None)
+
+
+def test_a_function_cannot_move_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    class Moving:
+        def index(self, corpus: Any) -> None:
+            os.chdir(tmp_path / "elsewhere")
+
+        def search(self, queries: Any, depth: int) -> Any:
+            os.chdir(tmp_path / "elsewhere")
+            return [["d1"]]
+
+    corpus = Corpus.from_dict({"d1": "heart"})
+    fetch(Moving(), Path("out"), corpus=corpus)
+    assert (tmp_path / "out" / "mine.run").is_file()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("takes_list", [False, True])
+def test_a_promise_is_no_answer(tmp_path: Path, takes_list: bool) -> None:
+    class Later:
+        async def answer(self, text: Any, depth: int) -> Any:
+            return ["d1"]
+
+        def __call__(self, text: str, depth: int) -> Any:
+            return self.answer(text, depth)
+
+    later = Later()
+    retriever = type("Listed", (), {"search": lambda _, *given: later(*given)})()
+    with pytest.raises(InputError, match="TypeError: an asynchronous function is not awaited"):
+        fetch(retriever if takes_list else later, tmp_path)
+
+
+def test_an_index_that_fails_is_not_called_a_wrong_name(tmp_path: Path) -> None:
+    class Full:
+        def index(self, corpus: Any) -> None:
+            raise ValueError("no room")
+
+        def search(self, queries: Any, depth: int) -> Any:
+            return [[]]
+
+    corpus = Corpus.from_dict({"d1": "heart"})
+    with pytest.raises(UsageError, match=r"ValueError: no room .* method index raised this"):
+        fetch(Full(), tmp_path, corpus=corpus)
 
 
 def test_ids_alone_keep_their_order(tmp_path: Path) -> None:
@@ -123,6 +189,7 @@ def test_a_function_that_always_fails_is_not_called_for_ever(tmp_path: Path) -> 
         ("json:nothing", "AttributeError"),
         ("json:__version__", "expected a function, or an object with a method search, but got str"),
         ("asyncio:sleep", "an asynchronous function is not awaited"),
+        ("zipfile:ZipFile", "TypeError: .* a class is made without arguments"),
         ("nosuchplugin", "no installed package registers a retriever 'nosuchplugin'"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,10 @@ def answer_batch(
         deeper = []
         for query, reply in zip(pending, source.ask(pending, asked), strict=True):
             if isinstance(reply, Failure):
-                outcomes[query.query_id] = FailedQuery(query.query_id, reply)
+                sent = spent[query.query_id][1] + reply.attempts
+                outcomes[query.query_id] = FailedQuery(
+                    query.query_id, replace(reply, attempts=sent)
+                )
                 continue
             ms, attempts = spent[query.query_id]
             spent[query.query_id] = ms + reply.latency_ms, attempts + reply.attempts

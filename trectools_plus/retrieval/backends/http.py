@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.backends.asking import PATIENCE
 from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query, Source
-from trectools_plus.retrieval.backends.http_answers import AnswerError, read_answer
+from trectools_plus.retrieval.backends.http_answers import AnswerError, Entry, read_answer
 from trectools_plus.retrieval.backends.http_requests import Template
 from trectools_plus.retrieval.backends.http_settings import HttpSettings
 from trectools_plus.retrieval.backends.retries import (
@@ -28,6 +33,8 @@ LARGEST_ANSWER = 64 * 2**20
 _HOPELESS = frozenset({401, 403, 404, 405, 407})
 """Refusals that have nothing to do with the query."""
 _SHOWN = 160
+_SEARCHED = 10_000  # characters of an answer, at most, for the first that are shown
+_ENVIRONMENT = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 class HttpBackend:
@@ -57,7 +64,8 @@ class HttpBackend:
         """A source per mode; nothing is sent yet.
 
         Raises:
-            UsageError: If the key's variable is not set.
+            UsageError: If the key's variable is not set, or a proxy or certificate that the
+                environment names cannot be used.
         """
         variable = self._settings.key_env
         key = None if variable is None else read_key(variable)
@@ -72,6 +80,9 @@ class HttpSource:
         mode: What ``{mode}`` stands for.
         key: For the header that the settings name.
         transport: Something else than the network, for tests.
+
+    Raises:
+        UsageError: If a proxy or certificate that the environment names cannot be used.
     """
 
     def __init__(
@@ -81,8 +92,6 @@ class HttpSource:
         key: Key | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        import httpx
-
         self._settings = settings
         self._mode = mode
         self._key = key
@@ -93,13 +102,7 @@ class HttpSource:
         }
         if key is not None:
             headers[settings.key_header.lower()] = settings.key_prefix + key.value
-        self._client = httpx.Client(
-            headers=headers,
-            timeout=settings.timeout,
-            limits=httpx.Limits(max_connections=settings.concurrency),
-            follow_redirects=False,  # the key is for this host only
-            transport=transport,
-        )
+        self._client = _make_client(settings, headers, transport)
 
     @property
     def batch_size(self) -> int:
@@ -121,10 +124,15 @@ class HttpSource:
         replies = self._ask_together(queries, depth)
         if len(queries) == 1:
             return replies
-        return [
-            self._ask_together([query], depth)[0] if _is_worth_asking_alone(reply) else reply
-            for query, reply in zip(queries, replies, strict=True)
-        ]
+        in_a_row = 0
+        for place, query in enumerate(queries):
+            if not _is_worth_asking_alone(replies[place]):
+                continue
+            reply = replies[place] = self._ask_together([query], depth)[0]
+            in_a_row = in_a_row + 1 if isinstance(reply, Failure) and reply.lasting else 0
+            if in_a_row == PATIENCE or (isinstance(reply, Failure) and reply.stops):
+                break
+        return replies
 
     def _ask_together(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
         attempt = 0
@@ -158,25 +166,36 @@ class HttpSource:
         """One attempt."""
         import httpx
 
-        request = self._template.fill(self._mode, queries, depth)
+        until = monotonic() + self._settings.timeout
         try:
+            request = self._template.fill(self._mode, queries, depth)
             with self._client.stream(self._settings.method, **request) as response:
-                content = self._receive(response)
+                content = self._receive(response, until)
         except httpx.TimeoutException:
-            return _Again(f"no answer within {self._settings.timeout:g} s", "unavailable")
+            seconds = f"{self._settings.timeout:g} s"
+            return _Again(f"no answer from {self._site} within {seconds}", "unavailable")
         except (httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
             return Failure(self._say("the request cannot be sent", error), stops=True)
+        except (httpx.InvalidURL, UnicodeError) as error:
+            return Failure(self._say("the request cannot be sent", error))
         except httpx.TransportError as error:
-            return _Again(self._say("no connection", error), "unavailable")
+            reason = self._say(f"no connection to {self._site}", error)
+            if _is_bad_certificate(error):
+                trust = "SSL_CERT_FILE names the authorities to trust"
+                return Failure(f"{reason}; {trust}", "unavailable", stops=True)
+            return _Again(reason, "unavailable")
         except httpx.RequestError as error:
             return Failure(self._say("the answer cannot be read", error))
         return content
 
-    def _receive(self, response: httpx.Response) -> _Document | _Again | Failure:
-        """Read an answer, within the time and size that are allowed."""
-        import json
+    @property
+    def _site(self) -> str:
+        parts = urlsplit(self._settings.url)
+        return f"{parts.scheme}://{parts.netloc}"
 
-        until, chunks, size = monotonic() + self._settings.timeout, [], 0
+    def _receive(self, response: httpx.Response, until: float) -> _Document | _Again | Failure:
+        """Read an answer, within the time and size that are allowed."""
+        chunks, size = [], 0
         for chunk in response.iter_bytes():
             chunks.append(chunk)
             size += len(chunk)
@@ -184,13 +203,26 @@ class HttpSource:
                 return Failure(f"the answer is larger than {LARGEST_ANSWER // 2**20} MiB")
             if monotonic() > until:
                 return _Again(f"no whole answer within {self._settings.timeout:g} s", "unavailable")
-        content = b"".join(chunks)
+        return self._judge(response, b"".join(chunks))
+
+    def _judge(self, response: httpx.Response, content: bytes) -> _Document | _Again | Failure:
+        """What a whole answer is, by its status and content."""
+        import json
+
         if response.status_code in RETRIED_STATUS:
             after = read_retry_after(response.headers.get("retry-after"))
             return _Again(self._refusal(response.status_code, content), "failed", after)
+        if response.has_redirect_location:
+            target = self._excerpt(response.headers["location"].encode())
+            reason = (
+                f"HTTP {response.status_code}: it is at {target}, and redirects are not followed"
+            )
+            return Failure(reason, stops=True)
         if not response.is_success:
             hopeless = response.status_code in _HOPELESS or response.is_redirect
             return Failure(self._refusal(response.status_code, content), stops=hopeless)
+        if not content.strip():
+            return Failure("the answer is empty, where JSON is expected")
         try:
             return _Document(json.loads(content, parse_constant=_refuse_constant))
         except (ValueError, RecursionError):
@@ -201,14 +233,20 @@ class HttpSource:
     ) -> list[Hits | Failure]:
         try:
             entries = read_answer(document, queries, self._settings)
+            return [self._hits(entry, ms, attempts) for entry in entries]
         except AnswerError as error:
-            return [Failure(self._scrub(str(error)), attempts=attempts)] * len(queries)
-        return [
-            Failure(self._scrub(str(entry)), attempts=attempts)
-            if isinstance(entry, AnswerError)
-            else Hits(entry.ids, entry.scores, ms, attempts, self._scrub_value(entry.diagnostics))
-            for entry in entries
-        ]
+            reason = self._scrub(str(error))
+        except RecursionError:
+            reason = "the answer is nested too deeply"
+        return [Failure(reason, attempts=attempts)] * len(queries)
+
+    def _hits(self, entry: Entry | AnswerError, ms: float, attempts: int) -> Hits | Failure:
+        if isinstance(entry, AnswerError):
+            return Failure(self._scrub(str(entry)), attempts=attempts)
+        if self._key is not None and any(map(self._key.is_told_in, entry.ids)):
+            return Failure("an id holds the service's key", attempts=attempts)
+        diagnostics = self._scrub_value(entry.diagnostics)
+        return Hits(entry.ids, entry.scores, ms, attempts, diagnostics)
 
     def _say(self, what: str, error: Exception) -> str:
         message = " ".join(str(error).split())[:_SHOWN]
@@ -224,7 +262,7 @@ class HttpSource:
 
     def _excerpt(self, content: bytes) -> str:
         # Scrubbed before it is cut: half a key is still half a key.
-        text = self._scrub(content.decode("utf-8", "replace"))
+        text = self._scrub(content.decode("utf-8", "replace"))[:_SEARCHED]
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
@@ -240,6 +278,43 @@ class HttpSource:
         if isinstance(value, dict):
             return {self._scrub(name): self._scrub_value(item) for name, item in value.items()}
         return value
+
+
+def _make_client(
+    settings: HttpSettings, headers: Mapping[str, str], transport: httpx.BaseTransport | None
+) -> httpx.Client:
+    import httpx
+
+    try:
+        return httpx.Client(
+            headers=headers,
+            timeout=settings.timeout,
+            limits=httpx.Limits(max_connections=settings.concurrency),
+            follow_redirects=False,  # the key is for this host only
+            transport=transport,
+        )
+    except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+        # Only the variables' names: a proxy's address may hold a password.
+        names = [
+            one for name in _ENVIRONMENT for one in (name, name.lower()) if os.environ.get(one)
+        ]
+        needs_socks = isinstance(error, ImportError)
+        raise UsageError(
+            "a proxy or certificate that the environment names cannot be used",
+            where=", ".join(names) or None,
+            remedy="for a SOCKS proxy: pip install 'httpx[socks]'"
+            if needs_socks
+            else "mend that variable, or unset it",
+        ) from error
+
+
+def _is_bad_certificate(error: BaseException | None) -> bool:
+    """Whether the service's certificate is not trusted: no further attempt will change that."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _refuse_constant(name: str) -> None:
@@ -274,4 +349,4 @@ class _Again:
     def too_long(self, attempts: int) -> Failure:
         """The failure when the service wants to be left alone for longer than is waited."""
         asks = f"{self.reason}; it asks to wait {self.retry_after:g} s, more than max_wait"
-        return Failure(asks, self.kind, lasting=True, attempts=attempts)
+        return Failure(asks, self.kind, lasting=True, stops=True, attempts=attempts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from jsonpath import JSONPath
 
     from trectools_plus.retrieval.backends.http_settings import HttpSettings
+
+
+_SPELLED_NAME = re.compile(r"""'([^']*)'|"([^"]*)"|\.([^.\[\]()*~\s]+)""")
 
 
 class AnswerError(ValueError):
@@ -67,6 +71,8 @@ def read_answer(
         parts = [document]
     else:
         parts = [match.obj for match in compile_path(settings.results).finditer(document)]
+        if not parts:
+            raise AnswerError(f"the answer has no entry at {settings.results} (http.results)")
     if settings.results is None or settings.query_id is None:
         if len(parts) != len(queries):
             raise AnswerError(
@@ -100,8 +106,11 @@ def _read_entry(part: Any, settings: HttpSettings) -> Entry:
     scores = None
     if settings.scores is not None:
         score_matches = list(compile_path(settings.scores).finditer(part))
-        # The places in lists tell which score belongs to which id.
-        if [_places(match) for match in id_matches] != [_places(match) for match in score_matches]:
+        # The places in lists and objects tell which score belongs to which id.
+        names = _fixed_names(settings.ids, settings.scores)
+        if [_place(one, names) for one in id_matches] != [
+            _place(one, names) for one in score_matches
+        ]:
             raise AnswerError(
                 f"{len(ids)} ids ({settings.ids}) and {len(score_matches)} scores "
                 f"({settings.scores}) do not stand side by side"
@@ -116,8 +125,22 @@ def _read_entry(part: Any, settings: HttpSettings) -> Entry:
     return Entry(ids, scores, diagnostics)
 
 
-def _places(match: Any) -> tuple[int, ...]:
-    return tuple(step for step in match.parts if isinstance(step, int))
+@cache
+def _fixed_names(*paths: str) -> frozenset[str] | None:
+    """Names that the paths spell out; ``None`` if names lead to matches in other ways too."""
+    if any(".." in path for path in paths):
+        return None
+    found = [match for path in paths for match in _SPELLED_NAME.finditer(path)]
+    return frozenset(name for match in found for name in match.groups() if name is not None)
+
+
+def _place(match: Any, names: frozenset[str] | None) -> tuple[int | str, ...]:
+    """The way to a match, without the names that are the same for all."""
+    return tuple(
+        step if isinstance(step, int) else step.removeprefix("~")  # the key itself, by "~"
+        for step in match.parts
+        if isinstance(step, int) or (names is not None and step not in names)
+    )
 
 
 def _show_id(value: Any) -> str:

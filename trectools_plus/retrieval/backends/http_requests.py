@@ -48,20 +48,28 @@ class Template:
             )
 
     def fill(self, mode: str, queries: Sequence[Query], top_k: int) -> dict[str, Any]:
-        """``url``, ``params`` and ``json`` for some queries, as httpx takes them."""
+        """``url`` and ``json`` for some queries, as httpx takes them.
+
+        Raises:
+            httpx.InvalidURL: If what was filled in makes the URL too long, for example.
+        """
+        import httpx
+
         values: list[Values] = [
             {"mode": mode, "top_k": top_k, "query_id": one.query_id, "query_text": one.text}
             for one in queries
         ]
         first = values[0]
-        request: dict[str, Any] = {
-            "url": _PLACEHOLDER.sub(
-                lambda match: quote(str(first[match[1]]), safe=""), self._settings.url
-            )
-        }
+        url = httpx.URL(
+            _PLACEHOLDER.sub(lambda match: quote(str(first[match[1]]), safe=""), self._settings.url)
+        )
         if self._settings.params:
-            params = self._settings.params.items()
-            request["params"] = {name: str(_fill(text, values)) for name, text in params}
+            params = {
+                name: str(_fill(text, values)) for name, text in self._settings.params.items()
+            }
+            # Not as httpx' argument ``params``, which would replace the URL's own query string.
+            url = url.copy_merge_params(params)
+        request: dict[str, Any] = {"url": url}
         if self._body is not None:
             request["json"] = _fill(self._body, values)
         return request

@@ -20,7 +20,9 @@ OPERATIONAL = ("key_env", "batch_size", "concurrency", "timeout", "retries", "ba
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_NAME = re.compile(
-    r"authorization|cookie|token|secret|passw|credential|(api|access|subscription|auth|app)[-_]?key"
+    # Not "max_tokens", nor "tokenizer".
+    r"authorization|cookie|token(?!s|i)|secret|passw|credential"
+    r"|(api|access|subscription|auth|app)[-_]?key"
     r"|^(x-)?key$",
     re.IGNORECASE,
 )
@@ -100,6 +102,7 @@ class HttpSettings(BaseModel):
         try:
             parts = urlsplit(url)
             host, _ = parts.hostname, parts.port
+            (host or "").encode("idna")
         except ValueError:
             host, parts = None, urlsplit("")
         if parts.scheme not in ("http", "https") or not host or re.search(r"\s", url):
@@ -132,6 +135,14 @@ class HttpSettings(BaseModel):
         for name in [value] if isinstance(value, str) else value:
             if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
                 raise ValueError(f"'{name}' is no name of a header")
+        return value
+
+    @field_validator("key_prefix", "headers")
+    @classmethod
+    def _header_values(cls, value: Any) -> Any:
+        for text in [value] if isinstance(value, str) else value.values():
+            if not text.isascii() or not text.isprintable():
+                raise ValueError("a value cannot stand in a header — use printable ASCII only")
         return value
 
     @field_validator("body", mode="before")

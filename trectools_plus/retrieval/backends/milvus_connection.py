@@ -14,6 +14,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
+from trectools_plus.retrieval.backends.secrets import Key
 from trectools_plus.retrieval.index_cache import cache_folder
 
 TOKEN_VARIABLE = "MILVUS_TOKEN"
@@ -53,24 +54,30 @@ class MilvusAddress:
         """
         if text is None:
             return cls(str(cache_folder() / "milvus.db"), is_local=True)
+        # What is no address may hold a password all the same.
+        shown = "" if "@" in text else f" but got {text!r}"
         if "://" not in text:
             if not text.endswith(".db"):
                 raise UsageError(
-                    f"expected an address like http://host:19530 or a file name that ends in .db"
-                    f" but got {text!r}",
+                    "expected an address like http://host:19530 or a file name that ends in .db"
+                    f"{shown}",
                     where="--milvus-uri",
                 )
             return cls(text, is_local=True)
-        parts = urlsplit(text)
+        try:
+            parts = urlsplit(text)
+            is_whole = bool(parts.hostname) and parts.port != 0  # a bad port raises
+        except ValueError:
+            parts, is_whole = urlsplit(""), False
         if "@" in parts.netloc or parts.query:
             raise UsageError(
                 "credentials do not belong into an address: it ends up in logs",
                 where="--milvus-uri",
                 remedy=f"set the environment variable {TOKEN_VARIABLE}, as user:password or a key",
             )
-        if parts.scheme not in _SCHEMES or not parts.hostname or parts.path.endswith(".db"):
+        if parts.scheme not in _SCHEMES or not is_whole or parts.path.endswith(".db"):
             raise UsageError(
-                f"expected an address like http://host:19530 but got {text!r}",
+                f"expected an address like http://host:19530{shown}",
                 where="--milvus-uri",
             )
         return cls(text, is_local=False)
@@ -267,7 +274,9 @@ def _grpc_status(error: BaseException | None) -> str | None:
 def _line(error: BaseException) -> str:
     """The first line of what an error says, without the token should a server repeat it."""
     text = str(getattr(error, "message", "") or error)
-    if token := os.environ.get(TOKEN_VARIABLE):
-        text = text.replace(token, "***")
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    for secret in (token, token.partition(":")[2]):  # of user:password, the password alone too
+        if secret:
+            text = Key(secret).scrub(text)
     lines = text.splitlines() or [type(error).__name__]
     return lines[0][:300]

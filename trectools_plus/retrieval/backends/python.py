@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import operator
+import os
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, Set
+from contextlib import contextmanager
 from importlib.metadata import entry_points
-from inspect import iscoroutinefunction
+from inspect import isawaitable, iscoroutine, iscoroutinefunction
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +19,7 @@ from trectools_plus.user_code import describe_error, import_object, working_dire
 
 ENTRY_POINT_GROUP = "trectools_plus.retrievers"
 _ATTEMPTS = 2
+_ASYNCHRONOUS = "an asynchronous function is not awaited"
 
 Found = Any
 """What a retriever returns for one query: ids, best first; pairs of id and score; a mapping of ids
@@ -65,13 +70,17 @@ class PythonBackend:
 
     def _open_one(self, retriever: Any, request: BackendRequest) -> Source:
         where = retriever if isinstance(retriever, str) else _name_of(retriever)
+        remedy = "name a retriever as importable.module:name"
         try:
-            with working_directory_on_path():
+            with _working_directory():
                 found = _find(retriever) if isinstance(retriever, str) else retriever
                 if isinstance(found, type):
+                    remedy = "a class is made without arguments: name one that needs none"
                     found = found()
                 searches = callable(getattr(found, "search", None))
                 if searches and callable(getattr(found, "index", None)):
+                    _check_corpus(request, where)
+                    remedy = "the retriever's own method index raised this"
                     _index(found, request, where)
         except TrectoolsPlusError:
             raise
@@ -79,11 +88,11 @@ class PythonBackend:
             raise UsageError(
                 describe_error(error),
                 where=where,
-                remedy="name a retriever as importable.module:name",
+                remedy=remedy,
             ) from error
         if iscoroutinefunction(found.search if searches else found):
             raise UsageError(
-                "an asynchronous function is not awaited",
+                _ASYNCHRONOUS,
                 where=where,
                 remedy="name a function that calls it with asyncio.run",
             )
@@ -123,9 +132,9 @@ class FunctionSource:
 
     def _ask_one(self, query: Query, depth: int) -> Hits | Failure:
         for attempt in range(1, _ATTEMPTS + 1):
-            started = perf_counter()
             try:
-                with working_directory_on_path():
+                with _working_directory():
+                    started = perf_counter()
                     found = self._call(query.text, depth)
                     ids, scores = read_found(found)
             except (Exception, SystemExit) as error:
@@ -137,8 +146,8 @@ class FunctionSource:
 
     def _call(self, text: str, depth: int) -> Found:
         if not self._takes_list:
-            return self._function(text, depth)
-        answers = list(self._function([text], depth))
+            return _awaited_by_nobody(self._function(text, depth))
+        answers = list(_awaited_by_nobody(self._function([text], depth)))
         if len(answers) != 1:
             raise TypeError(f"search returned {len(answers)} entries for 1 query")
         return answers[0]
@@ -157,6 +166,14 @@ def read_found(found: Found) -> tuple[list[str], list[float] | None]:
         return [_read_id(one) for one, _ in pairs], [_read_score(score) for _, score in pairs]
     if isinstance(found, str | bytes) or not isinstance(found, Iterable):
         raise TypeError(f"expected ids, pairs or a mapping but got {_kind(found)}")
+    if isinstance(found, Set) and not isinstance(found, Sequence | KeysView):
+        raise TypeError("expected ids, best first, but got a set, which has no order")
+    if any(hasattr(found, name) for name in ("columns", "keys")):
+        # Iterating over a table gives the names of its columns.
+        raise TypeError(
+            f"expected ids, pairs or a mapping but got a {type(found).__name__}: "
+            "return list(zip(ids, scores))"
+        )
     items = list(found)
     if not any(isinstance(item, tuple | list) for item in items):
         return [_read_id(item) for item in items], None
@@ -191,16 +208,40 @@ def _find(name: str) -> Any:
     )
 
 
-def _index(found: Any, request: BackendRequest, where: str) -> None:
+def _check_corpus(request: BackendRequest, where: str) -> None:
     if request.corpus is None:
         raise UsageError(
             "this retriever indexes the documents, and none were given",
             where=where,
             remedy="give --dataset or --corpus",
         )
+
+
+def _index(found: Any, request: BackendRequest, where: str) -> None:
     request.progress(f"indexing for {where}", 0, 1)
     found.index(request.corpus)
     request.progress(f"indexing for {where}", 1, 1)
+
+
+@contextmanager
+def _working_directory() -> Iterator[None]:
+    """Modules there can be imported; and whoever leaves it is brought back."""
+    with working_directory_on_path():
+        here = Path.cwd()
+        try:
+            yield
+        finally:
+            # Files with relative names are still to be written.
+            os.chdir(here)
+
+
+def _awaited_by_nobody(found: Any) -> Any:
+    """What a function returned, unless it is asynchronous and only promises to return something."""
+    if isawaitable(found):
+        if iscoroutine(found):
+            found.close()  # else Python warns that it was never awaited
+        raise TypeError(f"{_ASYNCHRONOUS}: call it with asyncio.run")
+    return found
 
 
 def _name_of(found: Any) -> str:
@@ -209,16 +250,24 @@ def _name_of(found: Any) -> str:
 
 
 def _read_id(value: Any) -> str:
-    if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__index__")):
-        raise TypeError(f"expected an id but got {_kind(value)}")
-    return str(value)
+    if isinstance(value, str):
+        return str(value)
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return str(operator.index(value))  # whole numbers of any library
+    except TypeError:
+        raise TypeError(f"expected an id but got {_kind(value)}") from None
 
 
 def _read_score(value: Any) -> float:
     if isinstance(value, str | bytes | bool):
         raise TypeError(f"expected a score but got {_kind(value)}")
-    return float(value)
+    try:
+        return float(value)
+    except TypeError:
+        raise TypeError(f"expected a score but got {_kind(value)}") from None
 
 
 def _kind(value: Any) -> str:
-    return f"{type(value).__name__} {repr(value)[:40]}"
+    return "None" if value is None else f"{type(value).__name__} {repr(value)[:40]}"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
+from functools import cache
 from urllib.parse import quote
 
 from trectools_plus.errors import UsageError
 
 HIDDEN = "***"
+_SHORTEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +24,22 @@ class Key:
 
     value: str = field(repr=False)
 
+    def is_told_in(self, text: str) -> bool:
+        """Whether a text holds the secret; so short a one is none, and may be there by chance."""
+        return len(self.value) >= _SHORTEST and self.scrub(text) != text
+
     def scrub(self, text: str) -> str:
         """The text without the secret, plain or as JSON and URLs spell it."""
-        spellings = {self.value, json.dumps(self.value)[1:-1], quote(self.value, safe="")}
-        for spelling in sorted(spellings, key=len, reverse=True):
+        for spelling in _spellings(self.value):
             text = text.replace(spelling, HIDDEN)
         return text
+
+
+@cache
+def _spellings(secret: str) -> list[str]:
+    """The longest first: one may hold another."""
+    spellings = {secret, json.dumps(secret)[1:-1], quote(secret, safe="")}
+    return sorted(spellings, key=len, reverse=True)
 
 
 def read_key(variable: str) -> Key:
