@@ -165,9 +165,16 @@ def _ask_backend(
             f"the backend {backend.name} searches documents that it is given",
             remedy="give --dataset or --corpus",
         )
-    opening = BackendRequest(request.corpus, request.modes, request.settings, progress)
+    wanted = request.wanted
+    opening = BackendRequest(
+        request.corpus,
+        request.modes,
+        request.settings,
+        progress,
+        wanted.depth + wanted.exclude_self,
+    )
     sources = backend.open(opening)
-    failures = ask_sources(sources, request.topics, request.wanted, stores, progress)
+    failures = ask_sources(sources, request.topics, wanted, stores, progress)
     return [
         AnsweredRun(
             mode, request.topics, stores[mode].answers, failures[mode], index_keys(mode, source)

@@ -146,13 +146,15 @@ def test_a_server_that_dies(server: tuple[str, Any], capfd: pytest.CaptureFixtur
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_database_is_let_go_after_a_failure(local: MilvusSettings) -> None:
+def test_a_database_is_let_go_after_a_failure(local: MilvusSettings, tmp_path: Path) -> None:
     backend = MilvusBackend(local)
     for _ in range(2):
         with pytest.raises(InputError, match="no documents"):
             backend.open(BackendRequest(Corpus.from_dict({}), ["lexical"]))
         with pytest.raises(UsageError, match="k1"):
             backend.open(BackendRequest(CORPUS, MODES, RetrievalSettings(k1=0)))
+        with pytest.raises(UsageError, match=r"at most 16,384 .* 20,000 are asked for"):
+            fetch_to_dir(CORPUS, TOPICS, MODES, tmp_path, depth=20_000, backend=backend)
     sources = backend.open(BackendRequest(CORPUS, ["lexical"]))
     too_deep = sources["lexical"].ask([Query("q", "wing")], 20_000)[0]
     assert isinstance(too_deep, Failure)

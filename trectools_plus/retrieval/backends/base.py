@@ -95,12 +95,14 @@ class BackendRequest:
         modes: What to open, none twice.
         settings: Of modes that index documents themselves.
         progress: Told of the making of indexes.
+        depth: Results that will be asked for, of each query.
     """
 
     corpus: AnyCorpus | None
     modes: Sequence[str]
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     progress: Progress = no_progress
+    depth: int = 1
 
 
 class Backend(Protocol):

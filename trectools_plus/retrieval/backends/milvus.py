@@ -15,6 +15,7 @@ from trectools_plus.retrieval.backends.milvus_connection import (
     UnreachableError,
 )
 from trectools_plus.retrieval.backends.milvus_search import (
+    check_depth,
     check_milvus_modes,
     check_settings,
     check_version,
@@ -67,6 +68,7 @@ class MilvusBackend:
         """
         check_milvus_modes(request.modes)
         check_settings(request.settings)
+        check_depth(request.depth)
         if request.corpus is None:
             raise UsageError(
                 "the backend milvus searches documents that it is given",

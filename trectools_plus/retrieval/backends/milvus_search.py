@@ -151,7 +151,7 @@ class MilvusHybrid:
     def _merge(self, prepared: Sequence[Any], parts: list[int], depth: int) -> list[Any]:
         from pymilvus import AnnSearchRequest
 
-        limit = _within_limit(max(depth, self._settings.candidates))
+        limit = check_depth(max(depth, self._settings.candidates))
         requests = [
             AnnSearchRequest(
                 **self._parts[place].request([asked[place] for asked in prepared], limit),
@@ -287,7 +287,7 @@ def _search(
     prepared = mode.prepare(queries)
     found: list[Ranking] = [empty_ranking() for _ in queries]
     waiting = [row for row, asked in enumerate(prepared) if asked is not None]
-    limit = min(_within_limit(depth) + _SPARE_RESULTS, MAX_RESULTS)
+    limit = min(check_depth(depth) + _SPARE_RESULTS, MAX_RESULTS)
     while waiting:
         answer = collection.connection.call(
             "search",
@@ -314,7 +314,12 @@ def _columns(hits: Any) -> tuple[list[str], Scores]:
     return [hit["doc_id"] for hit in hits], distances
 
 
-def _within_limit(depth: int) -> int:
+def check_depth(depth: int) -> int:
+    """The depth, if Milvus finds as many documents.
+
+    Raises:
+        UsageError: If not.
+    """
     if depth > MAX_RESULTS:
         raise UsageError(
             f"Milvus finds at most {MAX_RESULTS:,} documents for a query but {depth:,} are asked"
