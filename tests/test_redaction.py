@@ -26,6 +26,13 @@ from trectools_plus.redaction import hide_queries, hide_secrets
         ("https://h/a#access_token=S3CRET", "https://h/a#access_token=***"),
         ("a=https://h/a?apiKey=S3CRET b", "a=https://h/a?apiKey=*** b"),
         ("('https://h/a?token=S3CRET')", "('https://h/a?token=***')"),
+        ("zip://a.run::https://me:S3CRET@host/f.zip", "zip://a.run::https://***@host/f.zip"),
+        ("https://a/b,https://me:S3CRET@host/c", "https://a/b,https://***@host/c"),
+        (
+            "https://h/a?apitoken=S3CRET&filter[token]=S3CRET",
+            "https://h/a?apitoken=***&filter[token]=***",
+        ),
+        ("https://h/a?%74oken=S3CRET&pass=S3CRET", "https://h/a?%74oken=***&pass=***"),
     ],
 )
 def test_secrets(text: str, expected: str) -> None:

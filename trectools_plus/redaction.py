@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 HIDDEN = "***"
 
-_URL = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]+)://([^\s\"'<>]+)")
+_URL = re.compile(
+    r"\b([A-Za-z][A-Za-z0-9+.-]+)://((?:(?!\b[A-Za-z][A-Za-z0-9+.-]+://)[^\s\"'<>])+)"
+)
 _USER_IS_SECRET = ("http", "https", "ftp", "sftp", "ssh", "smb", "webdav", "webhdfs")
 """Where what stands before ``@`` names a person; elsewhere it may be a container."""
 
 _PARAMETER = re.compile(r"(?<=[?&;#])([^=&;#\s\"'<>]+)=([^&;#\s\"'<>]+)")
 _SECRET_NAME = re.compile(
-    r"(?:^|[^a-z])(?:sig|signature|token|secret|password|passwd|pwd|credentials?|auth"
-    r"|authorization|jwt|apikey|key)$"
+    r"(?:^|[^a-z])(?:sig|signature|(?:api|access|auth|id|refresh)?token|secret|pass|password"
+    r"|passwd|pwd|credentials?|auth|authorization|jwt|apikey|key|session|sessionid)\]?$"
 )
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -54,5 +57,5 @@ def _hide_user(protocol: str, place: str) -> str:
 
 def _hide_value(parameter: re.Match[str]) -> str:
     name, value = parameter.groups()
-    is_secret = _SECRET_NAME.search(_HUMP.sub("-", name).lower())
+    is_secret = _SECRET_NAME.search(_HUMP.sub("-", unquote(name)).lower())
     return f"{name}={HIDDEN if is_secret else value}"

@@ -266,17 +266,40 @@ def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:
         assert (resumed / f"{mode}.run").read_bytes() == file.path.read_bytes()
 
 
-def test_topics_that_change_while_they_are_asked(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "later",
+    [
+        "q1\twing\nq3\tflow\n",
+        "q1\twing\nq2\theat of another kind\n",
+        "q1\twing\n",
+        "q1\twing\nq2\theat\nq3\tflow\n",
+        "q2\theat\nq1\twing\n",
+    ],
+)
+@pytest.mark.parametrize("when", ["open", "ask", "close"])
+def test_topics_that_change_while_they_are_asked(tmp_path: Path, later: str, when: str) -> None:
+    """Nothing is left of it, that could be taken for the answers to the first queries."""
     file = tmp_path / "topics.tsv"
     file.write_text("q1\twing\nq2\theat\n")
 
     class Meddling(Counting):
+        def open(self, request: BackendRequest) -> dict[str, Any]:
+            self.meddle("open")
+            return super().open(request)
+
         def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
-            file.write_text("q1\twing\nq3\tflow\n")
+            self.meddle("ask")
             return super().ask(queries, depth)
 
-    with pytest.raises(InputError, match=r"query 'q3' was not there .*topics\.tsv"):
+        def close(self) -> None:
+            self.meddle("close")
+
+        def meddle(self, now: str) -> None:
+            if now == when:
+                file.write_text(later)
+
+    with pytest.raises(InputError, match=r"the topics changed while they were asked .*topics\.tsv"):
         fetch_to_dir(
             None, stream_topics(None, str(file)), ["m"], tmp_path / "out", backend=Meddling()
         )
-    assert not list((tmp_path / "out").glob("*.run"))
+    assert not (tmp_path / "out").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,6 +86,21 @@ def test_it_reads_no_more_than_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Counting.read == 2
     assert (len(corpus), len(hash_corpus(corpus)), len(corpus)) == (3, 64, 3)
     assert Counting.read == 5, "counted and hashed once"
+
+
+def test_an_address(tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    file = tmp_path / "corpus.jsonl"
+    file.write_text(json.dumps({"_id": "a", "text": "wing"}) + "\n")
+    streamed = stream_corpus(None, file.as_uri())
+    assert streamed is not None
+    assert (streamed.path, streamed.doc_ids) == (file.as_uri(), ["a"])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="named pipes")
+def test_a_pipe_cannot_be_read_again(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert stream_corpus(None, str(tmp_path / "pipe")) is None
 
 
 def test_what_can_be_read_again(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -107,7 +108,20 @@ def test_the_catalogue(ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch) 
     assert_same(topics, CatalogueDataset("cranfield").read_topics())
 
 
+def test_an_address(tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    file = tmp_path / "topics.tsv"
+    file.write_text("1\twing\n2\theat\n")
+    topics = stream_topics(None, file.as_uri())
+    assert topics is not None
+    assert topics.path == file.as_uri()
+    assert_same(topics, read_topics(file))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="named pipes")
 def test_what_cannot_be_read_again(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert stream_topics(None, str(tmp_path / "pipe")) is None
     assert stream_topics("hpo", None) is None
     assert stream_topics(None, "-") is None
     assert stream_topics(None, None) is None

@@ -49,6 +49,12 @@ class RemoteFile:
                 remedy=f"put them where fsspec's {protocol} file system looks for them, or fetch "
                 "the file first",
             )
+        if "::" in address:
+            raise InputError(
+                "an address within another (::) is not read",
+                where=address,
+                remedy="fetch the file first",
+            )
         # Without any handler, what a store logs of each try would be printed with its traceback.
         logging.getLogger("gcsfs").addHandler(_UNHEARD)
         try:

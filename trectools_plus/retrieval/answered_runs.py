@@ -9,7 +9,6 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
-from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Run
 from trectools_plus.retrieval.backends.asking import Answers
 from trectools_plus.retrieval.backends.base import Failure
@@ -19,6 +18,7 @@ from trectools_plus.retrieval.fetch_status import FetchOutcome
 from trectools_plus.retrieval.streamed_topics import AnyTopics, iter_queries
 
 _QUERIES_PER_STEP = 1_000
+_UNKNOWN = Failure("not asked")
 
 
 class AnsweredRun:
@@ -67,7 +67,8 @@ class AnsweredRun:
                 latencies.append(np.nan if answer is None else answer.latency_ms)
                 rankings.append(empty_ranking() if answer is None else answer.ranking)
                 if answer is None:
-                    failures[query_id] = self._why_not(query_id)
+                    # A query that nobody has asked: reading on tells that the topics changed.
+                    failures[query_id] = self._failures.get(query_id, _UNKNOWN)
                     continue
                 if not answer.ranking:
                     missing.append(query_id)
@@ -85,15 +86,6 @@ class AnsweredRun:
             failures=failures,
             cut_short=cut_short,
         )
-
-    def _why_not(self, query_id: str) -> Failure:
-        if query_id not in self._failures:
-            raise InputError(
-                f"query '{query_id}' was not there when the topics were asked",
-                where=self._topics.path,
-                remedy="leave the file alone while it is asked, and fetch again",
-            )
-        return self._failures[query_id]
 
     def collect(self) -> FetchedRun:
         """The whole run in memory."""

@@ -43,10 +43,10 @@ class CorpusFile:
     Repeated ids are not looked for: :func:`survey` finds them in less memory.
 
     Attributes:
-        file: The file. Standard input can be read only once, so it will not do.
+        file: The file, or its address. A pipe can be read only once, so it will not do.
     """
 
-    file: Path
+    file: str | Path
 
     @property
     def path(self) -> str:
@@ -132,7 +132,7 @@ def survey(documents: DocumentStream, progress: Progress = no_progress) -> Surve
     Raises:
         InputError: If there are no documents, or an id occurs twice.
     """
-    hashed = _MultisetHash()
+    hashed = MultisetHash()
     ids = array("Q")
     began = monotonic()
     for document in documents:
@@ -149,14 +149,14 @@ def survey(documents: DocumentStream, progress: Progress = no_progress) -> Surve
 
 def hash_documents(documents: Iterable[Document]) -> str:
     """The hash of :func:`survey` alone, in hexadecimal; there may be no documents."""
-    hashed = _MultisetHash()
+    hashed = MultisetHash()
     for document in documents:
         hashed.add(document)
     return hashed.hexdigest()
 
 
-class _MultisetHash:
-    """The hash of documents that come in any order."""
+class MultisetHash:
+    """The hash of documents that come in any order; see :func:`survey`."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -171,6 +171,12 @@ class _MultisetHash:
             hashed.update(data)
         self._count += 1
         self._total += int.from_bytes(hashed.digest(), "little")
+
+    def watch(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Pass documents on, and add each."""
+        for document in documents:
+            self.add(document)
+            yield document
 
     def hexdigest(self) -> str:
         """The hash of what was added so far."""

@@ -68,10 +68,14 @@ class Journal:
         self._reader.close()
         os.close(self._descriptor)
 
+    def discard(self) -> None:
+        """Remove it: what it holds is worth nothing."""
+        self.path.unlink(missing_ok=True)
+
     def discard_if_new(self) -> None:
         """Remove it if it was begun here and no query has been asked: there is nothing to keep."""
         if self._size == self._header_size:
-            self.path.unlink(missing_ok=True)
+            self.discard()
 
     def _begin(self, header: bytes) -> None:
         self._append(header)

@@ -28,7 +28,7 @@ from trectools_plus.retrieval.parts import TextParts
 from trectools_plus.retrieval.request_checks import check_depth, check_request
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.streamed_corpus import AnyCorpus, hash_corpus
-from trectools_plus.retrieval.streamed_topics import AnyTopics, hash_any_topics
+from trectools_plus.retrieval.streamed_topics import AnyTopics, TopicsChangedError, hash_any_topics
 
 SUFFIX = ".journal"
 
@@ -218,6 +218,11 @@ def _journals(request: FetchRequest, folder: Path, resume: bool) -> Iterator[dic
                 resume=resume,
             )
         yield journals
+    except TopicsChangedError:
+        # The answers are to other queries than the journals say.
+        for journal in journals.values():
+            journal.discard()
+        raise
     except BaseException:
         for journal in journals.values():
             journal.discard_if_new()

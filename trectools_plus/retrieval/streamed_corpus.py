@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import polars as pl
 
 from trectools_plus.formats.corpus import Document
+from trectools_plus.formats.opening import can_be_read_twice
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.retrieval.base import Progress, no_progress
 from trectools_plus.retrieval.document_stream import (
@@ -77,14 +77,14 @@ def stream_corpus(dataset: str | None, file: str | None) -> StreamedCorpus | Non
 
     Args:
         dataset: ``irds:<id>``, or a folder; that of ``hpo`` is made, and cannot.
-        file: A corpus file; standard input cannot.
+        file: A corpus file, or its address; a pipe cannot.
 
     Raises:
         UsageError: If there is no such dataset.
         InputError: If a part of it is missing.
     """
     if file is not None:
-        return None if file == "-" else StreamedCorpus(CorpusFile(Path(file)))
+        return StreamedCorpus(CorpusFile(file)) if can_be_read_twice(file) else None
     if dataset is None or dataset == "hpo":
         return None
     return StreamedCorpus(stream_collection(dataset))

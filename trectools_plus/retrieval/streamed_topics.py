@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
+from hashlib import blake2b
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,12 +13,17 @@ import polars as pl
 from trectools_plus.errors import InputError
 from trectools_plus.formats.catalogue import CatalogueDataset
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
+from trectools_plus.formats.opening import can_be_read_twice
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.formats.topics import iter_topics
 from trectools_plus.retrieval.backends.base import Query
 from trectools_plus.retrieval.document_set import ROWS_PER_STEP, hash_frames, hash_topics
 from trectools_plus.retrieval.id_digests import digest_id, find_suspects
 from trectools_plus.retrieval.request_checks import check_ids
+
+
+class TopicsChangedError(InputError):
+    """The topics are others than they were when their hash was taken."""
 
 
 class StreamedTopics:
@@ -38,6 +43,7 @@ class StreamedTopics:
         self._repeated: frozenset[str] = frozenset()
         self._count: int | None = None
         self._sha256 = ""
+        self._content = b""
 
     def __len__(self) -> int:
         self._survey()
@@ -45,9 +51,20 @@ class StreamedTopics:
         return self._count
 
     def __iter__(self) -> Iterator[Query]:
-        """Each query once, in the order of the source."""
+        """Each query once, in the order of the source.
+
+        Raises:
+            TopicsChangedError: At the end, if they are others than at the first time.
+        """
         self._survey()
-        return self._distinct()
+        content = blake2b()
+        yield from self._distinct(content)
+        if content.digest() != self._content:
+            raise TopicsChangedError(
+                "the topics changed while they were asked",
+                where=self.path,
+                remedy="leave them alone meanwhile, and fetch again",
+            )
 
     @property
     def sha256(self) -> str:
@@ -70,11 +87,11 @@ class StreamedTopics:
         if not ids:
             raise InputError("there are no topics", where=self.path)
         self._repeated = self._find_repeated(find_suspects(np.frombuffer(ids, dtype=np.uint64)))
-        count = 0
+        count, content = 0, blake2b()
 
         def frames() -> Iterator[pl.DataFrame]:
             nonlocal count
-            queries = self._distinct()
+            queries = self._distinct(content)
             while part := list(islice(queries, ROWS_PER_STEP)):
                 count += len(part)
                 rows = [(query.query_id, query.text) for query in part]
@@ -83,7 +100,7 @@ class StreamedTopics:
                 yield frame
 
         self._sha256 = hash_frames(frames(), ["query_id", "text"])
-        self._count = count
+        self._count, self._content = count, content.digest()
 
     def _find_repeated(self, suspects: frozenset[int]) -> frozenset[str]:
         """Ids that really occur again; two ids with one digest are no harm."""
@@ -98,20 +115,23 @@ class StreamedTopics:
             if texts[query.query_id] != query.text:
                 raise InputError(
                     f"query id '{query.query_id}' occurs more than once in the topics, with"
-                    " different texts",
+                    " different texts (T112)",
                     where=self.path,
                     remedy="give each query its own id",
                 )
             repeated.add(query.query_id)
         return frozenset(repeated)
 
-    def _distinct(self) -> Iterator[Query]:
+    def _distinct(self, content: blake2b) -> Iterator[Query]:
+        """The queries without repetitions; all that they hold is added to a hash."""
         seen: set[str] = set()
         for query in self._read():
             if query.query_id in self._repeated:
                 if query.query_id in seen:
                     continue
                 seen.add(query.query_id)
+            for part in (query.query_id.encode(), query.text.encode()):
+                content.update(len(part).to_bytes(8, "little") + part)
             yield query
 
 
@@ -124,14 +144,14 @@ def stream_topics(dataset: str | None, file: str | None) -> StreamedTopics | Non
 
     Args:
         dataset: ``irds:<id>``, or a folder; the test cases of ``hpo`` are few, and held.
-        file: A file of topics; standard input cannot be read again.
+        file: A file of topics, or its address; a pipe cannot be read again.
 
     Raises:
         UsageError: If there is no such dataset.
         InputError: If a part of it is missing.
     """
     if file is not None:
-        return None if file == "-" else _of_file(file)
+        return _of_file(file) if can_be_read_twice(file) else None
     if dataset is None or dataset == "hpo":
         return None
     if dataset.startswith(CATALOGUE_PREFIX):
@@ -144,7 +164,7 @@ def stream_topics(dataset: str | None, file: str | None) -> StreamedTopics | Non
 
 def _of_file(path: str) -> StreamedTopics:
     def read() -> Iterator[Query]:
-        return (Query(topic.query_id, topic.text) for topic in iter_topics(Path(path)))
+        return (Query(topic.query_id, topic.text) for topic in iter_topics(path))
 
     return StreamedTopics(read, path)
 

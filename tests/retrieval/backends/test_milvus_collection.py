@@ -130,8 +130,32 @@ def test_documents_that_change_while_they_are_read(connect: Callable[..., Any]) 
                 yield Document("late", "", "wing")
 
     connection = connect()
-    with pytest.raises(InputError, match="4 documents were inserted but Milvus counts 5"):
+    with pytest.raises(InputError, match="the documents changed while they were inserted"):
         open_collection(connection, Growing(4), RetrievalSettings())
+    assert collections(connection) == []
+
+
+def test_documents_that_change_between_hash_and_insertion(connect: Callable[..., Any]) -> None:
+    """As many as before: only their content tells."""
+
+    class Changing(Listed):
+        def __iter__(self) -> Iterator[Document]:
+            for document in super().__iter__():
+                yield document._replace(text=f"{document.text} {self.passes}")
+
+    connection = connect()
+    with pytest.raises(InputError, match="the documents changed while they were inserted"):
+        open_collection(connection, Changing(3), RetrievalSettings())
+    assert collections(connection) == []
+
+
+def test_documents_that_do_not_arrive(
+    connect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milvus_collection, "_count", lambda *_: 2)
+    connection = connect()
+    with pytest.raises(InputError, match="3 documents were inserted but Milvus counts 2"):
+        open_collection(connection, Listed(3), RetrievalSettings())
     assert collections(connection) == []
 
 

@@ -20,7 +20,7 @@ from trectools_plus.formats.corpus import Document
 from trectools_plus.retrieval.backends.milvus_connection import MilvusConnection
 from trectools_plus.retrieval.backends.milvus_settings import VectorIndex
 from trectools_plus.retrieval.base import Progress, no_progress
-from trectools_plus.retrieval.document_stream import Survey
+from trectools_plus.retrieval.document_stream import MultisetHash, Survey
 from trectools_plus.retrieval.encoder import DIMENSIONS, TextEncoder
 from trectools_plus.retrieval.index_cache import IndexRecipe
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -89,7 +89,7 @@ def open_collection(
     recipe = _recipe(found, settings, vector_index, connection.has_full_text)
     name = f"{_PREFIX}_{recipe.key[:32]}"
     if not _is_whole(connection, name, found.count):
-        _make(connection, name, recipe, documents, found.count, settings, vector_index, progress)
+        _make(connection, name, recipe, documents, settings, vector_index, progress)
     cut = _count(connection, name, "is_cut == true")
     reading = _reading(connection, name)
     return MilvusCollection(connection, name, recipe.key, found, cut, vector_index, reading)
@@ -159,7 +159,6 @@ def _make(
     name: str,
     recipe: IndexRecipe,
     documents: StreamedCorpus,
-    count: int,
     settings: RetrievalSettings,
     vector_index: VectorIndex,
     progress: Progress,
@@ -171,14 +170,14 @@ def _make(
         connection.call("drop_collection", workplace)
     try:
         _create(connection, workplace, recipe)
-        _fill(connection, workplace, documents, count, settings, progress)
+        _fill(connection, workplace, documents, settings, progress)
         _index(connection, workplace, settings, vector_index)
         connection.call("load_collection", workplace)
-        if (there := _count(connection, workplace)) != count:
+        if (there := _count(connection, workplace)) != len(documents):
             raise InputError(
-                f"{count:,} documents were inserted but Milvus counts {there:,}",
+                f"{len(documents):,} documents were inserted but Milvus counts {there:,}",
                 where=connection.address.uri,
-                remedy="try again; did the corpus change meanwhile?",
+                remedy="try again",
             )
         _rename(connection, workplace, name)
     except BaseException:
@@ -265,14 +264,13 @@ def _fill(
     connection: MilvusConnection,
     name: str,
     documents: StreamedCorpus,
-    count: int,
     settings: RetrievalSettings,
     progress: Progress,
 ) -> None:
-    encoder = TextEncoder()
+    encoder, hashed, count = TextEncoder(), MultisetHash(), len(documents)
     analyzer, used, done = Analyzer(settings), 0, 0
     progress("inserting documents", 0, count)
-    for batch in batches(iter(documents)):
+    for batch in batches(hashed.watch(documents)):
         if used + len(batch) > _DOCUMENTS_PER_ANALYZER:
             analyzer, used = Analyzer(settings), 0
         rows = _rows(batch, encoder, analyzer if connection.has_full_text else None)
@@ -280,6 +278,12 @@ def _fill(
         used += len(batch)
         done += len(batch)
         progress("inserting documents", done, count)
+    if hashed.hexdigest() != documents.survey().digest:
+        raise InputError(
+            "the documents changed while they were inserted",
+            where=documents.path,
+            remedy="leave the corpus alone while it is read, and try again",
+        )
     connection.call("flush", name)
 
 
