@@ -29,8 +29,8 @@ class TopicsChangedError(InputError):
 class StreamedTopics:
     """What a fetch asks of topics, answered from a stream of queries.
 
-    A query that is repeated as it is counts once. Only the number of queries, their hash and 8
-    bytes for each are kept.
+    A query that is repeated as it is counts once. Their number and hashes are kept, and 8 bytes
+    for each query while they are read for the first time.
 
     Args:
         read: Begins to read, from the first query.

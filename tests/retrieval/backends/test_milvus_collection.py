@@ -6,13 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.corpus import Document
-from trectools_plus.retrieval.backends import milvus_collection
-from trectools_plus.retrieval.backends.milvus_collection import batches, fitting
+from trectools_plus.retrieval.backends import milvus_collection, milvus_filling
 from trectools_plus.retrieval.document_stream import DocumentStream
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.streamed_corpus import StreamedCorpus
@@ -50,7 +47,7 @@ def collections(connection: Any) -> list[str]:
 def test_a_collection_is_found_again(
     connect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(milvus_collection, "_ROWS_PER_BATCH", 4)
+    monkeypatch.setattr(milvus_filling, "_ROWS_PER_BATCH", 4)
     documents, said = Listed(10), []
     connection = connect()
     first = open_collection(
@@ -166,29 +163,3 @@ def test_words_beyond_the_limit_are_cut_and_counted(connect: Callable[..., Any])
     documents.documents.append(Document("long", "", long))
     found = open_collection(connection, documents, RetrievalSettings())
     assert found.cut_documents == 1
-
-
-@given(st.lists(st.text(alphabet="aé漢", min_size=1, max_size=9), max_size=12), st.integers(1, 60))
-def test_fitting_keeps_whole_words(terms: list[str], limit: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(milvus_collection, "_MAX_TEXT_BYTES", limit)
-        text, is_cut = fitting(terms)
-    kept = text.split()
-    assert kept == terms[: len(kept)]
-    assert len(text.encode()) <= limit
-    assert is_cut == (len(kept) < len(terms))
-    if is_cut:
-        assert len(" ".join(terms[: len(kept) + 1]).encode()) > limit
-
-
-@given(st.lists(st.integers(0, 50), max_size=30))
-def test_batches_are_bounded(lengths: list[int]) -> None:
-    documents = [Document(str(place), "", "x" * size) for place, size in enumerate(lengths)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(milvus_collection, "_ROWS_PER_BATCH", 4)
-        patch.setattr(milvus_collection, "_CHARACTERS_PER_BATCH", 60)
-        made = list(batches(iter(documents)))
-    assert [document for batch in made for document in batch] == documents
-    for batch in made:
-        assert 1 <= len(batch) <= 4
-        assert len(batch) == 1 or sum(len(document.text) for document in batch) <= 60

@@ -112,26 +112,6 @@ def test_the_server_merges(connect: Callable[..., Any], fusion: Any) -> None:
     assert merged.scores == pytest.approx([sums[doc_id] for doc_id in merged.doc_ids], rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"k1": 0}, "k1 above 0 and up to 3 but got 0 — --set k1"),
-        ({"rrf_k": 0}, "rrf_k from 1 to 16383 but got 0"),
-        ({"fusion": "weighted", "normalisation": "z-score"}, "by arc tangent"),
-        ({"fusion": "weighted", "weights": (2, 1)}, "weights from 0 to 1"),
-        ({"fusion": "weighted", "weights": (1, 1, 1)}, "expected 2 weights but got 3"),
-        ({"multi_vector": True}, "built-in embeddings of whole documents — --set multi_vector"),
-        ({"embedding_model": "dir"}, "--set embedding_model"),
-        ({"reranker": "lexical"}, "has no reranker.* — --set reranker"),
-    ],
-)
-def test_refuses_what_milvus_cannot_do(values: dict[str, Any], message: str) -> None:
-    from trectools_plus.retrieval.backends.milvus_search import check_settings
-
-    with pytest.raises(UsageError, match=message):
-        check_settings(RetrievalSettings(**values))
-
-
 def test_names_of_modes_and_equal_weights(connect: Callable[..., Any]) -> None:
     from trectools_plus.retrieval.backends import milvus_search
     from trectools_plus.retrieval.backends.milvus_collection import open_collection

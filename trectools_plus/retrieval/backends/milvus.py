@@ -14,13 +14,13 @@ from trectools_plus.retrieval.backends.milvus_connection import (
     MilvusConnection,
     UnreachableError,
 )
-from trectools_plus.retrieval.backends.milvus_search import (
+from trectools_plus.retrieval.backends.milvus_limits import (
     check_depth,
     check_milvus_modes,
     check_settings,
     check_version,
-    open_modes,
 )
+from trectools_plus.retrieval.backends.milvus_search import open_modes
 from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
 from trectools_plus.retrieval.base import Ranking, Retriever
 from trectools_plus.retrieval.streamed_corpus import StreamedCorpus, as_stream

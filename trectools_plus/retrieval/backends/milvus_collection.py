@@ -8,7 +8,7 @@ all that shapes it, when it is whole; a half-filled collection is never searched
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -16,29 +16,19 @@ from typing import Any
 from uuid import uuid4
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.corpus import Document
 from trectools_plus.retrieval.backends.milvus_connection import MilvusConnection
+from trectools_plus.retrieval.backends.milvus_filling import fill
+from trectools_plus.retrieval.backends.milvus_schema import create_collection, create_indexes
 from trectools_plus.retrieval.backends.milvus_settings import VectorIndex
 from trectools_plus.retrieval.base import Progress, no_progress
-from trectools_plus.retrieval.document_stream import MultisetHash, Survey
+from trectools_plus.retrieval.document_stream import Survey
 from trectools_plus.retrieval.encoder import DIMENSIONS, TextEncoder
 from trectools_plus.retrieval.index_cache import IndexRecipe
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.streamed_corpus import StreamedCorpus
-from trectools_plus.retrieval.text import Analyzer
 
 _LAYOUT = 2
 _PREFIX = "trectools_plus"
-_MAX_TEXT_BYTES = 65_535  # Milvus' limit of a VARCHAR
-_ROWS_PER_BATCH = 1_000
-_CHARACTERS_PER_BATCH = 4 << 20
-# A word is remembered with its stem; a new analyzer forgets the words of the documents before.
-_DOCUMENTS_PER_ANALYZER = 100_000
-_VECTOR_INDEXES: dict[VectorIndex, tuple[str, dict[str, int]]] = {
-    "flat": ("FLAT", {}),
-    "hnsw": ("HNSW", {"M": 16, "efConstruction": 200}),
-    "auto": ("AUTOINDEX", {}),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +159,9 @@ def _make(
     if local and connection.call("has_collection", workplace):
         connection.call("drop_collection", workplace)
     try:
-        _create(connection, workplace, recipe)
-        _fill(connection, workplace, documents, settings, progress)
-        _index(connection, workplace, settings, vector_index)
+        create_collection(connection, workplace, recipe.key)
+        fill(connection, workplace, documents, settings, progress)
+        create_indexes(connection, workplace, settings, vector_index)
         connection.call("load_collection", workplace)
         if (there := _count(connection, workplace)) != len(documents):
             raise InputError(
@@ -195,131 +185,3 @@ def _rename(connection: MilvusConnection, workplace: str, name: str) -> None:
             raise
         connection.call("drop_collection", workplace)
     connection.call("load_collection", name)
-
-
-def _create(connection: MilvusConnection, name: str, recipe: IndexRecipe) -> None:
-    from pymilvus import DataType, MilvusClient
-
-    schema = MilvusClient.create_schema(
-        auto_id=False,
-        enable_dynamic_field=False,
-        description=f"trectools-plus, hash of corpus and settings {recipe.key}",
-    )
-    schema.add_field("doc_id", DataType.VARCHAR, is_primary=True, max_length=_MAX_TEXT_BYTES)
-    schema.add_field("is_cut", DataType.BOOL)
-    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=DIMENSIONS)
-    if connection.has_full_text:
-        _add_words(schema, connection)
-    connection.call("create_collection", name, schema=schema, consistency_level="Strong")
-
-
-def _add_words(schema: Any, connection: MilvusConnection) -> None:
-    """What the lexical mode searches."""
-    from pymilvus import DataType, Function, FunctionType
-
-    schema.add_field(
-        "terms",
-        DataType.VARCHAR,
-        max_length=_MAX_TEXT_BYTES,
-        enable_analyzer=True,
-        # milvus-lite knows no "whitespace"; its "standard" leaves analysed words as they are.
-        analyzer_params={"tokenizer": "standard" if connection.is_lite else "whitespace"},
-    )
-    schema.add_field("lexical", DataType.SPARSE_FLOAT_VECTOR)
-    schema.add_function(
-        Function(
-            name="bm25",
-            input_field_names=["terms"],
-            output_field_names=["lexical"],
-            function_type=FunctionType.BM25,
-        )
-    )
-
-
-def _index(
-    connection: MilvusConnection, name: str, settings: RetrievalSettings, vector_index: VectorIndex
-) -> None:
-    from pymilvus import MilvusClient
-
-    def nested(params: dict[str, Any]) -> dict[str, Any]:
-        # pymilvus sends the parameters one by one; milvus-lite looks for them under "params" and
-        # takes its defaults without a word.
-        return {"params": params} if connection.is_lite and params else params
-
-    kind, vectors = _VECTOR_INDEXES[vector_index]
-    indexes = MilvusClient.prepare_index_params()
-    if connection.has_full_text:
-        indexes.add_index(
-            "lexical",
-            index_type="SPARSE_INVERTED_INDEX",
-            metric_type="BM25",
-            params=nested({"bm25_k1": settings.k1, "bm25_b": settings.b}),
-        )
-    # Vectors have length 1, or 0 for a text without words: their product is their cosine.
-    indexes.add_index("vector", index_type=kind, metric_type="IP", params=nested(vectors))
-    connection.call("create_index", name, indexes)
-
-
-def _fill(
-    connection: MilvusConnection,
-    name: str,
-    documents: StreamedCorpus,
-    settings: RetrievalSettings,
-    progress: Progress,
-) -> None:
-    encoder, hashed, count = TextEncoder(), MultisetHash(), len(documents)
-    analyzer, used, done = Analyzer(settings), 0, 0
-    progress("inserting documents", 0, count)
-    for batch in batches(hashed.watch(documents)):
-        if used + len(batch) > _DOCUMENTS_PER_ANALYZER:
-            analyzer, used = Analyzer(settings), 0
-        rows = _rows(batch, encoder, analyzer if connection.has_full_text else None)
-        connection.call("insert", name, rows)
-        used += len(batch)
-        done += len(batch)
-        progress("inserting documents", done, count)
-    if hashed.hexdigest() != documents.survey().digest:
-        raise InputError(
-            "the documents changed while they were inserted",
-            where=documents.path,
-            remedy="leave the corpus alone while it is read, and try again",
-        )
-    connection.call("flush", name)
-
-
-def batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
-    """Group documents so that neither their number nor their text grows beyond a request."""
-    batch: list[Document] = []
-    size = 0
-    for document in documents:
-        length = len(document.title) + len(document.text)
-        if batch and (len(batch) == _ROWS_PER_BATCH or size + length > _CHARACTERS_PER_BATCH):
-            yield batch
-            batch, size = [], 0
-        batch.append(document)
-        size += length
-    if batch:
-        yield batch
-
-
-def _rows(
-    batch: list[Document], encoder: TextEncoder, analyzer: Analyzer | None
-) -> list[dict[str, Any]]:
-    """Documents as the collection holds them; without an analyzer it holds no words."""
-    texts = [f"{document.title} {document.text}".strip() for document in batch]
-    rows = []
-    for document, text, vector in zip(batch, texts, encoder.embed(texts), strict=True):
-        row = {"doc_id": document.doc_id, "is_cut": False, "vector": vector}
-        if analyzer is not None:
-            row["terms"], row["is_cut"] = fitting(analyzer.terms(text))
-        rows.append(row)
-    return rows
-
-
-def fitting(terms: list[str]) -> tuple[str, bool]:
-    """Join terms with blanks, as many as Milvus takes, and say whether some had to go."""
-    text = " ".join(terms)
-    if len(text.encode()) <= _MAX_TEXT_BYTES:
-        return text, False
-    kept = text.encode()[: _MAX_TEXT_BYTES + 1].rpartition(b" ")[0]
-    return kept.decode(), True

@@ -145,7 +145,7 @@ class BackendSettings(BaseModel):
             check_modes(modes)
             return
         if self.backend == "milvus":
-            from trectools_plus.retrieval.backends.milvus_search import check_milvus_modes
+            from trectools_plus.retrieval.backends.milvus_limits import check_milvus_modes
 
             check_milvus_modes(modes)
             return
