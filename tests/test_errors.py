@@ -17,6 +17,7 @@ from trectools_plus.errors import (
     UsageError,
 )
 from trectools_plus.retrieval.backends.milvus_connection import UnreachableError
+from trectools_plus.retrieval.streamed_topics import TopicsChangedError
 from trectools_plus.validation import CATALOGUE, FindingsError
 from trectools_plus.validation.registry import Hit
 
@@ -25,6 +26,7 @@ EXAMPLES = [
     TrectoolsPlusError("what", where="where", remedy="how"),
     InputError("what"),
     UnreachableError("what", where="where"),
+    TopicsChangedError("what", where="where"),
     FormatError("what", path="a.run", line=3, column=4, remedy="how"),
     UsageError("what", remedy="how"),
     MissingExtraError("this", "that"),
