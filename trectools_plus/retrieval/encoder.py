@@ -44,7 +44,8 @@ class Encoder(Protocol):
 class TextEncoder:
     """The mean of a text's token vectors, scaled to length 1; all zeros for an empty text.
 
-    A text's vector depends on that text alone, not on the others of its batch.
+    Texts are lower-cased, as the lexical mode's are: the tokens of *SEIZURE* are rare and say
+    little. A text's vector depends on that text alone, not on the others of its batch.
 
     Raises:
         InputError: If the installed ``wordllama`` does not carry its model.
@@ -73,7 +74,12 @@ class TextEncoder:
     @staticmethod
     def facts() -> dict[str, str | int | None]:
         """What decides which vector a text gets."""
-        return {"model": MODEL, "dimensions": DIMENSIONS, "wordllama": version("wordllama")}
+        return {
+            "model": MODEL,
+            "dimensions": DIMENSIONS,
+            "lowercase": True,
+            "wordllama": version("wordllama"),
+        }
 
     def embed_documents(self, texts: Sequence[str]) -> Scores:
         """Embed what is searched; see :meth:`embed`."""
@@ -89,7 +95,8 @@ class TextEncoder:
         Returns:
             ``float32`` of shape ``(len(texts), 256)``; rows of length 1, or all 0.
         """
-        cleaned = [clean_text(text) for text in texts]
+        # Lower-cased first: lower-casing can leave accents that compose.
+        cleaned = [clean_text(text.lower()) for text in texts]
         vectors = np.zeros((len(cleaned), DIMENSIONS), dtype=np.float32)
         for rows in _batches([len(text.encode()) for text in cleaned]):
             vectors[rows] = self._model.embed([cleaned[row] for row in rows], norm=False)
