@@ -28,6 +28,7 @@ from trectools_plus.benchmark.report import (
 from trectools_plus.benchmark.retrieval_notes import retrieval_notes
 from trectools_plus.benchmark.strata import make_strata
 from trectools_plus.benchmark.summary import find_best, summarise, summarise_latency
+from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import IncomparableError
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.provenance import describe_machine, format_time, package_versions
@@ -86,6 +87,7 @@ def make_manifest(
         else {},
         packages=package_versions(),
         **describe_machine(),
+        blas_threads=limited_blas_threads() if config.runs is None else None,
         seed=config.seed,
         command=command,
     )

@@ -61,6 +61,9 @@ class Manifest(ReportModel):
     """Versions of the installed packages that had a hand in the figures."""
     python: str
     platform: str
+    blas_threads: int | None = None
+    """Threads of a matrix product while the modes were searched; null where nothing was searched
+    or these could not be limited, and in reports of earlier versions, which did not limit them."""
     seed: int
     command: str | None
     """The command line, secrets blanked; null when called from Python."""

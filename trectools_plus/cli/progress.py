@@ -1,7 +1,11 @@
-"""Progress bars on stderr: for people at a terminal, and only for what takes a while."""
+"""Progress bars on stderr: for people at a terminal, and only for what takes a while.
+
+Warnings of the work go to stderr too, a line each.
+"""
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
@@ -25,7 +29,21 @@ def progress_bar() -> Iterator[Progress]:
     """
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))
+        stack.enter_context(_shown_warnings())
         yield _Bars(stack) if sys.stderr.isatty() else _nothing
+
+
+@contextmanager
+def _shown_warnings() -> Iterator[None]:
+    """Show what this package logs as a warning."""
+    logger, handler = logging.getLogger("trectools_plus"), logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("warning: %(message)s"))
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def _nothing(description: str, done: int, total: int) -> None:

@@ -77,9 +77,11 @@ def latency_section(report: BenchmarkReport) -> str:
     if not rows:
         return ""
     header = ["Mode", "Mean", "p50", "p95", "p99"]
+    threads = report.manifest.blas_threads
+    limited = f", matrix products limited to {plural(threads, 'thread')}" if threads else ""
     return (
-        "## Latency\n\nMilliseconds per query on this machine, index loading left out.\n\n"
-        + table(header, rows)
+        f"## Latency\n\nMilliseconds per query on this machine, index loading left out{limited}."
+        "\n\n" + table(header, rows)
     )
 
 

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from trectools_plus.blas import one_blas_thread
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
 from trectools_plus.retrieval.base import Progress, Ranking, Retriever, no_progress
 from trectools_plus.retrieval.fetch_status import FetchOutcome
@@ -116,25 +117,27 @@ def ask(
 ) -> dict[str, FetchedRun]:
     """Ask ready retrievers every topic; ``fetch`` without the making of indexes.
 
-    A component that several modes need is asked once for each query.
+    A component that several modes need is asked once for each query. Matrix products use one
+    thread: with more, a query's latency is mostly that of waking them.
     """
     check_request(topics, depth)
     query_ids, texts = topics.query_ids, topics.frame["text"].to_list()
     rankings: dict[str, list[Ranking]] = {mode: [] for mode in retrievers}
     latencies: dict[str, list[float]] = {mode: [] for mode in retrievers}
-    for start in range(0, len(texts), batch_size):
-        part = slice(start, start + batch_size)
-        batch = _Batch(query_ids[part], texts[part], depth, exclude_self, retrievers.values())
-        for mode, retriever in retrievers.items():
-            known = None if record is None else record.known(mode, query_ids[part])
-            if known is None:
-                found, seconds = batch.answer(retriever)
-                known = found, [1000 * seconds / len(found)] * len(found)
-                if record is not None:
-                    record.add(mode, query_ids[part], *known)
-            rankings[mode] += known[0]
-            latencies[mode] += known[1]
-        progress("asking queries", len(rankings[mode]), len(texts))
+    with one_blas_thread():
+        for start in range(0, len(texts), batch_size):
+            part = slice(start, start + batch_size)
+            batch = _Batch(query_ids[part], texts[part], depth, exclude_self, retrievers.values())
+            for mode, retriever in retrievers.items():
+                known = None if record is None else record.known(mode, query_ids[part])
+                if known is None:
+                    found, seconds = batch.answer(retriever)
+                    known = found, [1000 * seconds / len(found)] * len(found)
+                    if record is not None:
+                        record.add(mode, query_ids[part], *known)
+                rankings[mode] += known[0]
+                latencies[mode] += known[1]
+            progress("asking queries", len(rankings[mode]), len(texts))
     return {
         mode: FetchedRun(
             run=run_of(query_ids, rankings[mode], mode),

@@ -69,7 +69,7 @@ def build_indexes(
         update={"reranker": None, "reranker_model": None, "aggregation_strategy": "all_max"}
     )
     root = cache_folder()
-    before = {path.name for path in root.iterdir()} if root.is_dir() else set()
+    before = {path: path.stat().st_mtime_ns for path in root.iterdir()} if root.is_dir() else {}
     recipes = {
         recipe.key: recipe
         for retriever in build_retrievers(corpus, modes, plain, progress).values()
@@ -81,7 +81,7 @@ def build_indexes(
             key,
             recipe.folder,
             sum(file.stat().st_size for file in recipe.folder.iterdir()),
-            recipe.folder_name in before,
+            before.get(recipe.folder) == recipe.folder.stat().st_mtime_ns,
         )
         for key, recipe in recipes.items()
     ]

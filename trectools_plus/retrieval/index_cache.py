@@ -3,13 +3,15 @@
 An index is a folder ``<kind>-<key>``; the key hashes everything that shapes its content. A folder
 gets its name by one rename after all its files and their checksums are written, so a half-built
 index is never read. Checksums are compared whenever an index is opened: one pass over the files
-costs no more than a query or two of exact search, and a damaged index is built anew.
+costs no more than a query or two of exact search. Checksums can be recomputed, so loaders check
+what they read too: shapes, types and numbers. A damaged index is built again, with a warning.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -19,7 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from trectools_plus.errors import InputError
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.errors import InputError, TrectoolsPlusError
 from trectools_plus.retrieval.base import Progress
 
 T = TypeVar("T")
@@ -27,6 +32,11 @@ T = TypeVar("T")
 FORMAT_VERSION = 1
 CACHE_VARIABLE = "TRECTOOLS_PLUS_CACHE"
 _SEAL = "index.json"
+_LOG = logging.getLogger("trectools_plus.retrieval")
+
+
+class DamagedIndexError(Exception):
+    """An index whose files are not those that were written, or do not fit together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,28 +87,100 @@ def open_index(
     Args:
         recipe: What the index is built from.
         build: Writes the index's files into an empty folder.
-        load: Opens the files of a whole folder.
+        load: Opens the files of a folder. It checks all that a search relies on, and raises any
+            exception where that does not hold: the index is built again then.
         progress: Told when another process is being waited for.
 
     Raises:
         InputError: If the cache folder cannot be written.
     """
     folder = recipe.folder
-    root = folder.parent
-    if not _is_whole(folder, recipe):
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-            with _only_builder(folder, progress):
-                # Another process may have built it while this one waited.
-                if not _is_whole(folder, recipe):
-                    _build_anew(folder, recipe, build)
-        except OSError as error:
-            raise InputError(
-                f"cannot write the index: {error.strerror or error}",
-                where=str(folder),
-                remedy=f"make room there, or set {CACHE_VARIABLE} to another folder",
-            ) from error
+    try:
+        return _load_whole(folder, recipe, load)
+    except DamagedIndexError:
+        pass
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _only_builder(folder, progress):
+            # Another process may have built it while this one waited.
+            try:
+                return _load_whole(folder, recipe, load)
+            except DamagedIndexError as error:
+                if folder.exists():
+                    _LOG.warning("the index %s %s and is built again", folder, error)
+            _build_anew(folder, recipe, build)
+    except OSError as error:
+        raise InputError(
+            f"cannot write the index: {error.strerror or error}",
+            where=str(folder),
+            remedy=f"make room there, or set {CACHE_VARIABLE} to another folder",
+        ) from error
     return load(folder)
+
+
+def _load_whole(folder: Path, recipe: IndexRecipe, load: Callable[[Path], T]) -> T:
+    """Load an index whose files are all as they were written.
+
+    Raises:
+        DamagedIndexError: If they are not; ends a sentence that begins with the index.
+    """
+    if not _is_whole(folder, recipe):
+        raise DamagedIndexError("is damaged")
+    try:
+        return load(folder)
+    except TrectoolsPlusError:
+        raise
+    except Exception as error:  # whatever a library makes of such files
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise DamagedIndexError(f"is inconsistent ({reason[0][:200]})") from error
+
+
+def load_array(path: Path, dtype: type[np.generic], dimensions: int = 1) -> npt.NDArray[Any]:
+    """Map an array of an index into memory; objects are never unpickled.
+
+    Args:
+        path: The ``.npy`` file.
+        dtype: The type that its numbers must have; an abstract one stands for all of its kind.
+        dimensions: How many it must have.
+
+    Raises:
+        ValueError: If the file holds something else.
+        OSError: If it cannot be read.
+    """
+    # Not `np.load`, which also opens archives and pickles.
+    array = np.lib.format.open_memmap(path, mode="r")
+    fits = np.issubdtype(array.dtype, dtype) and array.dtype.isnative
+    if not fits or array.ndim != dimensions or not array.flags.c_contiguous:
+        raise ValueError(
+            f"{path.name} holds {array.dtype} of shape {array.shape}, "
+            f"not {dtype.__name__} in {dimensions} dimensions"
+        )
+    # A plain array over the mapped file: slices of a memmap object cost more.
+    return np.asarray(array)
+
+
+def check_postings(
+    data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any], documents: int
+) -> None:
+    """See that weights of words in documents fit together.
+
+    Args:
+        data: Weights, word by word.
+        indices: The document of each weight.
+        indptr: For each word where its weights begin, and at the end how many weights there are.
+        documents: How many documents there are.
+
+    Raises:
+        ValueError: If they do not.
+    """
+    if len(indptr) < 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        raise ValueError("the places of the words are out of order")
+    if not indptr[-1] == len(data) == len(indices):
+        raise ValueError(f"{len(data)} weights, {len(indices)} documents, {indptr[-1]} counted")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < documents:
+        raise ValueError(f"weights of documents that are not among the {documents}")
+    if not np.isfinite(data).all():
+        raise ValueError("weights that are not finite")
 
 
 def _build_anew(folder: Path, recipe: IndexRecipe, build: Callable[[Path], None]) -> None:
@@ -141,15 +223,21 @@ def _seal(folder: Path, recipe: IndexRecipe) -> None:
 
 
 def _is_whole(folder: Path, recipe: IndexRecipe) -> bool:
-    """Whether every file is there as it was written, for this recipe."""
+    """Return whether every file is there as it was written, for this recipe."""
     try:
         seal = json.loads((folder / _SEAL).read_text(encoding="utf-8"))
         # Through JSON, as tuples come back as lists.
         facts = json.loads(json.dumps(recipe.facts))
         if (seal["format"], seal["kind"], seal["facts"]) != (FORMAT_VERSION, recipe.kind, facts):
             return False
-        return all(_sha256(folder / name) == digest for name, digest in seal["files"].items())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return all(
+            # A seal names files of its own folder; a device or pipe would never end.
+            Path(name).name == name
+            and (folder / name).is_file()
+            and _sha256(folder / name) == digest
+            for name, digest in seal["files"].items()
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
 
 

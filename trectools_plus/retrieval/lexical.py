@@ -17,13 +17,19 @@ import numpy as np
 
 from trectools_plus.retrieval.base import Progress, Ranking, empty_ranking, no_progress
 from trectools_plus.retrieval.document_set import DocumentSet
-from trectools_plus.retrieval.index_cache import IndexRecipe, open_index
+from trectools_plus.retrieval.index_cache import (
+    IndexRecipe,
+    check_postings,
+    load_array,
+    open_index,
+)
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.text import Analyzer
 from trectools_plus.retrieval.top_documents import top_positions
 
 _DOCUMENTS_PER_STEP = 2_000
 _EMPTY = "no_terms.txt"
+_PARAMETERS = ("method", "idf_method", "k1", "b", "delta", "dtype", "int_dtype", "backend")
 
 
 class LexicalRetriever:
@@ -51,7 +57,10 @@ class LexicalRetriever:
         def build(folder: Path) -> None:
             _build(folder, documents, settings, self._analyzer, progress)
 
-        self._index = open_index(self.recipe, build, _load, progress)
+        def load(folder: Path) -> Any | None:
+            return _load(folder, documents, settings, self._analyzer)
+
+        self._index = open_index(self.recipe, build, load, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share a term with each query."""
@@ -97,17 +106,46 @@ def _build(
         # bm25s divides by the average length, which is 0 here.
         (folder / _EMPTY).write_text("No document has a term.\n", encoding="utf-8")
         return
-    index = _quiet_bm25s().BM25(method="lucene", k1=settings.k1, b=settings.b)
+    index = _new_bm25(settings)
     index.index((term_ids, vocabulary), create_empty_token=False, show_progress=False)
     index.save(folder, show_progress=False)
     progress("indexing words", len(term_ids), len(documents.doc_ids))
 
 
-def _load(folder: Path) -> Any | None:
-    """The ``bm25s`` index, memory-mapped; ``None`` where no document has a term."""
+def _load(
+    folder: Path, documents: DocumentSet, settings: RetrievalSettings, analyzer: Analyzer
+) -> Any | None:
+    """Return the ``bm25s`` index, memory-mapped; ``None`` where no document has a term.
+
+    Raises:
+        Exception: If the files do not fit together, or the documents or settings.
+    """
     if (folder / _EMPTY).exists():
+        if any(map(analyzer.terms, documents.corpus.searchable_texts())):
+            raise ValueError("no word of the documents is in it")
         return None
-    return _quiet_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
+    arrays = [
+        load_array(folder / f"{name}.csc.index.npy", kind)
+        for name, kind in (
+            ("data", np.float32),
+            ("indices", np.integer),
+            ("indptr", np.integer),
+        )
+    ]
+    check_postings(*arrays, len(documents.doc_ids))
+    index = _quiet_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
+    fresh = _new_bm25(settings)
+    if any(getattr(index, name) != getattr(fresh, name) for name in _PARAMETERS):
+        raise ValueError("other parameters")
+    if index.scores["num_docs"] != len(documents.doc_ids):
+        raise ValueError(f"another number of documents than {len(documents.doc_ids)}")
+    if sorted(index.vocab_dict.values()) != list(range(len(arrays[2]) - 1)):
+        raise ValueError("another number of words than weights are there for")
+    return index
+
+
+def _new_bm25(settings: RetrievalSettings) -> Any:
+    return _quiet_bm25s().BM25(method="lucene", k1=settings.k1, b=settings.b)
 
 
 def _quiet_bm25s() -> Any:

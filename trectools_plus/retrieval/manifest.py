@@ -131,6 +131,9 @@ class FetchManifest(ManifestModel):
     """Version of the interpreter."""
     platform: str
     """Operating system and architecture."""
+    blas_threads: int | None = None
+    """Threads of a matrix product while the queries were asked; null where these could not be
+    limited, and in manifests of earlier versions, which did not limit them."""
     run: RunRecord
     """The run file."""
     latency_ms: LatencyRecord

@@ -66,7 +66,10 @@ class MultiVectorRetriever:
         def build(folder: Path) -> None:
             build_vectors(folder, parts.texts, self._encoder, progress)
 
-        self._vectors = open_index(self.recipe, build, load_vectors, progress)
+        def load(folder: Path) -> Scores:
+            return load_vectors(folder, len(parts.texts), self._encoder.dimensions)
+
+        self._vectors = open_index(self.recipe, build, load, progress)
         self._use(settings.aggregation_strategy)
 
     def with_strategy(self, strategy: str) -> Self:

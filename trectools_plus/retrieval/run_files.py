@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
@@ -231,6 +232,7 @@ def _describe(
         index_snapshots=outcome.index_keys,
         packages=package_versions(),
         **describe_machine(),
+        blas_threads=limited_blas_threads(),
         run=RunRecord(
             path=path.name,
             sha256=sha256_file(path),

@@ -15,7 +15,12 @@ import numpy as np
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.base import Progress, Ranking, empty_ranking, no_progress
 from trectools_plus.retrieval.document_set import DocumentSet
-from trectools_plus.retrieval.index_cache import IndexRecipe, open_index
+from trectools_plus.retrieval.index_cache import (
+    IndexRecipe,
+    check_postings,
+    load_array,
+    open_index,
+)
 from trectools_plus.retrieval.models import first_rows, model_facts, open_model
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.text import clean_text
@@ -23,7 +28,7 @@ from trectools_plus.retrieval.top_documents import top_positions
 
 _TEXTS_PER_STEP = 256
 _TEXTS_PER_BATCH = 16
-_ARRAYS = ("data", "indices", "indptr")
+_ARRAYS = {"data": np.float64, "indices": np.integer, "indptr": np.integer}
 
 
 class SparseRetriever:
@@ -70,7 +75,11 @@ class SparseRetriever:
                 np.save(folder / f"{name}.npy", getattr(by_word, name))
             np.save(folder / "shape.npy", np.array(by_word.shape))
 
-        self._words = open_index(self.recipe, build, _load, progress)
+        def load(folder: Path) -> Any:
+            words = _encode(self._model.encode_query, ["warm up"], 1, no_progress).shape[1]
+            return _load(folder, (words, len(self._doc_ids)))
+
+        self._words = open_index(self.recipe, build, load, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share a weighted word with each query."""
@@ -117,10 +126,18 @@ def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) 
     return matrix
 
 
-def _load(folder: Path) -> Any:
-    """The weights, a row for each word of the vocabulary and a column for each document."""
+def _load(folder: Path, expected: tuple[int, int]) -> Any:
+    """Map the weights into memory: a row for each word of the vocabulary, a column for a document.
+
+    Raises:
+        ValueError: If the files do not fit together, or the shape is another one.
+        OSError: If they cannot be read.
+    """
     from scipy.sparse import csr_array
 
-    arrays = tuple(np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS)
-    shape = tuple(np.load(folder / "shape.npy").tolist())
+    arrays = tuple(load_array(folder / f"{name}.npy", kind) for name, kind in _ARRAYS.items())
+    shape = tuple(load_array(folder / "shape.npy", np.integer).tolist())
+    if shape != expected or len(arrays[2]) != shape[0] + 1:
+        raise ValueError(f"weights of shape {shape}, not {expected}")
+    check_postings(*arrays, shape[1])
     return csr_array(arrays, shape=shape)

@@ -23,7 +23,7 @@ from trectools_plus.retrieval.base import (
 )
 from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.encoder import Encoder, TextEncoder
-from trectools_plus.retrieval.index_cache import IndexRecipe, open_index
+from trectools_plus.retrieval.index_cache import IndexRecipe, load_array, open_index
 from trectools_plus.retrieval.models import first_rows
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.top_documents import Positions, top_positions
@@ -32,6 +32,8 @@ _TEXTS_PER_STEP = 2_048
 # Products of one block of documents with a batch of queries: at most 16 MiB.
 _PRODUCTS_PER_BLOCK = 1 << 22
 _ROWS_RESCORED_AT_ONCE = 4_096
+# Far above what rounding to 32 bits does to a square length.
+_LENGTH_ERROR = 1e-3
 
 
 class VectorRetriever:
@@ -63,7 +65,10 @@ class VectorRetriever:
         def build(folder: Path) -> None:
             build_vectors(folder, documents.corpus.searchable_texts(), self._encoder, progress)
 
-        self._vectors = open_index(self.recipe, build, load_vectors, progress)
+        def load(folder: Path) -> Scores:
+            return load_vectors(folder, len(self._doc_ids), self._encoder.dimensions)
+
+        self._vectors = open_index(self.recipe, build, load, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank all documents by their cosine with each query."""
@@ -163,8 +168,19 @@ def build_vectors(folder: Path, texts: list[str], encoder: Encoder, progress: Pr
     vectors.flush()
 
 
-def load_vectors(folder: Path) -> Scores:
-    """The vectors of an index, mapped into memory."""
-    # A plain array over the mapped file: slices of a memmap object cost more.
-    vectors: Scores = np.asarray(np.load(folder / "vectors.npy", mmap_mode="r"))
+def load_vectors(folder: Path, rows: int, dimensions: int) -> Scores:
+    """Map the vectors of an index into memory.
+
+    Raises:
+        ValueError: If there are not so many, or one has another length than 1 or 0.
+        OSError: If they cannot be read.
+    """
+    vectors: Scores = load_array(folder / "vectors.npy", np.float32, 2)
+    if vectors.shape != (rows, dimensions):
+        raise ValueError(f"vectors of shape {vectors.shape}, not {(rows, dimensions)}")
+    for _, block in _blocks(vectors, max(1, _PRODUCTS_PER_BLOCK // max(1, dimensions))):
+        with np.errstate(all="ignore"):
+            lengths = np.einsum("ij,ij->i", block, block)
+        if not ((lengths == 0) | (np.abs(lengths - 1) < _LENGTH_ERROR)).all():
+            raise ValueError("a vector whose length is neither 1 nor 0")
     return vectors

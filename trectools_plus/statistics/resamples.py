@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.blas import one_blas_thread
 from trectools_plus.distributed import current_workers
 from trectools_plus.statistics.arrays import FloatArray, IntArray
 
@@ -44,10 +45,8 @@ def map_chunks(
     def call(chunk: tuple[int, np.random.SeedSequence]) -> T:
         return function(chunk[0], np.random.Generator(np.random.PCG64(chunk[1])))
 
-    from threadpoolctl import threadpool_limits
-
     def call_alone(chunk: tuple[int, np.random.SeedSequence]) -> T:
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             return call(chunk)
 
     # Threads within threads would wait for each other, and how a matrix product is cut up would
@@ -55,10 +54,7 @@ def map_chunks(
     workers = current_workers()
     if workers is not None and len(sizes) > 1:
         return workers.map(call_alone, zip(sizes, streams, strict=True))
-    with (
-        threadpool_limits(1, user_api="blas"),
-        ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool,
-    ):
+    with one_blas_thread(), ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         return list(pool.map(call, zip(sizes, streams, strict=True)))
 
 

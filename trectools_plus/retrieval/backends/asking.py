@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Protocol
 
+from trectools_plus.blas import one_blas_thread
 from trectools_plus.retrieval.backends.answering import Answer, FailedQuery, Wanted, answer_batch
 from trectools_plus.retrieval.backends.base import Failure, Query, Source
 from trectools_plus.retrieval.base import Progress, no_progress
@@ -78,10 +79,12 @@ def ask_sources(
         InputError: If a journal cannot be written, or the topics not be read.
     """
     try:
-        return {
-            mode: _ask_one(mode, source, topics, wanted, stores[mode], progress)
-            for mode, source in sources.items()
-        }
+        # As the embedded modes: a source may compute in this process.
+        with one_blas_thread():
+            return {
+                mode: _ask_one(mode, source, topics, wanted, stores[mode], progress)
+                for mode, source in sources.items()
+            }
     finally:
         for source in sources.values():
             source.close()

@@ -1,0 +1,43 @@
+"""One thread for matrix products, where threads would decide about times or about last digits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+_lock = threading.Lock()
+_inside = 0
+_limits = ExitStack()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit the BLAS libraries of this process to one thread each.
+
+    Entering takes a quarter of a millisecond, so enter around a loop. It may be entered from
+    several threads: the limit is that of the process, and ends when the last one leaves.
+    """
+    global _inside
+    from threadpoolctl import threadpool_limits
+
+    with _lock:
+        if _inside == 0:
+            _limits.enter_context(threadpool_limits(1, user_api="blas"))
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                _limits.close()
+
+
+def limited_blas_threads() -> int | None:
+    """Return the threads that remain under the limit; ``None`` where BLAS cannot be limited."""
+    from threadpoolctl import threadpool_info
+
+    with one_blas_thread():
+        threads = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+    return max(threads, default=None)
