@@ -37,11 +37,14 @@ def query_text(
 ) -> None:
     """Search the terms of an ontology, or any documents, for one text.
 
-    The index is built at the first search and found again at later ones.
+    The index is built at the first search and found again at later ones. A term
+    whose label, synonym or id is the text, in any case, comes first and is marked
+    as an exact match; with an id, what follows is the search for the term's label.
 
     \b
     Examples:
       trectools-plus query "short stature"
+      trectools-plus query HP:0001250 --mode hybrid
       trectools-plus query "fits" --multi-vector --aggregation-strategy label_synonyms_max
       trectools-plus query "wing flutter" --corpus corpus.jsonl --mode hybrid --format json
     """
@@ -55,10 +58,12 @@ def query_text(
     values = retrieval.values()
     settings = make_settings(values)
     documents = open_documents(dataset, corpus, ontology)
+    exact, searched = _find_exact(text, ontology) if documents.parts is not None else ([], text)
     with progress_bar() as progress:
         retriever = build_retrievers(documents, [mode], settings, progress)[mode]
-        (found,) = retriever.search([text], num_results)
-    results = _results(found, documents)
+        # Deep enough for the scores of exact matches; no mode ranks otherwise for it.
+        (found,) = retriever.search([searched], max(num_results, settings.candidates))
+    results = _results(found, exact, documents)[:num_results]
     if output_format == "json":
         write_json({"query": text, "mode": mode, "results": results})
     elif results:
@@ -67,17 +72,40 @@ def query_text(
         typer.echo("nothing found", err=True)
 
 
-def _results(found: Ranking, documents: Corpus) -> list[dict[str, Any]]:
-    """Rank, id, score and title of each result; the start of the text where there is no title."""
+def _find_exact(text: str, path: str | None) -> tuple[list[str], str]:
+    """Return the terms that the text names, and the text to search with."""
+    from trectools_plus.ontology.hpo import load_ontology
+    from trectools_plus.retrieval.ontology_terms import find_named
+
+    ontology = load_ontology(path)
+    term_id = ontology.ids.find(text)
+    if term_id is None:
+        return find_named(ontology, text), text
+    return [term_id], ontology.term(term_id).name or text
+
+
+def _results(found: Ranking, exact: list[str], documents: Corpus) -> list[dict[str, Any]]:
+    """Rank, id, score and title of each result; the start of the text where there is no title.
+
+    Exact matches come first; their score is that of the search, ``None`` where it did not find
+    them.
+    """
     import polars as pl
 
+    scores = dict(zip(found.doc_ids, found.scores.tolist(), strict=True))
+    doc_ids = list(dict.fromkeys([*exact, *found.doc_ids]))
     shown = pl.when(pl.col("title") != "").then("title").otherwise(pl.col("text").str.head(80))
-    wanted = documents.frame.filter(pl.col("doc_id").is_in(found.doc_ids))
+    wanted = documents.frame.filter(pl.col("doc_id").is_in(doc_ids))
     titles = dict(wanted.select("doc_id", shown).iter_rows())
-    pairs = zip(found.doc_ids, found.scores.tolist(), strict=True)
     return [
-        {"rank": rank, "doc_id": doc_id, "score": score, "title": titles[doc_id]}
-        for rank, (doc_id, score) in enumerate(pairs, 1)
+        {
+            "rank": rank,
+            "doc_id": doc_id,
+            "score": scores.get(doc_id),
+            "title": titles[doc_id],
+            "exact": doc_id in exact,
+        }
+        for rank, doc_id in enumerate(doc_ids, 1)
     ]
 
 
@@ -93,6 +121,9 @@ def _print_results(results: list[dict[str, Any]]) -> None:
     table.add_column("Id", overflow="fold")
     table.add_column("Score", justify="right")
     table.add_column("Title", overflow="fold")
+    table.add_column("")
     for one in results:
-        table.add_row(str(one["rank"]), one["doc_id"], f"{one['score']:.4f}", one["title"])
+        score = "–" if one["score"] is None else f"{one['score']:.4f}"
+        match = "exact match" if one["exact"] else ""
+        table.add_row(str(one["rank"]), one["doc_id"], score, one["title"], match)
     console.print(table)

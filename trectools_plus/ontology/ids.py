@@ -58,6 +58,23 @@ class TermIds:
             return Resolution("alternative", self._alternatives[term_id])
         return Resolution("unknown")
 
+    def find(self, text: str) -> str | None:
+        """Return the live term that an id stands for, in any case and with ``_`` for ``:``.
+
+        The live terms and their alternative ids come before obsolete ids.
+        """
+        wanted = _fold(text)
+        for term_id in self._number:
+            if _fold(term_id) == wanted:
+                return term_id
+        for other, term_id in self._alternatives.items():
+            if _fold(other) == wanted:
+                return term_id
+        for obsolete, term in self._terms.items():
+            if _fold(obsolete) == wanted:
+                return self._live_replacement(term.replaced_by)
+        return None
+
     def _live_replacement(self, replaced_by: tuple[str, ...]) -> str | None:
         """Follow ``replaced_by`` for as long as it names one term."""
         passed = set[str]()
@@ -84,3 +101,7 @@ class TermIds:
     def names(self, numbers: Iterable[int]) -> list[str]:
         """The ids of term numbers."""
         return [self.live[number] for number in numbers]
+
+
+def _fold(term_id: str) -> str:
+    return "".join(term_id.casefold().replace("_", ":").split())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 import polars as pl
 
 from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
@@ -36,6 +39,36 @@ def parts_of(ontology: Ontology) -> pl.DataFrame:
         if text
     ]
     return pl.DataFrame(rows, schema=PARTS_SCHEMA, orient="row")
+
+
+def find_named(ontology: Ontology, text: str) -> list[str]:
+    """The live terms that have a text as label or synonym.
+
+    Letter case, hyphens, blanks and Unicode compatibility forms do not matter, nor do quotation
+    marks and full stops around the text.
+
+    Returns:
+        Ids: by the label, then by an exact synonym, then by another one; each group in the order
+        of ids.
+    """
+    wanted, ranks = _normal_name(text), dict[str, int]()
+    if not wanted:
+        return []
+    for term in ontology.terms.values():
+        names = [(0, term.name), *((1 + (s.scope != "EXACT"), s.text) for s in term.synonyms)]
+        found = [rank for rank, name in names if _normal_name(name) == wanted]
+        if found:
+            ranks[term.term_id] = min(found)
+    return sorted(ranks, key=ranks.__getitem__)
+
+
+_BLANKS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
+_QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
+
+
+def _normal_name(name: str) -> str:
+    folded = unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
+    return _BLANKS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
 
 
 def _text_of(term: Term) -> str:
