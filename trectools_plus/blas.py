@@ -19,7 +19,7 @@ def one_blas_thread() -> Iterator[None]:
     several threads: the limit is that of the process, and ends when the last one leaves.
     """
     global _inside
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import OpenBLASController, threadpool_limits
 
     with _lock:
         if _inside == 0:
@@ -31,6 +31,10 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _inside -= 1
             if _inside == 0:
+                # From version 3.8 on only the thread that set a limit can change it; that one
+                # may have left before.
+                if hasattr(OpenBLASController, "clear_controlling_thread"):
+                    OpenBLASController.clear_controlling_thread(force=True)
                 _limits.close()
 
 

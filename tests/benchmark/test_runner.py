@@ -14,12 +14,15 @@ import pytest
 
 from trectools_plus.benchmark.config_file import load_config
 from trectools_plus.benchmark.manifest import hash_config
+from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     read_report,
     report_json_schema,
 )
 from trectools_plus.benchmark.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.verify import verify_report
+from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import (
     CheckFailedError,
     IncomparableError,
@@ -310,6 +313,40 @@ CONTRACT = {
     "losses",
 }
 """What scripts rely on, by place in the JSON."""
+
+
+def test_the_manifest_says_with_how_many_blas_threads_was_searched(
+    small: Small, tmp_path: Path
+) -> None:
+    searched = run(small.options, tmp_path / "searched").report
+    assert searched.manifest.blas_threads == limited_blas_threads()
+    assert f"limited to {limited_blas_threads()} thread" in (
+        tmp_path / "searched" / "BenchmarkComparison.md"
+    ).read_text(encoding="utf-8")
+    given = {"runs": {"a": small.write_run("a", PERFECT)}, "qrels": small.qrels}
+    assert run(given, tmp_path / "given").report.manifest.blas_threads is None
+
+
+def test_a_report_of_an_earlier_version_is_read_verified_and_merged(
+    small: Small, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    run(small.options, folder)
+    path = folder / "BenchmarkReport.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document["manifest"]["blas_threads"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    sums = folder / "SHA256SUMS"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    lines = [
+        f"{digest}  {path.name}" if line.endswith(f" {path.name}") else line
+        for line in sums.read_text().splitlines()
+    ]
+    sums.write_text("\n".join(lines) + "\n")
+    assert read_report(path).manifest.blas_threads is None
+    assert verify_report(folder).problems == []
+    merged = merge_run(folder, "mine", small.write_run("mine", PERFECT))
+    assert merged.report.manifest.blas_threads is None
 
 
 def test_contracted_keys_are_there(small: Small, tmp_path: Path) -> None:

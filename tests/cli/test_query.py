@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import get_args
@@ -71,6 +72,103 @@ def test_query_prints_ids_scores_and_titles() -> None:
     table = run_cli("query", "hound", "--ontology", TOY, "--multi-vector").stdout
     assert found["results"][0]["doc_id"] in table
     assert "1.0000" in table
+
+
+NAMED = {
+    "dog": "TOY:0006",
+    "  DoG. ": "TOY:0006",
+    "Living-Thing": "TOY:0002",
+    "living  thing": "TOY:0002",
+    "Artifact": "TOY:0003",
+    "BEAST": "TOY:0004",
+    "TOY:0009": "TOY:0009",
+    " toy:0009 ": "TOY:0009",
+    "TOY_0009": "TOY:0009",
+    "toy:0104": "TOY:0004",
+    "TOY:0010": "TOY:0006",
+    "toy:0013": "TOY:0006",
+}
+"""Texts, and the terms that they name: by label, synonym, id, alternative and obsolete id."""
+
+
+@pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid", "all_max"])
+def test_a_named_term_comes_first_and_is_marked(mode: str) -> None:
+    for text, doc_id in NAMED.items():
+        words = ["query", text, "--ontology", TOY, "--mode", mode, "--num-results", "3"]
+        found = document(*words)["results"]
+        assert (found[0]["doc_id"], found[0]["exact"]) == (doc_id, True), text
+        assert [one["exact"] for one in found[1:]] == [False] * (len(found) - 1)
+        assert [one["rank"] for one in found] == list(range(1, len(found) + 1))
+        assert len({one["doc_id"] for one in found}) == len(found) <= 3
+    assert len(document(*words[:-1], "1")["results"]) == 1
+    (line,) = [line for line in run_cli(*words).stdout.splitlines() if "exact match" in line]
+    assert doc_id in line
+
+
+def test_a_named_term_comes_first_with_multi_vector_search_and_reranking() -> None:
+    words = ["query", "beast", "--ontology", TOY, "--multi-vector", "--enable-reranker"]
+    assert document(*words)["results"][0]["exact"] is True
+
+
+def test_what_names_no_live_term_is_searched_for() -> None:
+    for text in ("dogs and cats", "obsolete hound", "TOY:0011", "TOY:0012", "TOY:9", "?", "thin"):
+        found = document("query", text, "--ontology", TOY)["results"]
+        assert not any(one["exact"] for one in found), text
+
+
+def test_results_beside_exact_matches_keep_their_order() -> None:
+    words = ["query", "pet robot", "--ontology", TOY, "--mode", "hybrid", "--num-results"]
+    long = [one["doc_id"] for one in document(*words, "9")["results"]]
+    assert [one["doc_id"] for one in document(*words, "2")["results"]] == long[:2]
+
+
+def test_names_of_several_terms_are_ordered_by_what_they_are(tmp_path: Path) -> None:
+    terms = [
+        ("X:1", "first", 'synonym: "same name" RELATED []'),
+        ("X:2", "second", 'synonym: "Same-Name" EXACT []'),
+        ("X:3", "same name", ""),
+        ("X:4", "same name", "is_obsolete: true"),
+        ("X:5", "fifth", "alt_id: X:6"),
+        ("X:6", "sixth", "is_obsolete: true"),
+        ("X:7", "obsolete seventh", "is_obsolete: true\nreplaced_by: X:1"),
+    ]
+    stanzas = [f"[Term]\nid: {i}\nname: {name}\n{more}\n" for i, name, more in terms]
+    path = tmp_path / "x.obo"
+    path.write_text("format-version: 1.2\n\n" + "\n".join(stanzas))
+
+    def exact(text: str) -> list[str]:
+        found = document("query", text, "--ontology", str(path))["results"]
+        return [one["doc_id"] for one in found if one["exact"]]
+
+    assert exact("SAME NAME") == ["X:3", "X:2", "X:1"]
+    assert exact("x:6") == ["X:5"]  # although an obsolete term keeps this id
+    assert exact("sixth") == []
+    assert exact("X:7") == ["X:1"]
+
+
+def test_documents_that_are_no_terms_have_no_exact_matches() -> None:
+    results = document("query", "roses in winter", "--dataset", GARDEN)["results"]
+    title = results[0]["title"]
+    for one in document("query", title, "--dataset", GARDEN)["results"]:
+        assert one["exact"] is False
+
+
+def test_a_forged_index_is_built_again_with_a_line_on_stderr(cache: Path) -> None:
+    words = ["query", "wild animal", "--ontology", TOY, "--format", "json"]
+    expected = run_cli(*words)
+    assert expected.stderr == ""
+    (folder,) = (path for path in cache.iterdir() if path.is_dir())
+    path, seal = folder / "vectors.npy", folder / "index.json"
+    path.write_bytes(path.read_bytes()[:-9])
+    content = json.loads(seal.read_text())
+    content["files"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    seal.write_text(json.dumps(content))
+    result = run_cli(*words)
+    assert result.exception is None
+    assert result.stdout == expected.stdout
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"warning: the index {folder} is inconsistent (")
+    assert line.endswith(") and is built again")
 
 
 @pytest.mark.parametrize("mode", ["lexical", "bm25", "dense", "hybrid", "all_max"])

@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.ranking import rank_documents
+from trectools_plus.retrieval.backends.python import PythonBackend
 from trectools_plus.retrieval.base import Ranking
 from trectools_plus.retrieval.fetch import ask, fetch
 from trectools_plus.retrieval.fusion import Fusion
 from trectools_plus.retrieval.hybrid import HybridRetriever
 from trectools_plus.retrieval.modes import MODES, build_retrievers
+from trectools_plus.retrieval.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 CORPUS = Corpus.from_dict(
@@ -80,6 +84,42 @@ def test_hybrid_in_fetch_is_hybrid_by_itself() -> None:
     found = retriever.search(["swept wing"], 5)[0]
     frame = fetch(CORPUS, TOPICS, MODES, depth=5)["hybrid"].run.frame
     assert frame.filter(pl.col("query_id") == "q1")["doc_id"].to_list() == found.doc_ids
+
+
+class Counting(Stand):
+    """Notes how many threads BLAS may use when it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__("counting", ["a"])
+        self.threads: list[int] = []
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        self.threads += [
+            one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"
+        ]
+        return super().search(queries, depth)
+
+
+def test_queries_are_asked_with_one_blas_thread(tmp_path: Path) -> None:
+    topics = Topics.from_dict({"1": "x", "2": "y"})
+    embedded, mine = Counting(), Counting()
+    with threadpool_limits(2, user_api="blas"):
+        before = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+        ask({"counting": embedded}, topics)
+        fetch_to_dir(None, topics, ["mine"], tmp_path, backend=PythonBackend({"mine": mine}))
+        after = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+    assert set(embedded.threads) == set(mine.threads) == ({1} if before else set())
+    assert after == before
+
+
+def test_results_do_not_depend_on_blas_threads() -> None:
+    retriever = build_retrievers(CORPUS, ["vector"])["vector"]
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            (ranking,) = retriever.search(["swept wing"], 5)
+        found.append((ranking.doc_ids, ranking.scores.tolist()))
+    assert found[0] == found[1]
 
 
 def test_shared_components_are_asked_once() -> None:

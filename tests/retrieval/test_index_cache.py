@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import json
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from trectools_plus.errors import InputError
+from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.retrieval.base import no_progress
 from trectools_plus.retrieval.index_cache import IndexRecipe, cache_folder, open_index
@@ -68,6 +73,179 @@ def test_a_damaged_index_is_built_anew(damage: str) -> None:
         seal.write_text("[]")
     assert builder.open() == "content"
     assert builder.calls == 2
+
+
+KINDS = {"lexical": "lexical", "vector": "vector", "multi-vector": "all_max"}
+
+
+def forge(folder: Path) -> None:
+    """Seal an index again, whatever its files hold."""
+    seal = json.loads((folder / "index.json").read_text())
+    names = [path.name for path in folder.iterdir() if path.name != "index.json"]
+    seal["files"] = {name: sha256_file(folder / name) for name in names}
+    (folder / "index.json").write_text(json.dumps(seal))
+
+
+class Payload:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+def pickled(path: Path) -> None:
+    content = np.empty(1, dtype=object)
+    content[0] = Payload(path.parent.parent / "unpickled")
+    np.save(path, content, allow_pickle=True)
+
+
+def archive(path: Path) -> None:
+    np.savez(path.with_suffix(".npz"), np.load(path))
+    path.with_suffix(".npz").rename(path)
+
+
+def change(function: Callable[[Any], Any]) -> Callable[[Path], None]:
+    return lambda path: np.save(path, function(np.load(path)))
+
+
+def not_finite(array: Any) -> Any:
+    changed = array.astype(np.float32)
+    changed.flat[0] = np.nan
+    return changed
+
+
+ARRAY_CHANGES: dict[str, Callable[[Path], None]] = {
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-3]),
+    "empty": lambda path: path.write_bytes(b""),
+    "text": lambda path: path.write_text("no array"),
+    "huge": lambda path: path.write_bytes(
+        path.read_bytes().replace(b"'shape': (", b"'shape': (9999999999999,", 1)
+    ),
+    "missing": lambda path: path.unlink(),
+    "objects": pickled,
+    "bare pickle": lambda path: path.write_bytes(
+        pickle.dumps(Payload(path.parent.parent / "unpickled"))
+    ),
+    "archive": archive,
+    "a row less": change(lambda array: array[:-1]),
+    "a row more": change(lambda array: np.concatenate([array, array[-1:]])),
+    "no rows": change(lambda array: array[:0]),
+    "a scalar": change(lambda array: array.flat[0]),
+    "a dimension more": change(lambda array: array[np.newaxis]),
+    "wider": change(lambda array: array.astype(np.complex128)),
+    "texts": change(lambda array: array.astype(str)),
+    "other byte order": change(lambda array: array.astype(array.dtype.newbyteorder())),
+    "not finite": change(not_finite),
+    "far too large": change(lambda array: array * 0 + 2**30),
+    "negative": change(lambda array: -1 - array),
+}
+JSON_CHANGES: dict[str, Callable[[Path], None]] = {
+    "cut": lambda path: path.write_text(path.read_text()[:-2]),
+    "empty": lambda path: path.write_text(""),
+    "no UTF-8": lambda path: path.write_bytes(b'{"\xff": 1}'),
+    "list": lambda path: path.write_text("[]"),
+    "number": lambda path: path.write_text("1"),
+    "no keys": lambda path: path.write_text("{}"),
+    "deep": lambda path: path.write_text("[" * 200_000),
+    "missing": lambda path: path.unlink(),
+    "other values": lambda path: path.write_text(
+        json.dumps(dict.fromkeys(json.loads(path.read_text()), "x"))
+    ),
+    "one key more": lambda path: path.write_text(
+        json.dumps({**json.loads(path.read_text()), "x": 99})
+    ),
+}
+FORGERIES = [
+    *(
+        (kind, "vectors.npy", change)
+        for kind in ("vector", "multi-vector")
+        for change in ARRAY_CHANGES
+    ),
+    *(
+        ("lexical", f"{name}.csc.index.npy", change)
+        for name in ("data", "indices", "indptr")
+        for change in ARRAY_CHANGES
+        # Finite weights of the right number can be changed without a trace.
+        if name != "data" or change not in ("negative", "far too large")
+    ),
+    *(
+        ("lexical", f"{name}.index.json", change)
+        for name in ("params", "vocab")
+        for change in JSON_CHANGES
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "file", "change"), FORGERIES)
+def test_an_inconsistent_index_with_a_fresh_seal_is_built_again(
+    kind: str, file: str, change: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def search() -> list[tuple[list[str], list[float]]]:
+        retriever = build_retrievers(CORPUS, [KINDS[kind]])[KINDS[kind]]
+        found = retriever.search(["swept wing", "heat"], 5)
+        return [(ranking.doc_ids, ranking.scores.tolist()) for ranking in found]
+
+    expected = search()
+    (folder,) = (path for path in cache_folder().iterdir() if path.is_dir())
+    changes = ARRAY_CHANGES if file.endswith(".npy") else JSON_CHANGES
+    changes[change](folder / file)
+    forge(folder)
+    assert search() == expected
+    assert not (cache_folder() / "unpickled").exists()
+    (warning,) = caplog.messages
+    assert str(folder) in warning
+    assert warning.endswith("and is built again")
+    assert "\n" not in warning
+    assert search() == expected
+    assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize("others", ["kept", "removed"])
+def test_an_index_that_says_there_are_no_terms_is_built_again(
+    others: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    build_retrievers(CORPUS, ["lexical"])
+    (folder,) = (path for path in cache_folder().iterdir() if path.is_dir())
+    if others == "removed":
+        for path in folder.iterdir():
+            if path.name != "index.json":
+                path.unlink()
+    (folder / "no_terms.txt").write_text("")
+    forge(folder)
+    (found,) = build_retrievers(CORPUS, ["lexical"])["lexical"].search(["wing"], 5)
+    assert found.doc_ids == ["d1"]
+    assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize(
+    "files", ['{"../index.json": "0"}', '{"/dev/zero": "0"}', '{"": 1}', "1", "[" * 100_000]
+)
+def test_a_seal_of_strange_files_is_not_trusted(
+    files: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    builder = Builder()
+    builder.open()
+    path = cache_folder() / RECIPE.folder_name / "index.json"
+    seal = json.loads(path.read_text())
+    seal["files"] = "HERE"
+    path.write_text(json.dumps(seal).replace('"HERE"', files))
+    assert builder.open() == "content"
+    assert builder.calls == 2
+    assert "is damaged and is built again" in caplog.text
+
+
+def test_a_loader_that_always_fails_is_no_reason_to_build_forever() -> None:
+    builder = Builder()
+
+    def load(folder: Path) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        open_index(RECIPE, builder, load, no_progress)
+    assert builder.calls == 1
 
 
 def test_what_a_killed_build_left_is_never_read_and_is_cleared() -> None:

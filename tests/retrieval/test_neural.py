@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.fetch import fetch
 from trectools_plus.retrieval.models import hash_model
@@ -184,6 +185,42 @@ def test_splade_is_the_dot_product_of_the_models_weights(tiny: dict[str, str]) -
     for doc_id, score in expected.items():
         assert found[doc_id] == pytest.approx(score, rel=1e-5)
     assert retriever.search(["wing"], 2)[0].doc_ids == wing.doc_ids[:2]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("data", lambda array: array[:-1]),
+        ("data", lambda array: array * np.nan),
+        ("data", lambda array: array.astype(object)),
+        ("indices", lambda array: array + len(TEXTS)),
+        ("indices", lambda array: array.astype(np.float64)),
+        ("indptr", lambda array: array[::-1]),
+        ("indptr", lambda array: array[:-1]),
+        ("shape", lambda array: array + 1),
+        ("shape", lambda array: array.astype(object)),
+    ],
+)
+def test_an_inconsistent_index_of_splade_is_built_again(
+    tiny: dict[str, str], cache: Path, name: str, change: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = RetrievalSettings(splade_model=tiny["splade"])
+
+    def search() -> tuple[list[str], list[float]]:
+        retriever = build_retrievers(CORPUS, ["splade"], settings)["splade"]
+        (found,) = retriever.search(["seizure"], 5)
+        return found.doc_ids, found.scores.tolist()
+
+    expected = search()
+    (folder,) = (path for path in (cache / "indexes").iterdir() if path.is_dir())
+    path, seal = folder / f"{name}.npy", folder / "index.json"
+    np.save(path, change(np.load(path)), allow_pickle=True)
+    content = json.loads(seal.read_text())
+    content["files"][path.name] = sha256_file(path)
+    seal.write_text(json.dumps(content))
+    assert search() == expected
+    (warning,) = caplog.messages
+    assert "is inconsistent" in warning
 
 
 def test_splade_joins_the_fusion_where_it_is_asked_for(tiny: dict[str, str]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.run import read_run
@@ -52,6 +53,7 @@ def test_files_and_manifests(tmp_path: Path) -> None:
         assert manifest.run.results == run.frame.height
         assert manifest.created_at.endswith("Z")
         assert {"bm25s", "wordllama", "trectools-plus"} <= set(manifest.packages)
+        assert manifest.blas_threads == limited_blas_threads()
         assert manifest.latency_ms.p50 <= manifest.latency_ms.p95 <= manifest.latency_ms.p99
     assert files["lexical"].manifest.run.missing_queries == ["q3"]
     assert [

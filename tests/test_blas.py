@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from trectools_plus.blas import limited_blas_threads, one_blas_thread
+
+
+def blas_threads() -> set[int]:
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+
+@pytest.fixture(autouse=True)
+def two_threads() -> Iterator[None]:
+    with threadpool_limits(2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("this NumPy has a BLAS whose threads cannot be set")
+        yield
+
+
+def test_one_thread_inside_and_as_many_as_before_outside() -> None:
+    with one_blas_thread(), one_blas_thread():
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+    assert limited_blas_threads() == 1
+    assert blas_threads() == {2}
+
+
+def test_the_limit_lasts_until_the_last_thread_leaves() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with one_blas_thread():
+            entered.set()
+            leave.wait(30)
+
+    thread = threading.Thread(target=stay)
+    with one_blas_thread():
+        thread.start()
+        assert entered.wait(30)
+    assert blas_threads() == {1}
+    leave.set()
+    thread.join()
+    assert blas_threads() == {2}
+
+
+def test_an_error_ends_the_limit() -> None:
+    with pytest.raises(ZeroDivisionError), one_blas_thread():
+        _ = 1 / 0
+    assert blas_threads() == {2}
