@@ -191,7 +191,7 @@ def test_errors_with_status_200_are_retried_and_asked_again_on_resume(
     service = start()
     # The service answers {"error": …} to the first request, or to all but the fourth.
     texts = {"q1": "a", "q2": "fail 200 1", "q3": "fail 200 3", "q4": "b"}
-    with pytest.raises(CheckFailedError, match=r"1 of 4 .* \(q3: the answer has no entry at"):
+    with pytest.raises(CheckFailedError, match=r"1 of 4 .* \(q3: the answer reports an error"):
         fetch(service.url, texts, tmp_path, http={"retries": 1})
     assert sorted(service.asked()) == ["q1", "q2", "q2", "q3", "q3", "q4"]
     (failed,) = manifest_of(tmp_path).failed_queries
