@@ -53,7 +53,7 @@ class HttpSettings(BaseModel):
     (escaped), ``params`` and ``body``. Paths are JSONPath (RFC 9535).
 
     Attributes:
-        url: ``http://`` or ``https://``, without a user or a key.
+        url: ``http://`` or ``https://``, without a user, key or signature.
         method: Of the request.
         key_env: The environment variable that holds the key; ``None`` sends none.
         key_header: The header for the key.
@@ -73,7 +73,8 @@ class HttpSettings(BaseModel):
         batch_size: Queries in a request.
         concurrency: Requests under way at once.
         timeout: Seconds for one request.
-        retries: How often a request is sent again after 429, 5xx, a timeout or a broken connection.
+        retries: How often a request is sent again after 429, 5xx, a timeout, a broken connection,
+            or an answer that is none.
         backoff: Seconds before the first of them; doubled each time, and shortened at random by up
             to a half.
         max_wait: The most seconds between two of them; a service that asks for more
