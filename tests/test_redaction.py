@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.redaction import hide_queries, hide_secrets
+from trectools_plus.redaction import has_secrets, hide_queries, hide_secrets
 
 
 @pytest.mark.parametrize(
@@ -22,12 +22,17 @@ from trectools_plus.redaction import hide_queries, hide_secrets
         ("https://h/a?X-Goog-Credential=S3CRET#x", "https://h/a?X-Goog-Credential=***#x"),
         ("https://h/a?sv=1&sig=S3CRET%3D", "https://h/a?sv=1&sig=***"),
         ("https://h/a?Expires=1&Signature=S3CRET", "https://h/a?Expires=1&Signature=***"),
+        ("https://h/a?sessionId=S3CRET", "https://h/a?sessionId=***"),
         ("https://h/a?accessToken=S3CRET", "https://h/a?accessToken=***"),
         ("https://h/a#access_token=S3CRET", "https://h/a#access_token=***"),
         ("a=https://h/a?apiKey=S3CRET b", "a=https://h/a?apiKey=*** b"),
         ("('https://h/a?token=S3CRET')", "('https://h/a?token=***')"),
         ("zip://a.run::https://me:S3CRET@host/f.zip", "zip://a.run::https://***@host/f.zip"),
         ("https://a/b,https://me:S3CRET@host/c", "https://a/b,https://***@host/c"),
+        (
+            "https://h/a?accesskey=S3CRET&x-functions-key=S3CRET",
+            "https://h/a?accesskey=***&x-functions-key=***",
+        ),
         (
             "https://h/a?apitoken=S3CRET&filter[token]=S3CRET",
             "https://h/a?apitoken=***&filter[token]=***",
@@ -38,6 +43,7 @@ from trectools_plus.redaction import hide_queries, hide_secrets
 def test_secrets(text: str, expected: str) -> None:
     assert hide_secrets(text) == expected
     assert hide_secrets(expected) == expected
+    assert (has_secrets(text), has_secrets(expected)) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +53,7 @@ def test_secrets(text: str, expected: str) -> None:
         "https://host:8443/a@v2.run?download=1&version=3",
         "https://host/~me:you@here/a.run",
         "abfs://container@account.dfs.core.windows.net/a.run",
+        "https://h/a?monkey=x&keyless=y&turkey=z",
         "https://h/a?keyword=x&signal=y&tokens=3&monkey=4",
         "tcp://10.0.0.1:8786",
         "me:you@host?token=1",

@@ -16,7 +16,8 @@ _USER_IS_SECRET = ("http", "https", "ftp", "sftp", "ssh", "smb", "webdav", "webh
 _PARAMETER = re.compile(r"(?<=[?&;#])([^=&;#\s\"'<>]+)=([^&;#\s\"'<>]+)")
 _SECRET_NAME = re.compile(
     r"(?:^|[^a-z])(?:sig|signature|(?:api|access|auth|id|refresh)?token|secret|pass|password"
-    r"|passwd|pwd|credentials?|auth|authorization|jwt|apikey|key|session|sessionid)\]?$"
+    r"|passwd|pwd|credentials?|auth|authorization|jwt|session|session-?id"
+    r"|(?:api|access|account|app|auth|client|private|secret|shared|subscription)?key)\]?$"
 )
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -28,6 +29,16 @@ def hide_secrets(text: str) -> str:
     like ``X-Amz-Signature``, ``sig``, ``access_token`` or ``apiKey``.
     """
     return _URL.sub(_hide_in_url, text)
+
+
+def has_secrets(text: str) -> bool:
+    """Whether a text has a URL with a password, key or signature in it, as ``hide_secrets``."""
+    return hide_secrets(text) != text
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a query parameter of that name is taken for a secret."""
+    return _SECRET_NAME.search(_HUMP.sub("-", unquote(name)).lower()) is not None
 
 
 def hide_queries(text: str) -> str:
@@ -57,5 +68,4 @@ def _hide_user(protocol: str, place: str) -> str:
 
 def _hide_value(parameter: re.Match[str]) -> str:
     name, value = parameter.groups()
-    is_secret = _SECRET_NAME.search(_HUMP.sub("-", unquote(name)).lower())
-    return f"{name}={HIDDEN if is_secret else value}"
+    return f"{name}={HIDDEN if is_secret_name(name) else value}"

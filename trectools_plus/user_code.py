@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,41 @@ from pathlib import Path
 from typing import Any
 
 _LONGEST = 200
+
+SIGNALS: list[int] = []
+"""Signals received that ask this process to end."""
+
+
+class EndedBySignal(SystemExit):
+    """A signal asks this process to end."""
+
+
+def end_for_signal(number: int, _frame: object = None) -> None:
+    """Handle a signal that asks this process to end: raise its error.
+
+    Raises:
+        KeyboardInterrupt: For SIGINT.
+        EndedBySignal: For another signal.
+    """
+    SIGNALS.append(number)
+    raise_for_signal()
+
+
+def raise_for_signal() -> None:
+    """Raise the error of a signal again, if one was received.
+
+    To be called after outside code: it may have caught the error, and what it returns then, or
+    raises instead, is no result.
+
+    Raises:
+        KeyboardInterrupt: After SIGINT.
+        EndedBySignal: After another signal.
+    """
+    if not SIGNALS:
+        return
+    if SIGNALS[-1] == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise EndedBySignal(128 + SIGNALS[-1])
 
 
 @contextmanager

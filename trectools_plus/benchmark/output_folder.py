@@ -108,6 +108,7 @@ class OutputFolder:
             *((self.partial / name, self.path / name) for name in new),
         ]
         done: list[tuple[Path, Path]] = []
+        self.discard.atexit = False  # the hidden folder holds what was there before
         try:
             for source, target in moves:
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -116,6 +117,7 @@ class OutputFolder:
         except BaseException as error:
             for source, target in reversed(done):
                 target.replace(source)
+            self.discard.atexit = True
             if isinstance(error, OSError):
                 raise _refused(error, self.path) from error
             raise

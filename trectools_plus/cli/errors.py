@@ -7,20 +7,18 @@ import gc
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from trectools_plus.cli.signals import end_soon, handle_signals
 from trectools_plus.errors import SeveralFilesError, TrectoolsPlusError, UsageError
 from trectools_plus.redaction import hide_secrets
 
 INTERRUPTED = 130  # what shells report for a process ended by Ctrl-C
 UNREADABLE = 2
-_ENDINGS = ("SIGTERM", "SIGHUP")
-"""How a batch system or a closed terminal asks a process to end; not every system has both."""
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 # Typer does not export the base of its usage errors, and has moved it between versions.
 _CLICK_ERROR: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -64,7 +62,7 @@ def run_command(command: Callable[..., object], name: str) -> None:
     # again and again and once more on leaving, takes a fifth of the time of a small one.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     _prepare_streams()
-    _end_in_order()
+    handle_signals()
     if hasattr(signal, "siginterrupt") and not _only_asks(sys.argv[1:]):
         # Polars' signal handler, set on import, restarts a blocked read, and Ctrl-C would wait
         # for its end. Every command that reads needs Polars anyway; help does without.
@@ -75,27 +73,8 @@ def run_command(command: Callable[..., object], name: str) -> None:
         with translated_errors():
             sys.exit(_call(command, name))
     finally:
+        end_soon()
         gc.freeze()
-
-
-def _end_in_order() -> None:
-    """Where the system would end the process on the spot, leave as Ctrl-C does: cleaned up.
-
-    Temporary files can be as large as a run.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return
-    for name in _ENDINGS:
-        number = getattr(signal, name, None)
-        # Under nohup a signal is ignored, and stays so.
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _leave_for)
-            if hasattr(signal, "siginterrupt"):  # not on Windows
-                signal.siginterrupt(number, True)
-
-
-def _leave_for(number: int, _frame: object) -> None:
-    sys.exit(128 + number)
 
 
 def _prepare_streams() -> None:

@@ -7,7 +7,7 @@ import re
 from typing import IO, Any
 
 from trectools_plus.errors import InputError, MissingExtraError
-from trectools_plus.redaction import hide_queries, hide_secrets
+from trectools_plus.redaction import has_secrets, hide_queries, hide_secrets
 
 SILENT_SECONDS = 60
 """How long a web server may send nothing; the whole file may take as long as it likes."""
@@ -41,7 +41,7 @@ class RemoteFile:
         match = _ADDRESS.match(address)
         assert match is not None
         protocol = match[1].lower()
-        if hide_secrets(address) != address:
+        if has_secrets(address):
             raise InputError(
                 "an address with a user, password, key or signature in it is not read, for "
                 "addresses go into reports",

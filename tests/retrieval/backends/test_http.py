@@ -185,6 +185,35 @@ def test_failed_queries_are_asked_again_on_resume_and_only_they(start: Any, tmp_
     assert file.path.read_bytes() == whole.path.read_bytes()
 
 
+def test_errors_with_status_200_are_retried_and_asked_again_on_resume(
+    start: Any, tmp_path: Path
+) -> None:
+    service = start()
+    # The service answers {"error": …} to the first request, or to all but the fourth.
+    texts = {"q1": "a", "q2": "fail 200 1", "q3": "fail 200 3", "q4": "b"}
+    with pytest.raises(CheckFailedError, match=r"1 of 4 .* \(q3: the answer reports an error"):
+        fetch(service.url, texts, tmp_path, http={"retries": 1})
+    assert sorted(service.asked()) == ["q1", "q2", "q2", "q3", "q3", "q4"]
+    (failed,) = manifest_of(tmp_path).failed_queries
+    assert failed.reason.endswith('{"error": "no, not with None"} (2 attempts)')
+    status = {entry["query_id"]: entry["status"] for entry in journal_of(tmp_path)}
+    assert status == {"q1": "ok", "q2": "ok", "q3": "failed", "q4": "ok"}
+    file = fetch(service.url, texts, tmp_path, http={"retries": 1}, resume=True)
+    assert service.asked()[6:] == ["q3", "q3"]
+    assert file.manifest.status == "ok"
+    assert file.path.read_bytes() == fetch(service.url, texts, tmp_path / "all").path.read_bytes()
+
+
+def test_a_service_that_only_reports_errors_is_not_scored(start: Any, tmp_path: Path) -> None:
+    service = start()
+    texts = {f"q{number}": "fail 200 99" for number in range(50)}
+    options = {"retries": 1, "concurrency": 1}
+    with pytest.raises(InputError, match="dense is failed: 50 of 50 queries"):
+        fetch(service.url, texts, tmp_path, http=options)
+    assert len(service.asked()) == 10  # five queries, twice each
+    assert not (tmp_path / "dense.run").exists()
+
+
 def test_chunks_are_fetched_until_there_are_enough_documents(start: Any, tmp_path: Path) -> None:
     service = start()
     collapse = Collapse(separator="#")

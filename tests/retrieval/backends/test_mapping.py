@@ -232,9 +232,15 @@ ENTRY = {"query_id": "q1", "segments": [{"segment_id": "a", "score": 1}]}
             "expected an id at .* but got null",
         ),
         (
-            {"results": [{**ENTRY, "segments": [{"segment_id": "a", "score": "1"}]}]},
+            {"results": [{**ENTRY, "segments": [{"segment_id": "a", "score": "high"}]}]},
             "expected a score at .* but got text",
         ),
+        ({"results": ["overloaded"]}, r'no entry for query q1: \["overloaded"\]'),
+        ({"results": [{"error": "overloaded"}]}, "no entry for query q1: .*overloaded"),
+        ({"results": [ENTRY], "error": "half"}, "the answer reports an error: .*half"),
+        ({"results": [{**ENTRY, "error": "half"}]}, "the answer reports an error: .*half"),
+        ({"results": [{**ENTRY, "segments": None}]}, r"no list.* at \$\.segments\[\*\]"),
+        ({"results": [{"query_id": "q1"}]}, "no list, not even an empty one"),
         (lambda _: httpx.Response(200, text="<html>"), "the answer is no JSON: <html>"),
         (lambda _: httpx.Response(200, text='{"a": NaN}'), "the answer is no JSON"),
         (lambda _: httpx.Response(200, text="[" * 100_000), "the answer is no JSON"),
@@ -263,6 +269,199 @@ def test_answers_that_are_none(reply: Any, reason: str) -> None:
     assert "\n" not in failure.reason
 
 
+ENGINE = {"results": None, "ids": "$.hits.hits[*]._id", "scores": None}
+ONE_HIT = {"hits": {"hits": [{"_id": "d1"}]}}
+NO_HIT = {"hits": {"hits": []}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ({"error": {"type": "parse_exception"}, "status": 400}, "parse_exception"),
+        ({"errors": [{"message": "no such field"}], "data": None}, "no such field"),
+        ({"message": "rate limit"}, "rate limit"),
+        ({"detail": "not found"}, "not found"),
+        ({}, "no list"),
+        ({"hits": {}}, "no list"),
+        ({"hits": None}, "no list"),
+        ({"hits": []}, "no list"),
+        ({"hits": {"hits": None}}, "no list"),
+        ({"hits": {"hits": {}}}, "no list"),
+        ({"hits": {"hits": "none"}}, "no list"),
+        ({"hits": {"hits": {"reason": "overloaded"}}}, "overloaded"),
+        ({"hits": {"hits": ["overloaded"]}}, "overloaded"),
+        ({"hits": {"hits": [{"name": "d1"}]}}, '{"name": "d1"}'),
+        ({"hits": {"hits": [{"_id": "d1"}, {"reason": "shard 3"}]}}, "shard 3"),
+        ("overloaded", 'an object or a list but got text: "overloaded"'),
+        (json.dumps(ONE_HIT), "an object or a list but got text"),
+        (7, "an object or a list but got a number: 7"),
+        (None, "an object or a list but got null"),
+        (["overloaded"], "overloaded"),
+        ([], "no list"),
+        *(
+            ({**hits, **more}, "reports an error")
+            for hits in (NO_HIT, ONE_HIT)
+            for more in (
+                {"error": "x"},
+                {"errors": [{"message": "x"}]},
+                {"error": {"code": 0, "message": "x"}},
+                {"Error": True},
+                {"error_message": "x"},
+                {"timed_out": True},
+                {"timedOut": True},
+                {"partial_results": True},
+                {"incomplete_results": True},
+                {"success": False},
+                {"ok": False},
+                {"status": "error"},
+                {"status": 503},
+                {"code": 429},
+                {"status": {"code": 500}},
+                {"responseHeader": {"status": 0, "partialResults": True}},
+            )
+        ),
+        ({"hits": {"hits": [], "error": "x"}}, "reports an error"),
+    ],
+)
+def test_an_error_with_status_200_is_no_answer(answer: Any, shown: str) -> None:
+    (failure,), _ = ask(ENGINE, lambda _: httpx.Response(200, text=json.dumps(answer)))
+    assert isinstance(failure, Failure), failure
+    assert shown in failure.reason
+    assert "\n" not in failure.reason
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"error": None},
+        {"errors": []},
+        {"error": ""},
+        {"error": False},
+        {"errors": {}},
+        {"error": {"code": 0, "message": ""}},
+        {"timed_out": False, "timeout": 30, "took": 3},
+        {"success": True, "status": "ok", "code": 0},
+        {"status": 200, "message": "nothing found"},
+        {"responseHeader": {"status": 0}},
+    ],
+)
+def test_an_empty_list_is_nothing_found(more: dict[str, Any]) -> None:
+    for answer, ids in ((NO_HIT, []), (ONE_HIT, ["d1"])):
+        (hits,), _ = ask(ENGINE, {**answer, **more})
+        assert isinstance(hits, Hits), hits
+        assert hits.ids == ids
+
+
+@pytest.mark.parametrize(
+    ("ids", "empty", "missing"),
+    [
+        ("$[*]", [], {}),
+        ("$[*].id", [], {"message": "x"}),
+        ("$.ids[0][*]", {"ids": [[]]}, {"ids": [None]}),
+        ("$.ids[0][*]", {"ids": []}, {"ids": None}),
+        ("$.scores.~", {"scores": {}}, {"scores": None}),
+        ("$.hits.*.id", {"hits": {}}, {"hits": "x"}),
+        ("$.hits[0:5].id", {"hits": []}, {"hits": {}}),
+        ("$.hits[?@.score > 1].id", {"hits": [{"id": "a", "score": 1}]}, {"hits": {}}),
+        ("$..id", {"data": {"hits": []}}, {"data": None}),
+        ("$.data.search.hits[*].id", {"data": {"search": {"hits": []}}}, {"data": None}),
+        ("$.groups[*].hits[*].id", {"groups": [{"hits": []}]}, {"groups": [{}]}),
+        ("$.root.children[*].id", {"root": {"children": []}}, {"root": {"errors": [{}]}}),
+        ("$.hits[*].error", {"hits": []}, {"hits": {"error": "x"}}),
+    ],
+)
+def test_nothing_found_in_other_shapes(ids: str, empty: Any, missing: Any) -> None:
+    settings = {"results": None, "ids": ids, "scores": None}
+    (hits,), _ = ask(settings, empty)
+    assert isinstance(hits, Hits), hits
+    assert hits.ids == []
+    (failure,), _ = ask(settings, missing)
+    assert isinstance(failure, Failure), failure
+
+
+def test_documents_may_have_members_of_any_name() -> None:
+    hit = {"_id": "d1", "error": "wrong dose", "status": "error", "timed_out": True}
+    (hits,), _ = ask(ENGINE, {"hits": {"hits": [hit]}})
+    assert isinstance(hits, Hits)
+    settings = {"results": None, "ids": "$.scores.~", "scores": "$.scores.*"}
+    (hits,), _ = ask(settings, {"scores": {"error": 2, "status": 1}})
+    assert isinstance(hits, Hits)
+    assert hits.ids == ["error", "status"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"json": {"error": "overloaded"}},
+        {"json": {"message": "rate limit"}},
+        {"text": '{"hits": {"hits": [{"_id": "d'},
+        {"text": "<html>starting</html>"},
+        {},
+        {"content": b"no gzip at all", "headers": {"content-encoding": "gzip"}},
+    ],
+)
+def test_what_is_no_answer_is_asked_again(bad: dict[str, Any]) -> None:
+    sent: list[int] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        sent.append(1)
+        return httpx.Response(200, **(bad if len(sent) < 3 else {"json": ONE_HIT}))
+
+    (hits,), _ = ask({**ENGINE, "retries": 2, "backoff": 0}, reply)
+    assert isinstance(hits, Hits), hits
+    assert (hits.ids, hits.attempts) == (["d1"], 3)
+    sent.clear()
+    (failure,), _ = ask({**ENGINE, "retries": 1, "backoff": 0}, reply)
+    assert isinstance(failure, Failure)
+    assert failure.lasting
+    assert failure.reason.endswith("(2 attempts)")
+
+
+def test_the_mapping_of_a_document_is_not_asked_for_again() -> None:
+    sent: list[int] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        sent.append(1)
+        return httpx.Response(200, json={"hits": {"hits": [{"_id": None}]}})
+
+    ask({**ENGINE, "retries": 2, "backoff": 0}, reply)
+    assert len(sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("score", "value"),
+    [("12.5", 12.5), ("-3", -3), ("1e-3", 0.001), ("+.5", 0.5), (" 1", None), ("", None)]
+    + [(one, None) for one in ("nan", "inf", "-Infinity", "1_000", "1,5", "0x10", "१", "1e999")],
+)
+def test_scores_may_be_texts_of_numbers(score: str, value: float | None) -> None:
+    reply = {"results": [{"query_id": "q1", "segments": [{"segment_id": "a", "score": score}]}]}
+    (found,), _ = ask({}, reply)
+    if value is None:
+        assert isinstance(found, Failure)
+        assert "expected a score at $.segments[*].score" in found.reason
+    else:
+        assert isinstance(found, Hits)
+        assert found.scores == [value]
+
+
+def test_a_date_to_wait_for_goes_by_the_clock_of_the_service() -> None:
+    """The service's clock is years behind; by the local one it would ask for no wait at all."""
+    headers = {
+        "date": "Wed, 01 Jan 2020 12:00:00 GMT",
+        "retry-after": "Wed, 01 Jan 2020 12:01:30 GMT",
+    }
+    reply = httpx.Response(503, headers=headers)
+    (failure,), _ = ask({"retries": 5, "max_wait": 60}, lambda _: reply)
+    assert isinstance(failure, Failure)
+    assert "it asks to wait 90 s, more than max_wait" in failure.reason
+    # An error with status 200 may ask for it too.
+    reply = httpx.Response(200, headers=headers, json={"message": "rate limit"})
+    (failure,), _ = ask({"retries": 5, "max_wait": 60}, lambda _: reply)
+    assert isinstance(failure, Failure)
+    assert "it asks to wait 90 s, more than max_wait" in failure.reason
+
+
 def test_too_large_an_answer_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trectools_plus.retrieval.backends.http.LARGEST_ANSWER", 2**20)
     (failure,), _ = ask({}, lambda _: httpx.Response(200, content=b" " * (2**20 + 1)))
@@ -284,6 +483,16 @@ def test_entries_by_position() -> None:
         ({"url": "search.test"}, "expected a URL"),
         ({"url": "http://user:pass@a"}, "holds a user or password"),
         ({"url": "http://a?api_key=abc&q={query_text}"}, "'api_key' looks like the place"),
+        ({"url": "http://a/s?sv=1&sig=abc"}, "'sig' looks like the place"),
+        ({"url": "http://a/s?X-Amz-Signature=abc"}, "'X-Amz-Signature' looks like the place"),
+        ({"url": "http://a/s?X-Goog-Credential=abc"}, "'X-Goog-Credential' looks like the place"),
+        ({"url": "http://a/s?jwt=abc&q={query_text}"}, "'jwt' looks like the place"),
+        ({"url": "http://a/s?pwd=abc"}, "'pwd' looks like the place"),
+        ({"url": "http://a/s?sessionId=abc"}, "'sessionId' looks like the place"),
+        ({"url": "http://a/s?%73ig=abc"}, "'sig' looks like the place"),
+        ({"url": "http://a/s?a=1;sig=abc"}, "holds a password, key or signature"),
+        ({"url": "http://a/s#access_token=abc"}, "holds a password, key or signature"),
+        ({"params": {"sig": "abc"}}, "'sig' looks like the place of a secret"),
         ({"headers": {"Authorization": "Bearer abc"}}, "'Authorization' looks like"),
         ({"params": {"token": "abc"}}, "'token' looks like the place of a secret"),
         ({"body": '{"q": "{query_text}", "password": "abc"}'}, "'password' looks like"),

@@ -13,6 +13,7 @@ from trectools_plus.retrieval.backends.retries import (
     RETRIED_STATUS,
     Pace,
     backoff_delay,
+    read_http_date,
     read_retry_after,
 )
 
@@ -50,6 +51,12 @@ def test_delays_are_spread() -> None:
 )
 def test_retry_after(value: str | None, seconds: float | None) -> None:
     assert read_retry_after(value, NOON) == seconds
+
+
+def test_dates_without_a_meaning_are_no_dates() -> None:
+    assert read_http_date("Fri, 31 Jan 2025 12:00:00 GMT") == NOON
+    for text in (None, "", "soon", "Fri, 31 Jan 2025 12:00:00 +99999999999999999999"):
+        assert read_http_date(text) is None
 
 
 def test_which_answers_are_worth_another_attempt() -> None:

@@ -160,22 +160,25 @@ def _outcomes(
             if brake.stopped:
                 return
         return
-    with ThreadPoolExecutor(source.concurrency) as pool:
-        waiting: set[Future[Outcomes]] = set()
-        try:
-            while True:
-                room = 0 if brake.stopped else source.concurrency - len(waiting)
-                for batch in islice(batches, room):
-                    waiting.add(pool.submit(answer_batch, source, batch, wanted))
-                if not waiting:
-                    return
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                outcomes = [outcome for future in done for outcome in future.result()]
-                brake.feel(outcomes)
-                yield outcomes
-        except BaseException:
-            source.close()  # whatever waits for its next attempt stops waiting
-            raise
+    pool = ThreadPoolExecutor(source.concurrency)
+    waiting: set[Future[Outcomes]] = set()
+    try:
+        while True:
+            room = 0 if brake.stopped else source.concurrency - len(waiting)
+            for batch in islice(batches, room):
+                waiting.add(pool.submit(answer_batch, source, batch, wanted))
+            if not waiting:
+                return
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            outcomes = [outcome for future in done for outcome in future.result()]
+            brake.feel(outcomes)
+            yield outcomes
+    except BaseException:
+        source.close()  # whatever waits for its next attempt stops waiting
+        raise
+    finally:
+        # After an error nobody waits for the requests under way: they may hang.
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _batches(queries: Iterator[Query], size: int) -> Iterator[list[Query]]:

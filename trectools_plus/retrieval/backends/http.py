@@ -20,6 +20,7 @@ from trectools_plus.retrieval.backends.retries import (
     RETRIED_STATUS,
     Pace,
     backoff_delay,
+    read_http_date,
     read_retry_after,
 )
 from trectools_plus.retrieval.backends.secrets import Key, read_key
@@ -140,7 +141,11 @@ class HttpSource:
             attempt += 1
             self._pace.wait()
             sent = perf_counter()
+            outcome: list[Hits | Failure] | _Document | _Again | Failure
             outcome = self._send(queries, depth)
+            if isinstance(outcome, _Document):
+                ms = 1000 * (perf_counter() - sent) / len(queries)
+                outcome = self._read(outcome, queries, ms, attempt)
             if not isinstance(outcome, _Again):
                 break
             if attempt > self._settings.retries or self._pace.ended:
@@ -154,8 +159,7 @@ class HttpSource:
             self._pace.wait(self._delay(queries[0], attempt))
         if isinstance(outcome, Failure):
             return [replace(outcome, attempts=attempt)] * len(queries)
-        ms = 1000 * (perf_counter() - sent) / len(queries)
-        return self._read(outcome.document, queries, ms, attempt)
+        return outcome
 
     def _delay(self, query: Query, attempt: int) -> float:
         one = self._settings
@@ -185,7 +189,7 @@ class HttpSource:
                 return Failure(f"{reason}; {trust}", "unavailable", stops=True)
             return _Again(reason, "unavailable")
         except httpx.RequestError as error:
-            return Failure(self._say("the answer cannot be read", error))
+            return _Again(self._say("the answer cannot be read", error), "failed")
         return content
 
     @property
@@ -209,8 +213,8 @@ class HttpSource:
         """What a whole answer is, by its status and content."""
         import json
 
+        after = _retry_after(response)
         if response.status_code in RETRIED_STATUS:
-            after = read_retry_after(response.headers.get("retry-after"))
             return _Again(self._refusal(response.status_code, content), "failed", after)
         if response.has_redirect_location:
             target = self._excerpt(response.headers["location"].encode())
@@ -222,27 +226,43 @@ class HttpSource:
             hopeless = response.status_code in _HOPELESS or response.is_redirect
             return Failure(self._refusal(response.status_code, content), stops=hopeless)
         if not content.strip():
-            return Failure("the answer is empty, where JSON is expected")
+            return _Again("the answer is empty, where JSON is expected", "failed", after)
         try:
-            return _Document(json.loads(content, parse_constant=_refuse_constant))
+            return _Document(json.loads(content, parse_constant=_refuse_constant), after)
         except (ValueError, RecursionError):
-            return Failure(f"the answer is no JSON: {self._excerpt(content)}")
+            # The page of a proxy, or an answer whose end is missing.
+            return _Again(f"the answer is no JSON: {self._excerpt(content)}", "failed", after)
 
     def _read(
-        self, document: Any, queries: Sequence[Query], ms: float, attempts: int
-    ) -> list[Hits | Failure]:
+        self, answer: _Document, queries: Sequence[Query], ms: float, attempts: int
+    ) -> list[Hits | Failure] | _Again | Failure:
+        """The hits in an answer; one without any that can be used may be another when asked again.
+
+        In a batch, an entry that cannot be used is a failure of its query alone.
+        """
         try:
-            entries = read_answer(document, queries, self._settings)
+            entries = read_answer(answer.document, queries, self._settings)
+            if len(queries) == 1 and isinstance(entries[0], AnswerError):
+                raise entries[0]
             return [self._hits(entry, ms, attempts) for entry in entries]
         except AnswerError as error:
-            reason = self._scrub(str(error))
+            reason = self._describe(error)
+            return Failure(reason) if error.is_final else _Again(reason, "failed", answer.after)
         except RecursionError:
-            reason = "the answer is nested too deeply"
-        return [Failure(reason, attempts=attempts)] * len(queries)
+            return Failure("the answer is nested too deeply")
+
+    def _describe(self, error: AnswerError) -> str:
+        import json
+
+        reason = self._scrub(str(error))
+        if error.shown is None:
+            return reason
+        shown = json.dumps(error.shown, ensure_ascii=False).encode("utf-8", "replace")
+        return f"{reason}: {self._excerpt(shown)}"
 
     def _hits(self, entry: Entry | AnswerError, ms: float, attempts: int) -> Hits | Failure:
         if isinstance(entry, AnswerError):
-            return Failure(self._scrub(str(entry)), attempts=attempts)
+            return Failure(self._describe(entry), attempts=attempts)
         if self._key is not None and any(map(self._key.is_told_in, entry.ids)):
             return Failure("an id holds the service's key", attempts=attempts)
         diagnostics = self._scrub_value(entry.diagnostics)
@@ -317,6 +337,12 @@ def _is_bad_certificate(error: BaseException | None) -> bool:
     return False
 
 
+def _retry_after(response: httpx.Response) -> float | None:
+    """Seconds to wait; a date is compared with the service's own clock."""
+    headers = response.headers
+    return read_retry_after(headers.get("retry-after"), read_http_date(headers.get("date")))
+
+
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
@@ -327,10 +353,11 @@ def _is_worth_asking_alone(reply: Hits | Failure) -> bool:
 
 
 class _Document:
-    """An answer that is JSON."""
+    """An answer that is JSON, and the seconds that it asks to wait."""
 
-    def __init__(self, document: Any) -> None:
+    def __init__(self, document: Any, after: float | None) -> None:
         self.document = document
+        self.after = after
 
 
 class _Again:

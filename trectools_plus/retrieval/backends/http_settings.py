@@ -7,8 +7,17 @@ import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
+from trectools_plus.redaction import has_secrets, is_secret_name
 from trectools_plus.retrieval.values import Flag, Number, WholeNumber
 
 DEFAULT_BODY = """{
@@ -44,7 +53,7 @@ class HttpSettings(BaseModel):
     (escaped), ``params`` and ``body``. Paths are JSONPath (RFC 9535).
 
     Attributes:
-        url: ``http://`` or ``https://``, without a user or a key.
+        url: ``http://`` or ``https://``, without a user, key or signature.
         method: Of the request.
         key_env: The environment variable that holds the key; ``None`` sends none.
         key_header: The header for the key.
@@ -64,7 +73,8 @@ class HttpSettings(BaseModel):
         batch_size: Queries in a request.
         concurrency: Requests under way at once.
         timeout: Seconds for one request.
-        retries: How often a request is sent again after 429, 5xx, a timeout or a broken connection.
+        retries: How often a request is sent again after 429, 5xx, a timeout, a broken connection,
+            or an answer that is none.
         backoff: Seconds before the first of them; doubled each time, and shortened at random by up
             to a half.
         max_wait: The most seconds between two of them; a service that asks for more
@@ -109,7 +119,10 @@ class HttpSettings(BaseModel):
             raise ValueError("expected a URL that begins with http:// or https:// and names a host")
         if "@" in parts.netloc:
             raise ValueError(f"the URL holds a user or password — {_FROM_ENVIRONMENT}")
-        _refuse_secrets([name for name, _ in parse_qsl(parts.query, keep_blank_values=True)])
+        names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+        _refuse_secrets(names, in_url=True)
+        if has_secrets(url):
+            raise ValueError(f"the URL holds a password, key or signature — {_FROM_ENVIRONMENT}")
         return url
 
     @field_validator("key_env")
@@ -125,8 +138,8 @@ class HttpSettings(BaseModel):
 
     @field_validator("headers", "params")
     @classmethod
-    def _no_secrets(cls, values: dict[str, str]) -> dict[str, str]:
-        _refuse_secrets(list(values))
+    def _no_secrets(cls, values: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        _refuse_secrets(list(values), in_url=info.field_name == "params")
         return values
 
     @field_validator("key_header", "headers")
@@ -198,9 +211,9 @@ class HttpSettings(BaseModel):
         return self.model_dump(mode="json", exclude=hidden)
 
 
-def _refuse_secrets(names: list[str]) -> None:
+def _refuse_secrets(names: list[str], *, in_url: bool = False) -> None:
     for name in names:
-        if _SECRET_NAME.search(name):
+        if _SECRET_NAME.search(name) or (in_url and is_secret_name(name)):
             raise ValueError(
                 f"'{name}' looks like the place of a secret, and settings are written into "
                 f"manifests — {_FROM_ENVIRONMENT}"

@@ -15,7 +15,12 @@ from typing import Any
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query, Source
 from trectools_plus.retrieval.base import Ranking
-from trectools_plus.user_code import describe_error, import_object, working_directory_on_path
+from trectools_plus.user_code import (
+    describe_error,
+    import_object,
+    raise_for_signal,
+    working_directory_on_path,
+)
 
 ENTRY_POINT_GROUP = "trectools_plus.retrievers"
 _ATTEMPTS = 2
@@ -85,11 +90,13 @@ class PythonBackend:
         except TrectoolsPlusError:
             raise
         except (Exception, SystemExit) as error:
+            raise_for_signal()
             raise UsageError(
                 describe_error(error),
                 where=where,
                 remedy=remedy,
             ) from error
+        raise_for_signal()
         if iscoroutinefunction(found.search if searches else found):
             raise UsageError(
                 _ASYNCHRONOUS,
@@ -138,8 +145,10 @@ class FunctionSource:
                     found = self._call(query.text, depth)
                     ids, scores = read_found(found)
             except (Exception, SystemExit) as error:
+                raise_for_signal()
                 reason = describe_error(error)
                 continue
+            raise_for_signal()
             ms = 1000 * (perf_counter() - started)
             return Hits(ids, scores, ms, attempt)
         return Failure(reason, lasting=True, attempts=_ATTEMPTS)

@@ -31,18 +31,25 @@ def read_retry_after(value: str | None, now: datetime | None = None) -> float | 
 
     Args:
         value: Whole seconds, or an HTTP date (RFC 9110, 10.2.3).
-        now: The time, for dates.
+        now: The time, for dates: that of the response, whose clock may differ from this one's;
+            ``None`` takes the local time.
     """
     text = (value or "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError):
+    moment = read_http_date(text)
+    if moment is None:
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
     return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+
+
+def read_http_date(text: str | None) -> datetime | None:
+    """The time in a header, with its zone; ``None`` where there is none."""
+    try:
+        moment = parsedate_to_datetime(text or "")
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 class Pace:

@@ -1,0 +1,195 @@
+"""Processes that are asked to end while the user's code, or a service, hangs; and go on later."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+
+RETRIEVER = """
+import hashlib, os, threading, time
+from pathlib import Path
+
+def ignore():
+    while True:
+        try:
+            time.sleep(1)
+        except BaseException:
+            pass
+
+def sleep():
+    time.sleep(600)
+
+def loop():
+    while True:
+        pass
+
+def block():
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # in C, without a look at signals
+
+def join():
+    thread = threading.Thread(target=ignore)
+    thread.start()
+    thread.join()
+
+def answer():
+    try:
+        time.sleep(600)
+    except BaseException:
+        return []
+
+def fail():
+    try:
+        time.sleep(600)
+    except BaseException as error:
+        raise ValueError("no connection") from error
+
+def search(text, depth):
+    if text == "text 2" and "HANG" in os.environ:
+        Path("hangs").touch()
+        found = globals()[os.environ["HANG"]]()
+        if found is not None:
+            return found
+    return [(f"d{n}", len(text) * 10 - n) for n in range(3)]
+
+class Indexed:
+    def index(self, corpus):
+        Path("hangs").touch()
+        answer()
+    def search(self, queries, depth):
+        return [search(query, depth) for query in queries]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A working directory with a retriever, four topics and their judgments."""
+    return fill(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The run that nobody interrupts."""
+    folder = fill(tmp_path_factory.mktemp("uninterrupted"))
+    finish(fetch(folder, "runs"))
+    return (folder / "runs" / "mine.run").read_bytes()
+
+
+def fill(tmp_path: Path) -> Path:
+    """Write what the commands read."""
+    (tmp_path / "mine.py").write_text(RETRIEVER)
+    (tmp_path / "topics.tsv").write_text("".join(f"q{n}\ttext {n}\n" for n in range(4)))
+    (tmp_path / "qrels.txt").write_text("".join(f"q{n} 0 d{n} 1\n" for n in range(4)))
+    (tmp_path / "corpus.jsonl").write_text('{"doc_id": "d1", "text": "a"}\n')
+    return tmp_path
+
+
+def begin(folder: Path, *words: Any, hang: str | None = None) -> subprocess.Popen[str]:
+    """Start a command in the folder."""
+    (folder / "hangs").unlink(missing_ok=True)
+    environment = {name: value for name, value in os.environ.items() if name != "HANG"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "trectools_plus", *map(str, words)],
+        cwd=folder,
+        env=environment if hang is None else {**environment, "HANG": hang},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def end(process: subprocess.Popen[str], hangs: Any, *numbers: int) -> str:
+    """Send signals once it hangs; returns what it printed on stderr."""
+    try:
+        while not hangs() and process.poll() is None:
+            time.sleep(0.01)
+        for number in numbers:
+            time.sleep(0.3)
+            process.send_signal(number)
+        _, error = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 128 + numbers[-1], error
+    assert "Traceback" not in error
+    return error
+
+
+def fetch(folder: Path, name: str, *more: str, hang: str | None = None) -> subprocess.Popen[str]:
+    words = ["runs", "fetch", "--topics", "topics.tsv", "--retriever", "mine=mine:search"]
+    return begin(folder, *words, "--output-dir", name, *more, hang=hang)
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 0, error
+
+
+@pytest.mark.parametrize(
+    ("hang", "numbers"),
+    [
+        *((hang, [signal.SIGTERM]) for hang in ("sleep", "loop", "block", "ignore", "join")),
+        *((hang, [signal.SIGTERM]) for hang in ("answer", "fail")),
+        ("ignore", [signal.SIGHUP]),
+        *((hang, [signal.SIGINT]) for hang in ("sleep", "answer", "fail")),
+        ("ignore", [signal.SIGINT, signal.SIGINT]),
+    ],
+)
+def test_a_function_that_hangs_is_ended_and_its_fetch_resumed(
+    folder: Path, hang: str, numbers: list[int], uninterrupted: bytes
+) -> None:
+    end(fetch(folder, "runs", hang=hang), (folder / "hangs").exists, *numbers)
+    lines = (folder / "runs" / "mine.run.journal").read_text().splitlines()
+    # What was answered before is there, and nothing that the signal made the function return.
+    answered = {entry["query_id"]: entry["status"] for entry in map(json.loads, lines[1:])}
+    assert answered == {"q0": "ok", "q1": "ok"}
+    finish(fetch(folder, "runs", "--resume"))
+    assert (folder / "runs" / "mine.run").read_bytes() == uninterrupted
+
+
+@pytest.mark.parametrize("hang", ["sleep", "ignore", "answer"])
+def test_a_benchmark_that_hangs_is_ended_and_leaves_nothing(folder: Path, hang: str) -> None:
+    words = ["benchmark", "run", "--topics", "topics.tsv", "--qrels", "qrels.txt"]
+    words += ["--backend", "python", "--retriever", "mine:search", "--output-dir", "report"]
+    process = begin(folder, *words, hang=hang)
+    end(process, (folder / "hangs").exists, signal.SIGTERM)
+    assert not (folder / "report").exists()
+
+
+def test_an_index_that_was_cut_off_is_not_searched(folder: Path) -> None:
+    words = ["runs", "fetch", "--topics", "topics.tsv", "--corpus", "corpus.jsonl"]
+    process = begin(folder, *words, "--retriever", "mine=mine:Indexed", "--output-dir", "runs")
+    end(process, (folder / "hangs").exists, signal.SIGTERM)
+    assert not (folder / "runs").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_a_service_that_hangs_is_not_waited_for(
+    start: Any, folder: Path, number: int, concurrency: int
+) -> None:
+    (folder / "topics.tsv").write_text("q0\ta\nq1\tb\nq2\tstall 20\nq3\tc\n")
+    service = start()
+    config = f"http: {{url: '{service.url}', concurrency: {concurrency}, timeout: 500}}\n"
+    (folder / "service.yaml").write_text(config)
+    words = ["runs", "fetch", "--config", "service.yaml", "--modes", "dense", "--topics"]
+    process = begin(folder, *words, "topics.tsv", "--output-dir", "runs")
+    journal = folder / "runs" / "dense.run.journal"
+
+    def hangs() -> bool:
+        done = journal.read_text().count("\n") - 1 if journal.exists() else 0
+        return "q2" in service.asked() and done == (2 if concurrency == 1 else 3)
+
+    end(process, hangs, number)
+    assert len(service.asked()) == (3 if concurrency == 1 else 4)
+    kept = [json.loads(line)["query_id"] for line in journal.read_text().splitlines()[1:]]
+    assert sorted(kept) == (["q0", "q1"] if concurrency == 1 else ["q0", "q1", "q3"])
