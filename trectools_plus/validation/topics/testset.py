@@ -4,6 +4,7 @@
 
     {metadata: {…}, queries: [{query_id, text, relevant: [{doc_id, grade}], …}]}
     {queries: [{id, text, relevant: {doc_id: grade}}]}
+    {queries: [{query_id, query_text, relevant_docs: [{doc_id, grade}]}]}
     {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…]}]}     or the list alone
     {query_id: {doc_id: grade}}     or {query_id: [doc_id, …]}
 
