@@ -138,8 +138,7 @@ def test_clients_that_leave_are_no_failures_of_the_service(
 ) -> None:
     app = create_app(limited(workers=1))
     head = (
-        "POST /v1/{} HTTP/1.1\r\nHost: localhost\r\n"
-        "Content-Type: {}\r\nContent-Length: {}\r\n\r\n"
+        "POST /v1/{} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n"
     )
     form = "multipart/form-data; boundary=x"
     part = b'--x\r\nContent-Disposition: form-data; name="qrels"; filename="q"\r\n\r\nq1 0'

@@ -189,7 +189,8 @@ def benchmark_metrics(
         typer.Option(metavar="FILE", help="Write a .prom file for node_exporter to pick up."),
     ] = None,
     pushgateway: Annotated[
-        str | None, typer.Option(metavar="URL", help="Push to a Pushgateway, such as http://host:9091.")
+        str | None,
+        typer.Option(metavar="URL", help="Push to a Pushgateway, such as http://host:9091."),
     ] = None,
     prefix: Prefix = "trectools_plus",
     job: Annotated[

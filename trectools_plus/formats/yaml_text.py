@@ -126,8 +126,9 @@ def _bounded(name: str) -> Any:
             super().fetch_flow_collection_start(token_type)
 
         def compose_node(self, parent: Any, index: Any) -> Any:
-            if self._depth >= MAX_DEPTH and self.check_event(yaml.CollectionStartEvent):
-                raise _too_deep(self.peek_event().start_mark)
+            event = self.peek_event()
+            if self._depth >= MAX_DEPTH and isinstance(event, yaml.CollectionStartEvent):
+                raise _too_deep(event.start_mark)
             self._depth += 1
             node = super().compose_node(parent, index)
             self._depth -= 1
@@ -136,7 +137,7 @@ def _bounded(name: str) -> Any:
     return Bounded
 
 
-def _too_deep(mark: yaml.Mark) -> yaml.MarkedYAMLError:
+def _too_deep(mark: Any) -> yaml.MarkedYAMLError:
     return _problem(f"nested more than {MAX_DEPTH} deep", mark)
 
 

@@ -201,7 +201,10 @@ def json_schema_of_test_sets() -> dict[str, Any]:
         "anyOf": [
             {
                 "type": "object",
-                "properties": {"metadata": metadata, "queries": _list_or_mapping(own | with_id, own)},
+                "properties": {
+                    "metadata": metadata,
+                    "queries": _list_or_mapping(own | with_id, own),
+                },
                 "required": ["queries"],
                 "additionalProperties": False,
             },

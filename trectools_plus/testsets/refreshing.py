@@ -11,7 +11,13 @@ from trectools_plus.errors import UsageError
 from trectools_plus.testsets.languages import declared_language, same_language
 from trectools_plus.testsets.model import TestQuery, TestSet
 from trectools_plus.testsets.shares import Stratum, apportion_strata
-from trectools_plus.testsets.splitting import DEFAULT_SEED, KindField, kind_field, parent_of, stratum_of
+from trectools_plus.testsets.splitting import (
+    DEFAULT_SEED,
+    KindField,
+    kind_field,
+    parent_of,
+    stratum_of,
+)
 from trectools_plus.testsets.versions import next_version
 from trectools_plus.validation.near_texts import near_across, near_groups
 from trectools_plus.validation.text_languages import primary_language

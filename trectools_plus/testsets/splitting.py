@@ -44,8 +44,9 @@ def split_test_set(
     """Hold out a share of the queries, stratified by category and difficulty.
 
     Where no query has a category, ``query_type`` takes its place. Of each category its share is
-    held out, and of that the share of each difficulty, to the nearest whole query. Queries with the same or nearly the same text stay in one part, which can
-    move a number by one or two. The same seed gives the same parts.
+    held out, and of that the share of each difficulty, to the nearest whole query. Queries with
+    the same or nearly the same text stay in one part, which can move a number by one or two. The
+    same seed gives the same parts.
 
     Args:
         test_set: The set.
