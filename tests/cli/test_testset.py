@@ -103,6 +103,21 @@ def test_convert_takes_descriptions_as_texts() -> None:
     assert english.metadata.dataset_id == "hpo-de-tiny-en"
 
 
+def test_split_by_query_type() -> None:
+    types = ["exact_term"] * 10 + ["paraphrase"] * 5
+    queries = [
+        {"query_id": f"q{n}", "query_text": f"sign {n}", "query_type": one, "relevant_docs": ["d"]}
+        for n, one in enumerate(types)
+    ]
+    Path("typed.json").write_text(json.dumps({"queries": queries}))
+    result = invoke("split", "typed.json")
+    assert result.exit_code == 0, result.output
+    assert "Query type" in result.stdout
+    document = json.loads(invoke("split", "typed.json", "--format", "json").stdout)
+    assert document["used"]["query_types"] == {"exact_term": 8, "paraphrase": 4}
+    assert document["held_out"]["query_types"] == {"exact_term": 2, "paraphrase": 1}
+
+
 def test_split_and_refresh() -> None:
     result = invoke("split", "hpo-en-standard", "--output-dir", "parts", "--seed", "3")
     assert result.exit_code == 0

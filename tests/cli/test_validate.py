@@ -39,6 +39,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "qrels.txt").write_text(QRELS, encoding="utf-8")
     (tmp_path / "bad.qrels").write_text(QRELS + "1 0 a 0\n", encoding="utf-8")
     (tmp_path / "topics.tsv").write_text("1\tone\n2\ttwo\n3\tthree\n", encoding="utf-8")
+    (tmp_path / "testset.yaml").write_text(
+        "queries:\n"
+        "  - {query_id: '1', query_text: one, relevant_docs: [{doc_id: a, grade: 1}]}\n"
+        "  - {query_id: '2', query_text: two, relevant_docs: {b: 1}}\n"
+        "  - {query_id: '3', query_text: three, relevant_docs: [c]}\n",
+        encoding="utf-8",
+    )
     (tmp_path / "docids.txt").write_text("b\nc\n", encoding="utf-8")
     return tmp_path
 
@@ -70,6 +77,8 @@ def _codes(*arguments: str) -> dict[str, str]:
         (("runs", "good.run", "--max-depth", "1"), 1),
         (("runs", "good.run", "--topics", "topics.tsv"), 1),
         (("runs", "good.run", "--topics", "topics.tsv", "--profile", "trec"), 0),
+        (("runs", "good.run", "--topics", "testset.yaml"), 1),
+        (("runs", "good.run", "--topics", "testset.yaml", "--profile", "trec"), 0),
         (("runs", "good.run", "--docids", "docids.txt"), 1),
         (("runs", "good.run", "--docid-pattern", "[ab]"), 0),
         (("runs", "good.run", "--docid-pattern", "[bc]"), 1),

@@ -52,3 +52,34 @@ def test_an_alias_is_read_once_however_often_it_is_named() -> None:
         f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60)
     )
     assert read_texts(bomb).content["a1"] == [["x", "x"], ["x", "x"]]
+
+
+@pytest.mark.parametrize("read", [read_texts, read_values])
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("[" * 120_000, 1, 65),
+        ("a: 1\nb: " + "{a: " * 30_000, 2, 256),
+        ("[\n" * 60_000, 65, 1),
+        ("- " * 60_000, 1, 129),
+        ("? " * 60_000, 1, 129),
+        ("[" * 30_000 + "]" * 30_000, 1, 65),
+        ("".join(" " * n + "a:\n" for n in range(500)), 65, 65),
+    ],
+)
+def test_deep_nesting_is_refused_where_it_begins(
+    read: object, text: str, line: int, column: int
+) -> None:
+    with pytest.raises(yaml.MarkedYAMLError, match="nested more than 64 deep") as refused:
+        read(text)  # type: ignore[operator]
+    mark = refused.value.problem_mark
+    assert mark is not None
+    assert (mark.line + 1, mark.column + 1) == (line, column)
+
+
+def test_nesting_up_to_the_limit_is_read() -> None:
+    for text in ("[" * 64 + "a" + "]" * 64, "- " * 64 + "a"):
+        content = read_texts(text).content
+        for _ in range(64):
+            (content,) = content
+        assert content == "a"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from starlette.testclient import TestClient
 
 from trectools_plus.benchmark.config import BenchmarkConfig
@@ -17,6 +18,7 @@ from trectools_plus.benchmark.runner import run_benchmark
 from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.topics import write_topics
 from trectools_plus.service.evaluation import EvaluationAnswer
+from trectools_plus.service.settings import ServiceSettings
 from trectools_plus.testsets.shipped import find_test_set
 from trectools_plus.testsets.tables import qrels_of, topics_of
 
@@ -82,6 +84,51 @@ def test_figures_are_those_of_a_benchmark(
             assert found["per_query_type"][value][key] == one.mean
             assert found["intervals"]["per_query_type"][value][key] == one.ci.model_dump()
             assert found["queries"]["per_query_type"][value] == one.n
+
+
+@pytest.mark.parametrize(
+    ("modes", "mode"),
+    [
+        (("lexical", "vector", "hybrid"), "hybrid"),
+        (("lexical", "vector"), "lexical"),
+        (("dense", "bm25"), "lexical"),
+        (("vector",), "vector"),
+    ],
+)
+def test_without_components_the_best_mode_that_is_ready_is_evaluated(
+    open_service: Any, garden_set: dict[str, Any], modes: tuple[str, ...], mode: str
+) -> None:
+    settings = ServiceSettings(
+        dataset=str(ROOT / "fixtures/garden-trec"), modes=modes, resamples=500
+    )
+    with open_service(settings) as client:
+        found = post(client, garden_set, publish=False).json()
+        asked = post(client, garden_set, components=mode, publish=False).json()
+    assert found["mode"] == mode
+    assert found["metrics"] == asked["metrics"]
+
+
+def test_fields_of_other_names(client: TestClient, garden_set: dict[str, Any]) -> None:
+    queries = [
+        {
+            "query_id": query["query_id"],
+            "query_text": query["text"],
+            "query_type": query["query_type"],
+            "relevant_docs": query["relevant"],
+        }
+        for query in garden_set["queries"]
+    ]
+    expected = post(client, garden_set, publish=False).json()
+    own = {"queries": queries, "metadata": garden_set["metadata"]}
+    yaml_type = {"content-type": "application/yaml"}
+    for answer in (
+        post(client, own, publish=False),
+        post(client, queries, publish=False),
+        client.post("/v1/evaluate?publish=false", content=yaml.dump(own), headers=yaml_type),
+    ):
+        assert answer.status_code == 200, answer.text
+        for key in ("metrics", "per_query_type", "grouped_by", "queries"):
+            assert answer.json()[key] == expected[key]
 
 
 def test_categories_stand_in_for_query_types(
@@ -229,7 +276,7 @@ def test_figures_are_published_unless_told_otherwise(
     post(client, quiet, publish=False)
     assert not shown("quiet")
     value = post(client, quiet).json()["per_query_type"]["paraphrase"]["recall_at_10"]
-    labels = '{dataset="quiet",k="10",mode="lexical",query_type="paraphrase"}'
+    labels = '{dataset="quiet",k="10",mode="hybrid",query_type="paraphrase"}'
     assert f"trectools_plus_retrieval_recall_at_k{labels} {value}" in shown("quiet")
 
 

@@ -233,6 +233,48 @@ def test_what_is_unexpected_tells_nothing(
     assert "secret" not in answer.text + outside.text
 
 
+DEEP = {
+    "brackets": "[" * 120_000,
+    "braces": "{a: " * 30_000,
+    "lines": "queries: " + "[\n" * 60_000,
+    "sequences": "- " * 60_000,
+    "keys": "? " * 60_000,
+    "balanced": "[" * 40_000 + "]" * 40_000,
+    "objects": '{"a":' * 30_000,
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+@pytest.mark.parametrize("media", ["application/yaml", "application/json", "text/plain"])
+def test_deep_nesting_is_a_finding(limited_time: TestClient, name: str, media: str) -> None:
+    """What is nested 64 deep is refused there: to go on would exceed the service's time."""
+    for kind in ("testset", "topics"):
+        answer = limited_time.post(
+            f"/v1/validate?kind={kind}", content=DEEP[name], headers={"content-type": media}
+        )
+        assert answer.status_code == 200, answer.text
+        (file,) = answer.json()["files"]
+        codes = {finding["code"] for finding in file["findings"]}
+        assert codes & {"T101", "T104"}, codes
+        assert all(one["line"] for one in file["findings"] if one["code"] == "T104")
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_deep_nesting_is_no_test_set(client: TestClient, check_problem: Check, name: str) -> None:
+    headers = {"content-type": "application/yaml"}
+    answer = client.post("/v1/evaluate", content=DEEP[name], headers=headers)
+    detail = check_problem(answer, 422, "unusable-content")["detail"]
+    what = "a list or mapping as key" if name == "keys" else "nested more than 64 deep"
+    assert f"{what} (T104)" in detail
+    assert ".yaml:" in detail
+
+
+@pytest.fixture(scope="module")
+def limited_time(open_service: Any, limited: Any) -> Any:
+    with open_service(limited(seconds=20)) as client:
+        yield client
+
+
 def test_a_body_that_never_arrives() -> None:
     """A client that sends a piece and then nothing is told so, and does not wait for ever."""
     sent: list[dict[str, Any]] = []

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from trectools_plus.service import listening
+from trectools_plus.service.app import create_app
 from trectools_plus.service.server import listen
 
 
@@ -30,6 +34,13 @@ async def _app(scope: Any, receive: Any, send: Any) -> None:
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A server that waits half a second for a request."""
     monkeypatch.setattr(listening, "HEAD_SECONDS", 0.5)
+    with serving(_app, monkeypatch) as port:
+        yield port
+
+
+@contextmanager
+def serving(app: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """The port of a server in a thread."""
     servers: list[Any] = []
     made = listening._Server.__init__
 
@@ -41,7 +52,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     started = threading.Event()
     with listen("127.0.0.1", 0, has_key=False) as listener:
         thread = threading.Thread(
-            target=lambda: listening.serve_app(_app, listener, started=started.set, lifespan="off")
+            target=lambda: listening.serve_app(app, listener, started=started.set, lifespan="off")
         )
         thread.start()
         assert started.wait(30)
@@ -101,3 +112,66 @@ def test_who_waits_for_an_answer_is_not_cut_off(port: int) -> None:
         for path in (b"/slow", b"/", b"/slow"):
             connection.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
             await_answer(connection)
+
+
+def counted(port: int) -> dict[str, int]:
+    """How many answers of each status POST requests had."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        page = answer.read().decode()
+    found: dict[str, int] = {}
+    pattern = r'request_duration_seconds_count\{method="POST",.*status="(\d+)"\} (\S+)'
+    for status, count in re.findall(pattern, page):
+        found[status] = found.get(status, 0) + int(float(count))
+    return found
+
+
+def await_counts(port: int, expected: dict[str, int]) -> None:
+    for _ in range(600):
+        if counted(port) == expected:
+            return
+        time.sleep(0.05)
+    assert counted(port) == expected
+
+
+def test_clients_that_leave_are_no_failures_of_the_service(
+    monkeypatch: pytest.MonkeyPatch, limited: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = create_app(limited(workers=1))
+    head = (
+        "POST /v1/{} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n"
+    )
+    form = "multipart/form-data; boundary=x"
+    part = b'--x\r\nContent-Disposition: form-data; name="qrels"; filename="q"\r\n\r\nq1 0'
+    row = b"q1 0 d1 1\n"
+    with serving(app, monkeypatch) as port:
+        uploads = [
+            (head.format("validate?kind=qrels", "text/plain", 1000), b"q1 0 d"),
+            (head.format("validate?kind=qrels", "text/plain", 1000), b""),
+            (head.format("score", form, 1000), part),
+        ]
+        for number, (request, body) in enumerate(uploads, 1):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(request.encode() + body)
+            await_counts(port, {"499": number})
+
+        jobs = app.state.context.jobs
+        release = threading.Event()
+        jobs.begin("held", lambda progress: {"done": release.wait(60)})
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            request = head.format("validate?kind=qrels", "text/plain", len(row)).encode()
+            connection.sendall(request + row)
+            for _ in range(600):  # until it waits for the only worker
+                if jobs.count() == 2:
+                    break
+                time.sleep(0.05)
+            assert jobs.count() == 2
+        await_counts(port, {"499": len(uploads) + 1})
+        assert jobs.count() == 1  # nothing is done for a client that has left
+        release.set()
+
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.settimeout(30)
+            connection.sendall(request + row)
+            assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+        await_counts(port, {"499": len(uploads) + 1, "200": 1})
+    assert not [one for one in caplog.records if one.exc_info]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -318,9 +319,46 @@ def test_a_gateway_that_is_none(report: Path, url: str) -> None:
 
 
 def test_a_gateway_that_is_not_there(report: Path) -> None:
-    with pytest.raises(InputError) as refused:
-        push("http://user:secret@127.0.0.1:1", read_snapshots(report))
-    assert "secret" not in str(refused.value)
+    with pytest.raises(InputError, match="does not take"):
+        push("http://127.0.0.1:1", read_snapshots(report))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:hunter2@{host}",
+        "http://hunter2@{host}",
+        "http://user:hun/hunter2@{host}",
+        "http://user:hun?hunter2@{host}",
+        "HTTPS://user:hunter2@{host}/path",
+        "user:hunter2@{host}",
+        "http://{host}?token=hunter2",
+        "http://{host}/?x=1&api_key=hunter2",
+        "http://{host}/#hunter2",
+        "http://user:hunter2",
+        "http://[hunter2",
+        "http://{host}/hunter2 x",
+    ],
+)
+def test_a_gateway_with_a_secret_is_refused_before_anything_is_looked_up(
+    report: Path,
+    gateway: tuple[str, list[Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    url: str,
+) -> None:
+    address, taken = gateway
+    url = url.format(host=address.removeprefix("http://"))
+    looked_up: list[object] = []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **_: looked_up.append(given))
+    path = tmp_path / "figures.prom"
+    result = call(report, "--pushgateway", url, "--textfile", path)
+    assert isinstance(result.exception, UsageError)
+    assert "hunter2" not in result.output + str(result.exception)
+    assert "--pushgateway" in str(result.exception)
+    assert not looked_up
+    assert not taken
+    assert not path.exists()
 
 
 def test_without_the_extra(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,110 @@ def test_own_form_as_a_list(tmp_path):
     assert len(test_set.queries) == 3
 
 
+OTHER_NAMES = """\
+queries:
+  - query_id: q1
+    query_text: low blood sugar in newborns
+    query_type: paraphrase
+    relevant_docs:
+      - {doc_id: d17, grade: 3}
+      - {doc_id: d40, grade: 1}
+  - query_id: q2
+    query_text: fever
+    query_type: exact_term
+    relevant_docs: {d1: 2, d2: 0}
+  - query_id: q3
+    query_text: pain in the leg
+    relevant_docs: [d3, d4]
+"""
+
+
+@pytest.mark.parametrize("name", ["set.yaml", "set.json", "list.json", "cases.json", "ids.yaml"])
+def test_query_text_and_relevant_docs(tmp_path, name):
+    content = yaml.safe_load(OTHER_NAMES)
+    queries = content["queries"]
+    shapes = {
+        "set.yaml": OTHER_NAMES,
+        "set.json": content,
+        "list.json": queries,
+        "cases.json": {"test_cases": queries},
+        "ids.yaml": yaml.dump({"queries": {query.pop("query_id"): query for query in queries}})
+        if name == "ids.yaml"
+        else "",
+    }
+    path = written(tmp_path, shapes[name], name)
+    assert [one.code for one in validate_topics(path).findings if one.code != "T223"] == []
+    test_set = read_test_set(path)
+    assert [query.text for query in test_set.queries] == [
+        "low blood sugar in newborns",
+        "fever",
+        "pain in the leg",
+    ]
+    assert [query.query_type for query in test_set.queries] == ["paraphrase", "exact_term", None]
+    assert [
+        [(term.doc_id, term.grade) for term in query.relevant] for query in test_set.queries
+    ] == [[("d17", 3), ("d40", 1)], [("d1", 2), ("d2", 0)], [("d3", 1), ("d4", 1)]]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code", "line"),
+    [
+        ("{doc_id: d17, grade: 3}", "{grade: 3}", "T105", 6),
+        ("{doc_id: d40, grade: 1}", "{doc_id: d40}", "T105", 7),
+        ("grade: 1}", "grade: high}", "Q110", 7),
+        ("grade: 1}", "grade: 1.5}", "Q111", 7),
+        ("doc_id: d40", "doc_id: d17", "Q142", 7),
+        ("d1: 2", "d1: two", "Q110", 11),
+        ("query_text: fever", "query_txt: fever", "T106", 9),
+        ("relevant_docs: {", "relevant_dosc: {", "T106", 11),
+        ("query_text: fever", 'query_text: ""', "T121", 9),
+        ("[d3, d4]", "d3", "T105", 14),
+        ("    query_text: fever\n", "", "T105", 8),
+    ],
+)
+def test_mistakes_in_these_fields_have_a_place(tmp_path, before, after, code, line):
+    path = written(tmp_path, OTHER_NAMES.replace(before, after, 1), "set.yaml")
+    found = {finding.code: finding for finding in validate_topics(path).findings}
+    assert found[code].line == line
+    with pytest.raises(FormatError) as refused:
+        read_test_set(path)
+    assert refused.value.where.startswith(f"{path}:{line}")
+
+
+def test_the_published_schema_takes_every_form_that_is_read(tmp_path):
+    from jsonschema import Draft202012Validator
+
+    from trectools_plus.testsets.forms import json_schema_of_test_sets
+
+    schema = Draft202012Validator(json_schema_of_test_sets())
+    schema.check_schema(schema.schema)
+    files = [*FOLDER.iterdir(), written(tmp_path, OTHER_NAMES, "set.yaml")]
+    contents = [yaml.safe_load(path.read_text()) for path in files]
+    queries = yaml.safe_load(OTHER_NAMES)["queries"]
+    contents += [
+        queries,
+        {"test_cases": queries},
+        {"queries": {query["query_id"]: query for query in queries}},
+        {"queries": [{"id": 7, "query": "a", "relevant": {"d": 127, "e": -1}}]},
+        {"metadata": None, "queries": [{"qid": "7", "title": "a", "hpo_ids": ["HP:0000001"]}]},
+        {"queries": [*queries, {"query_id": "x", "text": "judged later"}]},
+    ]
+    for number, content in enumerate(contents):
+        schema.validate(content)
+        read_test_set(written(tmp_path, content, f"{number}.json"))
+    for wrong in (
+        {"queries": [{"query_id": "q", "query_text": "a", "relevant_docs": [{"doc_id": "d"}]}]},
+        {"queries": [{"query_id": "q", "query_text": "a", "relevant_docs": {"d": "high"}}]},
+        {"queries": [{"query_id": "q", "query_txt": "a", "relevant_docs": ["d"]}]},
+        {"queries": [{"query_text": "a", "relevant_docs": ["d"]}]},
+        {"queries": []},
+        {"questions": queries},
+    ):
+        assert not schema.is_valid(wrong)
+        with pytest.raises(FormatError):
+            read_test_set(written(tmp_path, wrong))
+
+
 def test_phentrieve_list():
     test_set = read_test_set(FOLDER / "phentrieve-list.json")
     assert test_set.metadata.dataset_id == "phentrieve-list"

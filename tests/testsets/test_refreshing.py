@@ -100,6 +100,34 @@ def test_kinds_that_the_pool_lacks_leave_room_for_others(maker) -> None:
     assert {query.query_id for query in done.added} == {"5", "6"}
 
 
+TYPES = ["exact_term"] * 20 + ["paraphrase"] * 15 + ["complex_clinical"] * 15
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [({}, {}), ({}, {"category": ["synonym"] * 100}), ({"category": ["synonym"] * 50}, {})],
+)
+def test_sets_without_categories_are_refreshed_by_query_type(maker, seed, ours, theirs) -> None:
+    old = maker.make({f"q{n}": f"sign {n} of illness" for n in range(50)}, query_type=TYPES, **ours)
+    texts = {f"new{n}": f"mark {n} on the skin" for n in range(100)}
+    pool = maker.make(texts, query_type=TYPES * 2, **theirs)
+    done = refresh_test_set(old, pool, 20, seed=seed)
+    assert Counter(query.query_type for query in done.test_set.queries) == Counter(TYPES)
+    assert Counter(query.query_type for query in done.removed) == {
+        "exact_term": 8,
+        "paraphrase": 6,
+        "complex_clinical": 6,
+    }
+    assert refresh_test_set(old, pool, 20, seed=seed) == done
+
+
+def test_a_pool_without_query_types_is_refused(maker) -> None:
+    old = maker.make({"1": "alpha", "2": "beta"}, query_type=["paraphrase", "exact_term"])
+    with pytest.raises(UsageError, match=r"1 new queries of the query types .* the pool has 0"):
+        refresh_test_set(old, maker.make({"3": "gamma"}), 1)
+
+
 def test_ids_of_the_set_languages_and_counts_are_refused(maker) -> None:
     old = maker.make({"1": "alpha", "2": "beta"})
     with pytest.raises(UsageError, match="ids of the set: 1"):

@@ -62,6 +62,35 @@ def test_shipped_sets_are_split_by_category(name: str, seed: int) -> None:
             assert abs(levels[level] - 0.2 * size) <= len(whole)
 
 
+TYPES = ["exact_term"] * 20 + ["paraphrase"] * 15 + ["complex_clinical"] * 15
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("shared", [{}, {"difficulty": ["easy", "hard"] * 25}])
+def test_sets_without_categories_are_split_by_query_type(maker, seed: int, shared) -> None:
+    texts = {f"q{n}": f"sign {n} of illness" for n in range(50)}
+    split = split_test_set(maker.make(texts, query_type=TYPES, **shared), 0.2, seed)
+    used, held_out = (
+        Counter(query.query_type for query in part.queries) for part in (split.used, split.held_out)
+    )
+    assert used == {"exact_term": 16, "paraphrase": 12, "complex_clinical": 12}
+    assert held_out == {"exact_term": 4, "paraphrase": 3, "complex_clinical": 3}
+    assert split.used.metadata.model_extra["split"]["strata"] == "query_type, difficulty"
+
+
+def test_queries_without_a_category_count_by_their_type(maker) -> None:
+    texts = {f"q{n}": f"sign {n} of illness" for n in range(50)}
+    categories = ["synonym"] * 20 + [None] * 30
+    split = split_test_set(maker.make(texts, query_type=TYPES, category=categories), 0.2)
+    held_out = Counter((query.category, query.query_type) for query in split.held_out.queries)
+    assert held_out == {
+        ("synonym", "exact_term"): 4,
+        (None, "paraphrase"): 3,
+        (None, "complex_clinical"): 3,
+    }
+    assert split.used.metadata.model_extra["split"]["strata"] == "category, difficulty"
+
+
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     test_set = load_test_set("hpo-en-standard")
     first = write_split(split_test_set(test_set, seed=7), tmp_path / "a")

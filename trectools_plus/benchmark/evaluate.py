@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.collection import Collection
+from trectools_plus.formats.collection import CATALOGUE_PREFIX, Collection
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.admission import refuse_unscorable
 from trectools_plus.measures.evaluation import Evaluation, Missing
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trectools_plus.measures.base import Measure
     from trectools_plus.retrieval.base import Retriever
     from trectools_plus.retrieval.collapse import Collapse
+    from trectools_plus.testsets.model import TestSet
 
 DEFAULT_DEPTH = 100
 
@@ -37,7 +38,7 @@ def evaluate(
 @overload
 def evaluate(
     retrieval_fn: Callable[[str, int], Any] | Retriever,
-    test_set: Collection | str | Path,
+    test_set: Collection | TestSet | str | Path,
     /,
     measures: Iterable[str | Measure] = ...,
     *,
@@ -71,8 +72,8 @@ def evaluate(
     Args:
         qrels: The judgments; or the function, or an object with a method ``search``.
         runs: One run, several (their names must differ), or several under names of your own; or
-            the test set: a :class:`Collection`, ``hpo``, ``irds:<id>``, a folder in BEIR or TREC
-            layout, a shipped test set, or a file of HPO test cases.
+            the test set: what :func:`load_test_set` returns, or the name or file that it takes;
+            a :class:`Collection`, ``hpo``, ``irds:<id>``, or a folder in BEIR or TREC layout.
         measures: Names, or measures; see :func:`parse_measures`.
         missing: ``zero``: a query without results counts as 0, as ``trec_eval -c``; ``drop``: it
             is left out, as trec_eval does without ``-c``.
@@ -134,18 +135,24 @@ def _fetch(retrieval_fn: Any, collection: Collection, wanted: Any) -> Run:
     return fetched[name].run
 
 
-def _open(test_set: Collection | str | Path) -> Collection:
-    """The test set; a shipped one or a file is of HPO test cases."""
+def _open(test_set: Collection | TestSet | str | Path) -> Collection:
+    """The test set as a collection."""
     if isinstance(test_set, Collection):
         return test_set
+    from trectools_plus.benchmark.dataset import open_collection
+    from trectools_plus.benchmark.hpo import collection_of
+    from trectools_plus.testsets.model import TestSet
+    from trectools_plus.testsets.shipped import find_test_set, load_test_set
+
+    if isinstance(test_set, TestSet):
+        return collection_of(test_set, test_set.metadata.dataset_id)
     if not isinstance(test_set, str | Path):
         raise UsageError(
             f"expected a test set but got {type(test_set).__name__}",
-            remedy="give a Collection, hpo, irds:<id>, a folder, or a file of HPO test cases",
+            remedy="give load_test_set(…), its name or file, a Collection, hpo, irds:<id>, "
+            "or a folder",
         )
-    from trectools_plus.benchmark.dataset import open_collection
-    from trectools_plus.testsets.shipped import shipped_names
-
-    if test_set in shipped_names() or Path(test_set).is_file():
-        return open_collection("hpo", str(test_set))
-    return open_collection(str(test_set))
+    is_collection = test_set == "hpo" or str(test_set).startswith(CATALOGUE_PREFIX)
+    if is_collection or Path(test_set).is_dir():
+        return open_collection(str(test_set))
+    return collection_of(load_test_set(test_set), str(find_test_set(test_set)))

@@ -15,7 +15,8 @@ from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.testsets.languages import declared_language
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.testsets.shipped import DEFAULT_TEST_SET, load_test_set
-from trectools_plus.testsets.tables import topics_of
+from trectools_plus.testsets.tables import qrels_of, topics_of
+from trectools_plus.testsets.terms import ontology_of
 
 _SHOWN = 3
 
@@ -40,14 +41,35 @@ def load_hpo_collection(
             something that is no live term.
     """
     path = DEFAULT_TEST_SET if test_file is None else test_file
-    test_set = load_test_set(path)
-    declared_language(test_set, str(path))
-    terms = load_ontology(ontology)
+    return _collection_of_terms(load_test_set(path), load_ontology(ontology), str(path))
+
+
+def collection_of(test_set: TestSet, where: str) -> Collection:
+    """A test set as a collection; with the terms as documents, if any of its ids is one of the HPO.
+
+    Args:
+        test_set: The set.
+        where: What to call it in errors.
+
+    Raises:
+        MissingExtraError: If it has ids of the HPO, and the extra ``hpo`` is not installed.
+        FormatError: As :func:`load_hpo_collection`.
+    """
+    terms = ontology_of(term.doc_id for query in test_set.queries for term in query.relevant)
+    if terms is not None:
+        return _collection_of_terms(test_set, terms, where)
+    said = test_set.metadata
+    topics, qrels = topics_of(test_set, where), qrels_of(test_set, where)
+    return Collection(said.dataset_id, None, topics, qrels, said.version or None)
+
+
+def _collection_of_terms(test_set: TestSet, terms: Ontology, where: str) -> Collection:
+    declared_language(test_set, where)
     return Collection(
         name="hpo",
         corpus=corpus_of(terms),
-        topics=topics_of(test_set, str(path)),
-        qrels=qrels_of_terms(test_set, terms, str(path)),
+        topics=topics_of(test_set, where),
+        qrels=qrels_of_terms(test_set, terms, where),
         version=_version_of(terms, test_set),
     )
 

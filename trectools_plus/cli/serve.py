@@ -189,7 +189,8 @@ def benchmark_metrics(
         typer.Option(metavar="FILE", help="Write a .prom file for node_exporter to pick up."),
     ] = None,
     pushgateway: Annotated[
-        str | None, typer.Option(metavar="URL", help="Push to a Pushgateway.")
+        str | None,
+        typer.Option(metavar="URL", help="Push to a Pushgateway, such as http://host:9091."),
     ] = None,
     prefix: Prefix = "trectools_plus",
     job: Annotated[
@@ -206,9 +207,16 @@ def benchmark_metrics(
       benchmark metrics results/today --prefix medicalkg --textfile /var/lib/node/retrieval.prom
       benchmark metrics results/today --pushgateway http://localhost:9091
     """
-    from trectools_plus.service.metrics import push, render_metrics, write_textfile
+    from trectools_plus.service.metrics import (
+        check_gateway,
+        push,
+        render_metrics,
+        write_textfile,
+    )
     from trectools_plus.service.snapshots import read_snapshots
 
+    if pushgateway is not None:
+        check_gateway(pushgateway)
     snapshots = read_snapshots(report)
     content = render_metrics(snapshots, prefix)
     if textfile is not None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from trectools_plus.testsets.shipped import ListedTestSet
 
 _WIDTH = 100
+_PLURALS = {"category": "categories", "query_type": "query_types"}
 
 Set = Annotated[str, typer.Argument(metavar="SET", help="A test set: a file, or a shipped name.")]
 Seed = Annotated[int, typer.Option(min=0, help="Decides which queries; the same gives the same.")]
@@ -117,9 +118,10 @@ def testset_split(
 ) -> None:
     """Split a test set: a part to develop with, and one to hold out.
 
-    Stratified by category and, within each, by difficulty. Queries with nearly the same text stay
-    in one part. Written are <dataset_id>-used.json and <dataset_id>-held-out.json, which name the
-    seed and the set they are from.
+    Stratified by category, or by query type in a set without categories, and within each by
+    difficulty. Queries with nearly the same text stay in one part. Written are
+    <dataset_id>-used.json and <dataset_id>-held-out.json, which name the seed and the set they are
+    from.
 
     \b
     Examples:
@@ -128,19 +130,26 @@ def testset_split(
     """
     from trectools_plus.testsets.conversion import write_split
     from trectools_plus.testsets.shipped import load_test_set
-    from trectools_plus.testsets.splitting import split_test_set
+    from trectools_plus.testsets.splitting import kind_field, split_test_set
 
-    split = split_test_set(load_test_set(source), held_out, seed)
+    test_set = load_test_set(source)
+    split = split_test_set(test_set, held_out, seed)
+    field = kind_field(test_set)
     files = write_split(split, output_dir)
     parts = {"used": split.used, "held_out": split.held_out}
     if output_format == "json":
+        fields = {"categories": "category", _PLURALS[field]: field}
         document = {
-            name: {"path": str(path), "queries": len(part.queries), "categories": _counts(part)}
+            name: {
+                "path": str(path),
+                "queries": len(part.queries),
+                **{key: _counts(part, value) for key, value in fields.items()},
+            }
             for (name, part), path in zip(parts.items(), files, strict=True)
         }
         write_json({"seed": seed, **document})
         return
-    _print_parts(split.used, split.held_out)
+    _print_parts(split.used, split.held_out, field)
     typer.echo(f"\nused      {files[0]}\nheld out  {files[1]}")
 
 
@@ -162,6 +171,7 @@ def testset_refresh(
 ) -> None:
     """Replace queries by new ones of the same category and difficulty: the next version.
 
+    Where the set or the pool has no categories, query types take their place.
     What went and what came stands in `changes` of the new set's metadata, with the seed and the
     set it was made from. Queries of the pool that are nearly in the set already are not taken.
 
@@ -209,10 +219,10 @@ def _read_source(
     return load_test_set(source, text_field=text_field, language=language)
 
 
-def _counts(test_set: TestSet) -> dict[str, int]:
+def _counts(test_set: TestSet, field: str) -> dict[str, int]:
     from collections import Counter
 
-    return dict(Counter(query.category or "" for query in test_set.queries))
+    return dict(Counter(getattr(query, field) or "" for query in test_set.queries))
 
 
 def _shown(query: TestQuery) -> dict[str, str]:
@@ -227,14 +237,15 @@ def _print_list(found: list[ListedTestSet]) -> None:
     _print_table(["Name", "Language", "Queries", "Version", "Description"], rows)
 
 
-def _print_parts(used: TestSet, held_out: TestSet) -> None:
-    one, other = _counts(used), _counts(held_out)
+def _print_parts(used: TestSet, held_out: TestSet, field: str) -> None:
+    one, other = _counts(used, field), _counts(held_out, field)
     rows = [
         [name or "none", str(one.get(name, 0)), str(other.get(name, 0))]
         for name in dict.fromkeys([*one, *other])
     ]
     rows.append(["all", str(len(used.queries)), str(len(held_out.queries))])
-    _print_table(["Category", "Used", "Held out"], rows)
+    header = field.replace("_", " ").capitalize()
+    _print_table([header, "Used", "Held out"], rows)
 
 
 def _print_table(header: list[str], rows: list[list[str]]) -> None:

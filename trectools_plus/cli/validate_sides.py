@@ -32,7 +32,7 @@ class Sides:
     docid_pattern: str | None = None
 
     def read_topics(self, choices: Choices) -> Topics | FileReport | None:
-        """The queries that should be answered, or what is wrong with their file.
+        """The queries that should be answered, of a test set too, or what is wrong with their file.
 
         Raises:
             FormatError: If it cannot be read, and no rule that was chosen says why.
@@ -41,6 +41,8 @@ class Sides:
             return None
         from trectools_plus.errors import FormatError
         from trectools_plus.formats.topics import read_topics
+        from trectools_plus.testsets.shipped import load_test_set
+        from trectools_plus.testsets.tables import topics_of
         from trectools_plus.validation.topics.engine import validate_topics
 
         try:
@@ -49,9 +51,11 @@ class Sides:
             if self.topics == "-":  # read once
                 raise
             report = validate_topics(self.topics)
-            if not choices.judge(report).errors:
+            if choices.judge(report).errors:
+                return report
+            if report.kind != "testset":
                 raise
-            return report
+            return topics_of(load_test_set(self.topics), self.topics)
 
     def read_documents(self) -> DocumentIds | None:
         """What document ids there are."""

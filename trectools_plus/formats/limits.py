@@ -24,6 +24,9 @@ Runs, qrels and corpora expand three to thirty times.
 EXPANSION_FREE_BYTES = 256 << 20
 """Content up to this may be compressed as well as it likes."""
 
+MAX_DEPTH = 64
+"""How many lists and mappings of a JSON or YAML document may be inside each other."""
+
 LIMIT_VARIABLE = "TRECTOOLS_PLUS_MAX_CONTENT_GIB"
 """Environment variable that sets how many GiB of (decompressed) content one file may have."""
 

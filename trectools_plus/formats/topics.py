@@ -20,7 +20,7 @@ from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.formats.trec_topics import Topic, iter_sgml, iter_xml
 
 ID_KEYS = ("_id", "query_id", "qid", "id")
-TEXT_KEYS = ("text", "query", "title")
+TEXT_KEYS = ("text", "query_text", "query", "title")
 MAX_FIELDS = 1000
 """Fields that topics may have all together; each becomes a column."""
 
@@ -35,8 +35,8 @@ def read_topics(path: str | Path) -> Topics:
     - TSV: ``id TAB text``; further tabs belong to the text, as blanks. Lines that start with
       ``#`` and hold no tab are comments. A topic that is repeated as it is counts once.
     - JSON Lines (``{``): an id (``_id``, ``query_id``, ``qid`` or ``id``) and a text (``text``,
-      ``query`` or ``title``), the same names on every line; further texts, numbers and flags
-      become columns of text.
+      ``query_text``, ``query`` or ``title``), the same names on every line; further texts, numbers
+      and flags become columns of text.
     - TREC SGML (``<top>``): ``<num>`` and ``<title>``; the other fields become columns.
     - TREC XML (``<topic number=…>``): ``<query>`` or ``<title>``, or the element's own text.
 

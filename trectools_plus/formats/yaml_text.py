@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from trectools_plus.formats.limits import MAX_DEPTH
+
 if TYPE_CHECKING:
     import yaml
 
@@ -44,9 +46,7 @@ def read_texts(text: str | bytes) -> YamlDocument:
     Raises:
         yaml.YAMLError: If it is no YAML, a key is repeated or no scalar, or a value has a tag.
     """
-    import yaml
-
-    return _read(text, yaml.BaseLoader, lambda _, node: _as_text(node))
+    return _read(text, "BaseLoader", lambda _, node: _as_text(node))
 
 
 def read_values(text: str | bytes) -> YamlDocument:
@@ -56,17 +56,15 @@ def read_values(text: str | bytes) -> YamlDocument:
         yaml.YAMLError: If it is no YAML, a key is repeated or no scalar, or a tag is unknown.
         ValueError: If a scalar looks like a date and is none.
     """
-    import yaml
-
-    return _read(text, yaml.SafeLoader, lambda loader, node: loader.construct_object(node))
+    return _read(text, "SafeLoader", lambda loader, node: loader.construct_object(node))
 
 
 def _read(
-    text: str | bytes, loader_type: Any, read_scalar: Callable[[Any, Any], Any]
+    text: str | bytes, loader_name: str, read_scalar: Callable[[Any, Any], Any]
 ) -> YamlDocument:
     import yaml
 
-    loader = loader_type(text)
+    loader = _bounded(loader_name)(text)
     try:
         root = loader.get_single_node()
         lines: dict[Place, int] = {}
@@ -74,7 +72,7 @@ def _read(
 
         def walk(node: yaml.Node, place: Place, above: tuple[int, ...]) -> Any:
             if id(node) in above:
-                raise _problem("this alias stands inside what it names", node)
+                raise _problem("this alias stands inside what it names", node.start_mark)
             if id(node) not in read:  # an alias is read once, however often it is named
                 read[id(node)] = read_node(node, place, (*above, id(node)))
             return read[id(node)]
@@ -101,28 +99,70 @@ def _read(
         loader.dispose()
 
 
+def _bounded(name: str) -> Any:
+    """A loader that refuses deep nesting where it begins.
+
+    For every token PyYAML looks at each open flow list and mapping, so that its time would grow
+    with the square of their depth.
+
+    Args:
+        name: The loader of PyYAML; its scanner is libyaml's, ten times faster, where there is one.
+    """
+    import yaml
+
+    fast: Any = getattr(yaml, f"C{name}", None)
+    bases: Any = (yaml.composer.Composer, fast) if fast else (getattr(yaml, name),)
+
+    class Bounded(*bases):  # type: ignore[misc]
+        def __init__(self, text: str | bytes) -> None:
+            bases[-1].__init__(self, text)
+            self.anchors: dict[str, yaml.Node] = {}
+            self._depth = 0
+
+        def fetch_flow_collection_start(self, token_type: Any) -> None:
+            """Begin a flow list or mapping; libyaml has no such step, and needs none."""
+            if self.flow_level >= MAX_DEPTH:
+                raise _too_deep(self.get_mark())
+            super().fetch_flow_collection_start(token_type)
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event = self.peek_event()
+            if self._depth >= MAX_DEPTH and isinstance(event, yaml.CollectionStartEvent):
+                raise _too_deep(event.start_mark)
+            self._depth += 1
+            node = super().compose_node(parent, index)
+            self._depth -= 1
+            return node
+
+    return Bounded
+
+
+def _too_deep(mark: Any) -> yaml.MarkedYAMLError:
+    return _problem(f"nested more than {MAX_DEPTH} deep", mark)
+
+
 def _key_of(node: yaml.Node, mapping: dict[str, Any]) -> str:
     if not isinstance(node.value, str):
-        raise _problem("a key is a list or a mapping", node)
+        raise _problem("a key is a list or a mapping", node.start_mark)
     if node.value in mapping:
-        raise _problem(f"key '{node.value}' stands here twice", node)
+        raise _problem(f"key '{node.value}' stands here twice", node.start_mark)
     return node.value
 
 
 def _as_text(node: yaml.ScalarNode) -> str | None:
     _refuse_tag(node)
     text: str = node.value
-    return None if node.style is None and text in _NULLS else text
+    return None if not node.style and text in _NULLS else text
 
 
 def _refuse_tag(node: yaml.Node) -> None:
     kinds = ("str", "map", "seq")
     if node.tag not in {f"tag:yaml.org,2002:{kind}" for kind in kinds}:
-        raise _problem(f"tags such as {node.tag} have no meaning here", node)
+        raise _problem(f"tags such as {node.tag} have no meaning here", node.start_mark)
 
 
-def _problem(words: str, node: yaml.Node) -> yaml.MarkedYAMLError:
+def _problem(words: str, mark: yaml.Mark) -> yaml.MarkedYAMLError:
     from yaml.constructor import ConstructorError
 
-    error: yaml.MarkedYAMLError = ConstructorError(None, None, words, node.start_mark)
+    error: yaml.MarkedYAMLError = ConstructorError(None, None, words, mark)
     return error

@@ -10,6 +10,7 @@ import re
 
 import yaml
 
+from trectools_plus.formats.limits import MAX_DEPTH
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.service.settings import Limits
 from trectools_plus.service.uploads import Part
@@ -23,8 +24,8 @@ _JSON_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 def refuse_large(part: Part, name: str, limits: Limits) -> None:
     """See that a document names few of its values again, and holds not too many with them.
 
-    Text in another form passes: its size bounds the work that it makes. So does what is no JSON or
-    YAML: whoever reads it says what is wrong.
+    Text in another form passes: its size bounds the work that it makes. So does what is not JSON
+    or YAML, or is nested too deeply: the reader refuses it with the line.
 
     Args:
         part: Topics or a test set.
@@ -62,6 +63,8 @@ def _count_yaml(text: str, part: Part, limits: Limits) -> None:
             elif isinstance(event, yaml.CollectionStartEvent):
                 around.append((event.anchor, values))
                 values += 1
+                if len(around) > MAX_DEPTH:
+                    return  # the time of going on grows with the square of the depth
             elif isinstance(event, yaml.CollectionEndEvent):
                 anchor, before = around.pop()
                 if anchor is not None:

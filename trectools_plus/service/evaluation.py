@@ -76,7 +76,7 @@ class EvaluationAnswer(BaseModel):
     latency_ms: Latency | None
     """Time per query."""
     mode: str
-    """What searched: ``lexical``, ``vector`` or ``hybrid``."""
+    """What was evaluated: ``lexical``, ``vector`` or ``hybrid``."""
     dataset: str
     """Whose documents were searched."""
     test_set: str
@@ -104,17 +104,21 @@ class Evaluated:
     snapshot: Snapshot
 
 
-def choose_mode(components: str, ready: tuple[str, ...]) -> str:
+def choose_mode(components: str | None, ready: tuple[str, ...]) -> str:
     """The mode that searches with these components.
 
     Args:
         components: ``bm25`` (or ``lexical``), ``dense`` (or ``vector``), both with a comma, or
-            ``hybrid``, which is both.
+            ``hybrid``, which is both; ``None`` takes hybrid if the service has it, else lexical,
+            else its first mode.
         ready: The modes that the service has.
 
     Raises:
         ProblemError: 422 if there is no such mode.
     """
+    if components is None:
+        modes = canonical_modes(ready)
+        return next((mode for mode in ("hybrid", "lexical") if mode in modes), modes[0])
     names = canonical_modes([name.strip() for name in components.split(",") if name.strip()])
     modes = canonical_modes(ready)
     mode = "hybrid" if set(names) == {"lexical", "vector"} else names[0] if names else ""

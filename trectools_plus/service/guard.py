@@ -17,6 +17,10 @@ from trectools_plus.service.problems import ProblemError, as_problem, problem_re
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Answered without a key: whoever watches over processes need not have one."""
 
+CLIENT_LEFT = 499
+"""The status in log and metrics of a request whose client left before the answer, as in nginx: it
+is no failure of the service."""
+
 _LOG = logging.getLogger("trectools_plus.service.access")
 _METHODS = frozenset({"GET", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"})
 _HEADERS = (
@@ -63,7 +67,7 @@ class Guard:
             return
         began = monotonic()
         status = 500
-        started = False
+        started = left = False
         # Whatever can be asked for can be asked for without its content (RFC 9110, 9.3.2).
         is_head = scope["method"] == "HEAD"
         asked: Scope = {**scope, "method": "GET"} if is_head else scope
@@ -77,15 +81,31 @@ class Guard:
                 message = {**message, "body": b""}
             await send(message)
 
+        def leave() -> None:
+            nonlocal left
+            if not started:
+                left = True
+                working.cancel()  # nobody waits for the answer
+
+        body = _Body(receive, self._body_bytes, self._body_seconds, leave)
+        working = asyncio.create_task(self._work(asked, scope, body.receive, send_watched))
         try:
-            self._check(scope)
-            await self._app(asked, self._bounded(receive), send_watched)
+            await working
+        except asyncio.CancelledError:
+            if not left:
+                raise
         except Exception as error:
-            if started:  # the answer is on its way, and says what there is to say
+            if started or left:  # the answer is on its way, or nobody is there to read one
                 return
             await problem_response(as_problem(error))(scope, receive, send_watched)
         finally:
-            self._note(scope["method"], asked, status, monotonic() - began)
+            body.close()
+            counted = CLIENT_LEFT if left else status
+            self._note(scope["method"], asked, counted, monotonic() - began)
+
+    async def _work(self, asked: Scope, given: Scope, receive: Receive, send: Send) -> None:
+        self._check(given)
+        await self._app(asked, receive, send)
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -95,7 +115,7 @@ class Guard:
             _check_local(headers)
         length = headers.get("content-length", "")
         if length.isdecimal() and (len(length) > 18 or int(length) > self._body_bytes):
-            raise self._too_large()
+            raise _too_large(self._body_bytes)
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise ProblemError(
                 415,
@@ -116,42 +136,6 @@ class Guard:
             headers={"WWW-Authenticate": 'Bearer realm="trectools-plus"'},
         )
 
-    def _bounded(self, receive: Receive) -> Receive:
-        """``receive`` that ends with an error when the body is too large or too slow."""
-        taken = 0
-        ends = monotonic() + self._body_seconds
-        complete = False
-
-        async def bounded() -> Message:
-            nonlocal taken, complete
-            if complete:  # waiting for the client to leave may take as long as it likes
-                return await receive()
-            try:
-                message = await asyncio.wait_for(receive(), max(ends - monotonic(), 0.001))
-            except TimeoutError:
-                raise ProblemError(
-                    408,
-                    "slow-body",
-                    f"the body did not arrive within {self._body_seconds:g} s",
-                    headers={"Connection": "close"},
-                ) from None
-            taken += len(message.get("body", b""))
-            if taken > self._body_bytes:
-                raise self._too_large()
-            complete = message["type"] != "http.request" or not message.get("more_body", False)
-            return message
-
-        return bounded
-
-    def _too_large(self) -> ProblemError:
-        return ProblemError(
-            413,
-            "body-too-large",
-            f"the body is larger than {self._body_bytes:,} bytes",
-            remedy="send less, or have the service started with --max-body-mib",
-            headers={"Connection": "close"},
-        )
-
     def _note(self, given: str, scope: Scope, status: int, seconds: float) -> None:
         """One line without query and headers: neither a key nor a text ever gets there."""
         route: Any = scope.get("route")
@@ -159,6 +143,74 @@ class Guard:
         method = given if given in _METHODS else "other"
         self._observe(method, path, status, seconds)
         _LOG.info("%s %s %d %.0f ms", method, path, status, 1000 * seconds)
+
+
+class _Body:
+    """The body of a request, and after it the news that the client has left.
+
+    Args:
+        receive: Where it comes from.
+        most: Bytes that it may have.
+        seconds: For it to arrive.
+        leave: Called when the client has left.
+    """
+
+    def __init__(
+        self, receive: Receive, most: int, seconds: float, leave: Callable[[], None]
+    ) -> None:
+        self._receive = receive
+        self._most = most
+        self._seconds = seconds
+        self._leave = leave
+        self._ends = monotonic() + seconds
+        self._taken = 0
+        self._watching: asyncio.Task[None] | None = None
+
+    async def receive(self) -> Message:
+        """The next part of the body.
+
+        Raises:
+            ProblemError: 408 if it is too slow, 413 if it is too large.
+        """
+        if self._watching is not None:  # waiting for the client to leave may take any time
+            return await self._receive()
+        try:
+            message = await asyncio.wait_for(self._receive(), max(self._ends - monotonic(), 0.001))
+        except TimeoutError:
+            raise ProblemError(
+                408,
+                "slow-body",
+                f"the body did not arrive within {self._seconds:g} s",
+                headers={"Connection": "close"},
+            ) from None
+        self._taken += len(message.get("body", b""))
+        if self._taken > self._most:
+            raise _too_large(self._most)
+        if message["type"] == "http.disconnect":
+            self._leave()
+        elif not message.get("more_body", False):
+            self._watching = asyncio.create_task(self._watch())
+        return message
+
+    def close(self) -> None:
+        """Stop looking whether the client leaves."""
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def _watch(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self._leave()
+
+
+def _too_large(most: int) -> ProblemError:
+    return ProblemError(
+        413,
+        "body-too-large",
+        f"the body is larger than {most:,} bytes",
+        remedy="send less, or have the service started with --max-body-mib",
+        headers={"Connection": "close"},
+    )
 
 
 def _check_local(headers: Headers) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.error
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -87,24 +88,49 @@ def push(
         job: The group.
 
     Raises:
-        UsageError: If the URL is none.
+        UsageError: As :func:`check_gateway`.
         InputError: If the gateway cannot be reached, or refuses.
     """
     client = _client()
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
-        raise UsageError(
-            "expected a URL of http or https", where="--pushgateway", remedy="http://host:9091"
-        )
+    check_gateway(url)
     registry = make_registry(lambda: snapshots, prefix)
     try:
         client.push_to_gateway(url, job=job, registry=registry, timeout=_GATEWAY_SECONDS)
-    except (urllib.error.URLError, OSError, ValueError) as error:
+    except (urllib.error.URLError, OSError, ValueError, HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise InputError(
             f"the gateway does not take the figures: {reason}",
-            where=_shown(url),
+            where=url,
             remedy="see that it runs, and can be reached from here",
         ) from error
+
+
+def check_gateway(url: str) -> None:
+    """See that figures can be pushed to a URL.
+
+    Whatever stands before ``@`` would be looked up as part of the host's name, and logged on the
+    way. A query is of no use: the client adds the group's path behind it.
+
+    Raises:
+        UsageError: If it is not a URL of http or https, or has a user, a password or a query. The
+            message does not show it.
+    """
+    if "@" in url or "?" in url or "#" in url:
+        raise UsageError(
+            "the URL holds a user, a password or a query, which must not get into logs",
+            where="--pushgateway",
+            remedy="give the address alone, such as http://host:9091; a proxy on this machine can "
+            "add what the gateway asks for",
+        )
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is not a number, half an IPv6 address
+        usable = False
+    if not usable or not url.isprintable() or " " in url:
+        raise UsageError(
+            "expected a URL of http or https", where="--pushgateway", remedy="http://host:9091"
+        )
 
 
 def make_registry(snapshots: Any, prefix: str) -> CollectorRegistry:
@@ -221,11 +247,6 @@ def _family(measure: str) -> tuple[str, str, str, str]:
     if cutoff is None:
         return base, "", "", f"Mean {base} over the queries, without a cutoff."
     return f"{base}_at_k", "k", cutoff, f"Mean {base} over the queries, in the first k results."
-
-
-def _shown(url: str) -> str:
-    """The URL without user and password."""
-    return urlsplit(url)._replace(netloc=urlsplit(url).netloc.rpartition("@")[2]).geturl()
 
 
 def _client() -> Any:

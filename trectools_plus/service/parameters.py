@@ -31,10 +31,12 @@ class _Parameters(BaseModel):
 class EvaluateParameters(_Parameters):
     """What to evaluate with."""
 
-    components: str = Field(
-        default="bm25",
+    components: str | None = Field(
+        default=None,
         max_length=100,
-        description="What searches: `bm25`, `dense`, or both with a comma, which is `hybrid`.",
+        description="What searches: `bm25`, `dense`, or both with a comma, which is `hybrid`. "
+        "Without it the service's hybrid search is evaluated, or the lexical one where it has no "
+        "hybrid search; `mode` of the answer says which.",
         examples=["bm25", "bm25,dense"],
         json_schema_extra={"pattern": _COMPONENTS},
     )
@@ -46,8 +48,8 @@ class EvaluateParameters(_Parameters):
 
     @field_validator("components")
     @classmethod
-    def _known_components(cls, names: str) -> str:
-        if not re.fullmatch(_COMPONENTS, names):
+    def _known_components(cls, names: str | None) -> str | None:
+        if names is not None and not re.fullmatch(_COMPONENTS, names):
             raise ValueError("expected bm25, dense, or both with a comma between")
         return names
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.yaml_text import YamlDocument
-from trectools_plus.validation.topics.schema import LISTED_KEYS
+from trectools_plus.validation.topics.schema import SPELLINGS
 
 
 def translated(error: ValidationError, document: YamlDocument, path: str) -> FormatError:
@@ -42,8 +42,8 @@ def _written_place(place: tuple[int | str, ...], content: Any) -> tuple[int | st
             if isinstance(step, int) and step < len(content):
                 step = list(content)[step]  # the mapping form of `relevant`
             elif step not in content:
-                aliases = ("id", "test_cases", *LISTED_KEYS)
-                step = next((name for name in aliases if name in content), step)
+                names = SPELLINGS.get(str(step), ("test_cases",))
+                step = next((name for name in names if name in content), step)
         elif isinstance(content, list) and step == "queries":
             continue  # the file is the list itself
         steps.append(step)

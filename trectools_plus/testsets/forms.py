@@ -4,6 +4,7 @@
 
     {metadata: {dataset_id, …}, queries: [{query_id, text, relevant: [{doc_id, grade}], …}]}
     {queries: [{id, text, relevant: {doc_id: grade}, …}]}
+    {queries: [{query_id, query_text, relevant_docs: [{doc_id, grade}], …}]}
     {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…], …}]}
     [{text, hpo_ids: [HP:…], description: …}]
 """
@@ -15,16 +16,17 @@ from pathlib import Path
 from typing import Any, get_args
 
 from trectools_plus.errors import FormatError
-from trectools_plus.testsets.model import Category, Difficulty, QueryType
+from trectools_plus.testsets.model import Category, Difficulty, QueryType, TestSet
 from trectools_plus.validation.topics.schema import (
+    GRADED_KEYS,
     ID_KEYS,
     JUDGED_KEYS,
     LISTED_KEYS,
+    SPELLINGS,
     TEXT_KEYS,
 )
 
 _FORM = "a list of test cases, or a mapping with 'queries' or 'test_cases'"
-_SPELLINGS = {"query_id": ID_KEYS, "text": TEXT_KEYS, "relevant": JUDGED_KEYS}
 _NOTHING: tuple[Any, ...] = (None, [], {})
 _KEPT_KEYS = ("description", "language", "hpo_domain")
 WORDS: dict[str, tuple[str, ...]] = {
@@ -38,7 +40,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 def own_form(content: Any, path: str) -> Any:
     """The content in this package's form: lists and Phentrieve's cases converted."""
     if isinstance(content, list):
-        is_own = content and isinstance(content[0], dict) and "relevant" in content[0]
+        is_own = content and isinstance(content[0], dict) and content[0].keys() & set(GRADED_KEYS)
         content = {"queries" if is_own else "test_cases": content}
     if not isinstance(content, dict) or not content.keys() & {"queries", "test_cases"}:
         is_mapping = isinstance(content, dict) and content
@@ -71,7 +73,7 @@ def _spelled_out(query: Any) -> Any:
     if not isinstance(query, dict):
         return query
     query = dict(query)
-    for name, spellings in _SPELLINGS.items():
+    for name, spellings in SPELLINGS.items():
         given = [query.pop(key) for key in spellings if key in query]
         if given:
             query[name] = next((value for value in given if value not in _NOTHING), None)
@@ -155,4 +157,77 @@ def _own_case(number: int, case: Any, path: str) -> dict[str, Any]:
         "text": _as_text(text),
         "query_id": f"case-{number:03d}" if given is None else str(given),
         "relevant": _judgments(expected),
+    }
+
+
+def json_schema_of_test_sets() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of test sets in every form that is read."""
+    schema = TestSet.model_json_schema()
+    definitions = schema.pop("$defs")
+    term, query = definitions["RelevantTerm"], definitions["TestQuery"]
+    definitions["TestSetMetadata"].pop("required")
+    term["properties"]["doc_id"]["type"] = ["string", "integer"]
+    term_id = {"type": ["string", "integer"], "pattern": term["properties"]["doc_id"]["pattern"]}
+    grade = {key: term["properties"]["grade"][key] for key in ("type", "minimum", "maximum")}
+    fields = query["properties"]
+    for name in ("query_id", "text"):
+        fields[name]["type"] = ["string", "integer"]
+    fields["relevant"].pop("type")
+    fields["relevant"].pop("items")
+    fields["relevant"]["anyOf"] = [
+        {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/RelevantTerm"}, term_id]}},
+        {"type": "object", "additionalProperties": grade},
+        {"type": "null"},
+    ]
+    for name, spellings in SPELLINGS.items():
+        for spelling in spellings:
+            fields.setdefault(spelling, {"description": f"As `{name}`.", **_untitled(fields[name])})
+    del query["required"]
+    query["anyOf"] = [{"required": [name]} for name in TEXT_KEYS]
+    with_id = {"anyOf": [{"required": [name]} for name in ID_KEYS]}
+    definitions["TestCase"] = {
+        "description": "A test case of Phentrieve's; it may have further fields.",
+        "type": "object",
+        "properties": {name: fields[name] for names in SPELLINGS.values() for name in names},
+        "anyOf": query["anyOf"],
+    }
+    metadata = {"anyOf": [schema["properties"]["metadata"], {"type": "null"}]}
+    own = {"$ref": "#/$defs/TestQuery"}
+    case = {"$ref": "#/$defs/TestCase"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": schema["title"],
+        "description": schema["description"],
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "metadata": metadata,
+                    "queries": _list_or_mapping(own | with_id, own),
+                },
+                "required": ["queries"],
+                "additionalProperties": False,
+            },
+            {
+                "type": "object",
+                "properties": {"test_cases": _list_or_mapping(case, case)},
+                "required": ["test_cases"],
+            },
+            {"type": "array", "items": case, "minItems": 1},
+        ],
+        "$defs": definitions,
+    }
+
+
+def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key not in ("title", "description")}
+
+
+def _list_or_mapping(item: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    """The schema of cases as a list, or as a mapping of ids to cases."""
+    return {
+        "anyOf": [
+            {"type": "array", "items": item, "minItems": 1},
+            {"type": "object", "additionalProperties": value, "minProperties": 1},
+        ]
     }

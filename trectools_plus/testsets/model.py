@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, field_validator, model_validator
 
@@ -18,8 +18,6 @@ Identifier = Annotated[str, Field(pattern=r"^\S+$")]
 LOWEST_GRADE, HIGHEST_GRADE = 0, 3
 """The grades of this package's scale; others are read, and reported by ``testset validate``."""
 
-_GRADE_SCHEMA: dict[str, Any] = {"minimum": LOWEST_GRADE, "maximum": HIGHEST_GRADE}
-
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
@@ -31,7 +29,7 @@ class RelevantTerm(_Model):
 
     doc_id: Identifier
     """The term's id."""
-    grade: StrictInt = Field(ge=-127, le=127, json_schema_extra=_GRADE_SCHEMA)
+    grade: StrictInt = Field(ge=-127, le=127)
     """3 the term itself, 2 close to it, 1 related, 0 judged and not relevant. Sets with a scale of
     their own are read too: up to 127, and -1 for what is not judged."""
 
@@ -100,12 +98,6 @@ class TestSet(_Model):
         if not any(query.has_relevant for query in self.queries):
             raise ValueError("expected at least one term with a grade above 0")
         return self
-
-
-def json_schema_of_test_sets() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of test sets in this package's form."""
-    schema = TestSet.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def _refuse_repeated(ids: Iterable[str]) -> None:

@@ -11,7 +11,13 @@ from trectools_plus.errors import UsageError
 from trectools_plus.testsets.languages import declared_language, same_language
 from trectools_plus.testsets.model import TestQuery, TestSet
 from trectools_plus.testsets.shares import Stratum, apportion_strata
-from trectools_plus.testsets.splitting import DEFAULT_SEED, parent_of, stratum_of
+from trectools_plus.testsets.splitting import (
+    DEFAULT_SEED,
+    KindField,
+    kind_field,
+    parent_of,
+    stratum_of,
+)
 from trectools_plus.testsets.versions import next_version
 from trectools_plus.validation.near_texts import near_across, near_groups
 from trectools_plus.validation.text_languages import primary_language
@@ -45,6 +51,8 @@ def refresh_test_set(
 ) -> Refreshed:
     """Replace queries by new ones of the same category and difficulty.
 
+    Where the set or the pool has no categories, ``query_type`` takes their place.
+
     Queries of the pool with the same or nearly the same text as one of the set, or as another of
     the pool, are not taken. How many are replaced of each category and difficulty follows their
     shares in the set, as far as the pool has new ones. The same seed gives the same set.
@@ -70,11 +78,12 @@ def refresh_test_set(
     _check_languages(test_set, pool)
     generator = np.random.default_rng(seed)
     new = _new_queries(test_set, pool)
-    quota = _quota(count, test_set, new)
-    removed = _draw(test_set.queries, quota, generator)
-    added = _draw(new, quota, generator)
+    strata = _Strata(kind_field(test_set, pool))
+    quota = strata.quota(count, test_set, new)
+    removed = strata.draw(test_set.queries, quota, generator)
+    added = strata.draw(new, quota, generator)
     queries = list(test_set.queries)
-    pairs = list(zip(_by_stratum(removed, queries), _by_stratum(added, new), strict=True))
+    pairs = list(zip(strata.sort(removed, queries), strata.sort(added, new), strict=True))
     for old, query in pairs:
         queries[queries.index(old)] = query
     _check_ids(test_set, queries, [query for _, query in pairs])
@@ -110,45 +119,61 @@ def _new_queries(test_set: TestSet, pool: TestSet) -> list[TestQuery]:
     ]
 
 
-def _quota(count: int, test_set: TestSet, new: Sequence[TestQuery]) -> dict[Stratum, int]:
-    """How many to replace of each stratum, no more than the pool has new ones of it."""
-    strata = [stratum_of(query) for query in test_set.queries]
-    sizes, available = Counter(strata), Counter(map(stratum_of, new))
-    possible = sum(min(size, available[stratum]) for stratum, size in sizes.items())
-    if possible < count:
-        raise UsageError(
-            f"expected {count} new queries of the categories and difficulties of the set, "
-            f"the pool has {possible}",
-            remedy="replace fewer, or give a larger pool",
-        )
-    quota = apportion_strata(count, strata)
-    over = 0
-    for stratum, wanted in quota.items():
-        quota[stratum] = min(wanted, available[stratum])
-        over += wanted - quota[stratum]
-    # What one kind lacks goes to kinds with most new queries to spare.
-    while over:
-        room = {one: min(sizes[one], available[one]) - quota[one] for one in quota}
-        quota[max(room, key=lambda one: room[one])] += 1
-        over -= 1
-    return quota
+class _Strata:
+    """Queries by kind and difficulty.
 
+    Args:
+        field: What says of what kind a query is.
+    """
 
-def _draw(
-    queries: Sequence[TestQuery], quota: dict[Stratum, int], generator: np.random.Generator
-) -> list[TestQuery]:
-    drawn: list[TestQuery] = []
-    for stratum in sorted(quota):
-        of_kind = [query for query in queries if stratum_of(query) == stratum]
-        places = generator.permutation(len(of_kind))[: quota[stratum]]
-        drawn += [of_kind[at] for at in sorted(places.tolist())]
-    return drawn
+    def __init__(self, field: KindField) -> None:
+        self._field = field
 
+    def quota(self, count: int, test_set: TestSet, new: Sequence[TestQuery]) -> dict[Stratum, int]:
+        """How many to replace of each stratum, no more than the pool has new ones of it."""
+        strata = list(map(self._of, test_set.queries))
+        sizes, available = Counter(strata), Counter(map(self._of, new))
+        possible = sum(min(size, available[stratum]) for stratum, size in sizes.items())
+        if possible < count:
+            kinds = {"category": "categories", "query_type": "query types"}[self._field]
+            raise UsageError(
+                f"expected {count} new queries of the {kinds} and difficulties of the set, "
+                f"the pool has {possible}",
+                remedy="replace fewer, or give a larger pool",
+            )
+        quota = apportion_strata(count, strata)
+        over = 0
+        for stratum, wanted in quota.items():
+            quota[stratum] = min(wanted, available[stratum])
+            over += wanted - quota[stratum]
+        # What one kind lacks goes to kinds with most new queries to spare.
+        while over:
+            room = {one: min(sizes[one], available[one]) - quota[one] for one in quota}
+            quota[max(room, key=lambda one: room[one])] += 1
+            over -= 1
+        return quota
 
-def _by_stratum(drawn: Iterable[TestQuery], order: Sequence[TestQuery]) -> list[TestQuery]:
-    """By stratum, then in the given order, so that the n-th replaces the n-th."""
-    places = {query.query_id: at for at, query in enumerate(order)}
-    return sorted(drawn, key=lambda query: (stratum_of(query), places[query.query_id]))
+    def draw(
+        self,
+        queries: Sequence[TestQuery],
+        quota: dict[Stratum, int],
+        generator: np.random.Generator,
+    ) -> list[TestQuery]:
+        """Draw as many queries of each stratum."""
+        drawn: list[TestQuery] = []
+        for stratum in sorted(quota):
+            of_kind = [query for query in queries if self._of(query) == stratum]
+            places = generator.permutation(len(of_kind))[: quota[stratum]]
+            drawn += [of_kind[at] for at in sorted(places.tolist())]
+        return drawn
+
+    def sort(self, drawn: Iterable[TestQuery], order: Sequence[TestQuery]) -> list[TestQuery]:
+        """By stratum, then in the given order, so that the n-th replaces the n-th."""
+        places = {query.query_id: at for at, query in enumerate(order)}
+        return sorted(drawn, key=lambda query: (self._of(query), places[query.query_id]))
+
+    def _of(self, query: TestQuery) -> Stratum:
+        return stratum_of(query, self._field)
 
 
 def _check_ids(test_set: TestSet, queries: Sequence[TestQuery], added: Sequence[TestQuery]) -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 Key = TypeVar("Key")
 
 Stratum = tuple[str, str]
-"""Category and difficulty; empty where a query has none."""
+"""Category (or type) and difficulty; empty where a query has none."""
 
 
 def apportion(total: int, sizes: Mapping[Key, int]) -> dict[Key, int]:

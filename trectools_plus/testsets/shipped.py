@@ -42,8 +42,9 @@ def load_test_set(
     """Load a test set that comes with the package, or read one's own (JSON or YAML).
 
     Args:
-        name_or_path: A name, such as ``hpo-en-tiny``, or a file, compressed or not. A file that
-            is called like a shipped set needs its folder: ``./hpo-en-tiny``.
+        name_or_path: A name, such as ``hpo-en-tiny``, or a file, compressed or not; ``mine``
+            finds ``mine.yaml``, ``mine.yml`` or ``mine.json`` too. A file that is called like a
+            shipped set needs its folder: ``./hpo-en-tiny``.
         text_field: Where the texts are: sets may have German texts beside English descriptions,
             say. See :func:`trectools_plus.testsets.columns.with_text_field`.
         language: The texts' language, as ISO 639-1 code, for a set that does not say.
@@ -59,7 +60,7 @@ def load_test_set(
 
 
 def find_test_set(name_or_path: str | Path) -> Path:
-    """The file of a test set.
+    """The file of a test set: a shipped one, or a file, whose ending may be left out.
 
     Raises:
         InputError: If the name is none of the shipped sets', and there is no such file.
@@ -67,6 +68,10 @@ def find_test_set(name_or_path: str | Path) -> Path:
     text = str(name_or_path)
     if text in shipped_names():
         return _FOLDER / f"{text}{_ENDING}"
+    if text != "-" and not Path(text).exists():
+        for ending in (".yaml", ".yml", ".json"):
+            if Path(f"{text}{ending}").is_file():
+                return Path(f"{text}{ending}")
     if text != "-" and Path(text).name == text and "." not in text and not Path(text).exists():
         raise InputError(
             "no such test set or file",

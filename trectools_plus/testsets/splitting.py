@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from pydantic import ValidationError
 
@@ -19,6 +19,10 @@ from trectools_plus.validation.text_languages import primary_language
 
 DEFAULT_HELD_OUT = 0.2
 DEFAULT_SEED = 42
+
+KindField = Literal["category", "query_type"]
+KIND_FIELDS: tuple[KindField, ...] = get_args(KindField)
+"""Fields that say of what kind a query is, the one to prefer first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,10 @@ def split_test_set(
 ) -> Split:
     """Hold out a share of the queries, stratified by category and difficulty.
 
-    Of each category its share is held out, and of that the share of each difficulty, to the
-    nearest whole query. Queries with the same or nearly the same text stay in one part, which can
-    move a number by one or two. The same seed gives the same parts.
+    Where no query has a category, ``query_type`` takes its place. Of each category its share is
+    held out, and of that the share of each difficulty, to the nearest whole query. Queries with
+    the same or nearly the same text stay in one part, which can move a number by one or two. The
+    same seed gives the same parts.
 
     Args:
         test_set: The set.
@@ -66,7 +71,7 @@ def split_test_set(
     split = {
         "seed": seed,
         "held_out": held_out,
-        "strata": "category, difficulty",
+        "strata": f"{kind_field(test_set)}, difficulty",
         "parent": parent_of(test_set),
     }
     queries = test_set.queries
@@ -83,9 +88,36 @@ def parent_of(test_set: TestSet) -> dict[str, str]:
     return {"dataset_id": said.dataset_id, "version": said.version, "sha256": digest}
 
 
-def stratum_of(query: TestQuery) -> Stratum:
-    """Category and difficulty of a query; empty where it has none."""
-    return query.category or "", query.difficulty or ""
+def kind_field(test_set: TestSet, *others: TestSet) -> KindField:
+    """The field to stratify by: ``category``, or ``query_type`` where a set has no categories.
+
+    Args:
+        test_set: The set.
+        others: Sets that have to have the field too; if they lack both, it is one of the set's.
+    """
+    fields = [name for name in KIND_FIELDS if _has_field(test_set, name)] or [KIND_FIELDS[0]]
+    shared = (name for name in fields if all(_has_field(other, name) for other in others))
+    return next(shared, fields[0])
+
+
+def _has_field(test_set: TestSet, name: str) -> bool:
+    return any(getattr(query, name) for query in test_set.queries)
+
+
+def kind_of(query: TestQuery, field: KindField = "category") -> str:
+    """Category of a query, or else its type; empty where it has neither.
+
+    Args:
+        query: The query.
+        field: From :func:`kind_field`; with ``query_type`` categories do not count.
+    """
+    kinds = (getattr(query, name) for name in KIND_FIELDS[KIND_FIELDS.index(field) :])
+    return next(filter(None, kinds), "")
+
+
+def stratum_of(query: TestQuery, field: KindField) -> Stratum:
+    """Kind (see :func:`kind_of`) and difficulty of a query; empty where it has none."""
+    return kind_of(query, field), query.difficulty or ""
 
 
 def _choose(test_set: TestSet, share: float, seed: int) -> set[int]:
@@ -96,7 +128,8 @@ def _choose(test_set: TestSet, share: float, seed: int) -> set[int]:
     total = min(max(round(share * len(queries)), 1), len(queries) - 1)
     language = primary_language(declared_language(test_set, test_set.metadata.dataset_id))
     groups = near_groups([query.text for query in queries], language)
-    strata = [stratum_of(query) for query in queries]
+    field = kind_field(test_set)
+    strata = [stratum_of(query, field) for query in queries]
     order = np.random.default_rng(seed).permutation(len(groups))
     shuffled = [groups[at] for at in order.tolist()]
     quota = apportion_strata(total, strata)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trectools_plus import evaluate, load_collection
+from trectools_plus import evaluate, load_collection, load_test_set
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.run import read_run
@@ -21,6 +21,7 @@ from trectools_plus.retrieval.base import Ranking
 from trectools_plus.retrieval.collapse import Collapse
 from trectools_plus.retrieval.modes import build_retrievers
 from trectools_plus.retrieval.run_files import fetch_to_dir
+from trectools_plus.testsets.shipped import find_test_set
 
 TOPICS = Topics.from_dict({"q1": "heart", "q2": "lung"})
 QRELS = Qrels.from_dict({"q1": {"d1": 1}, "q2": {"d2": 2}})
@@ -218,6 +219,35 @@ def test_evaluate_a_function_on_a_test_set(search: Callable[[str, int], Any]) ->
     (name,) = evaluation.run_names
     assert evaluation.mean(name, "RR@10") == 0.5
     assert evaluation.n(name, "RR@10") == 2
+
+
+def test_evaluate_takes_a_loaded_test_set_its_name_or_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = {query.text: query.relevant for query in load_test_set("hpo-en-tiny").queries}
+
+    def search(text: str, depth: int) -> list[str]:
+        return [term.doc_id for term in wanted[text] if term.grade > 0][:1]
+
+    loaded = load_test_set("hpo-en-tiny")
+    for test_set in (loaded, "hpo-en-tiny", find_test_set("hpo-en-tiny")):
+        evaluation = evaluate(search, test_set, ["RR@10", "R@10"])
+        assert evaluation.mean("search", "RR@10") == 1.0
+        assert evaluation.n("search", "R@10") == len(loaded.queries)
+    # A set whose documents are no terms of an ontology, by its name without ending too.
+    (tmp_path / "test_set_v1.yaml").write_text(
+        "queries:\n"
+        "  - {query_id: q1, query_text: heart, query_type: paraphrase,\n"
+        "     relevant_docs: [{doc_id: d17, grade: 3}]}\n"
+        "  - {query_id: q2, query_text: lung, relevant_docs: {d40: 1}}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    for own in (load_test_set("test_set_v1"), "test_set_v1", tmp_path / "test_set_v1.yaml"):
+        evaluation = evaluate(lambda text, depth: ["d17"], own, ["RR@10"])
+        assert evaluation.mean(evaluation.run_names[0], "RR@10") == 0.5
+    for missing in ("nowhere", tmp_path / "nowhere.yaml"):
+        with pytest.raises(InputError, match="no such"):
+            evaluate(search, missing)
 
 
 @pytest.mark.parametrize("missing", ["zero", "drop"])

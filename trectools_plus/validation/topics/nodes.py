@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-MAX_DEPTH = 64
-"""Nesting beyond which a document is refused."""
+from trectools_plus.formats.limits import MAX_DEPTH
 
 MAX_NODES = 2_000_000
 """Values beyond which a document is refused: about half a gigabyte of memory."""
@@ -114,11 +113,13 @@ class Tree:
         root: Its top value; ``None`` if the document is empty.
         repeats: Keys that occur twice in a mapping, anywhere.
         constants: The ``JSON_CONSTANTS`` in it.
+        n_values: How many values and keys are written.
     """
 
     root: Node | None = None
     repeats: list[Repeat] = field(default_factory=list)
     constants: list[Scalar] = field(default_factory=list)
+    n_values: int = 0
 
 
 class TreeBuilder:
@@ -132,7 +133,6 @@ class TreeBuilder:
         self._tree = tree
         self._open: list[Items | Mapping] = []
         self._keys: list[Scalar | None] = []
-        self._n_nodes = 0
 
     @property
     def depth(self) -> int:
@@ -150,8 +150,8 @@ class TreeBuilder:
         Raises:
             TreeError: If there are too many, they are nested too deeply, or a key is no scalar.
         """
-        self._n_nodes += 1
-        if self._n_nodes > MAX_NODES:
+        self._tree.n_values += 1
+        if self._tree.n_values > MAX_NODES:
             raise TreeError(f"more than {MAX_NODES:,} values", node.line, node.column)
         if not self._open:
             self._tree.root = node

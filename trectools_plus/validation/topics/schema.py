@@ -10,10 +10,12 @@ from trectools_plus.validation.topics.view import Trouble, Troubles
 from trectools_plus.validation.wording import visible
 
 ID_KEYS = ("query_id", "id", "qid", "_id", "case_id")
-TEXT_KEYS = ("text", "query", "title")
-GRADED_KEYS = ("relevant",)
+TEXT_KEYS = ("text", "query_text", "query", "title")
+GRADED_KEYS = ("relevant", "relevant_docs")
 LISTED_KEYS = ("expected_hpo_ids", "hpo_ids")
 JUDGED_KEYS = (*GRADED_KEYS, *LISTED_KEYS)
+SPELLINGS = {"query_id": ID_KEYS, "text": TEXT_KEYS, "relevant": JUDGED_KEYS}
+"""By this package's own name of a field, its names in the forms that are read."""
 NOTE_KEYS = ("category", "difficulty", "query_type", "hpo_domain", "language", "description")
 NOTE_WORDS = {
     "category": ("exact_match", "synonym", "abbreviation", "layperson", "complex"),

@@ -4,6 +4,7 @@
 
     {metadata: {…}, queries: [{query_id, text, relevant: [{doc_id, grade}], …}]}
     {queries: [{id, text, relevant: {doc_id: grade}}]}
+    {queries: [{query_id, query_text, relevant_docs: [{doc_id, grade}]}]}
     {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…]}]}     or the list alone
     {query_id: {doc_id: grade}}     or {query_id: [doc_id, …]}
 
@@ -29,7 +30,7 @@ from trectools_plus.validation.topics.schema import (
     TOP_KEYS,
     Schema,
 )
-from trectools_plus.validation.topics.unfold import MAX_STEPS, TooMuchError, Unfolder
+from trectools_plus.validation.topics.unfold import MAX_REPEATED, TooMuchError, Unfolder
 from trectools_plus.validation.topics.view import (
     ENTRIES_SCHEMA,
     JUDGMENTS_SCHEMA,
@@ -49,7 +50,7 @@ def read_test_set(tree: Tree, troubles: Troubles | None = None) -> Content:
         tree: The document.
         troubles: Where to note what is wrong, if not in a new place.
     """
-    reader = _Reader(Troubles() if troubles is None else troubles)
+    reader = _Reader(Troubles() if troubles is None else troubles, tree.n_values)
     note_repeats(tree, reader.troubles)
     for node in tree.constants:
         what, remedy = f"{node.text} is no JSON", "Write a number or null"
@@ -60,9 +61,9 @@ def read_test_set(tree: Tree, troubles: Troubles | None = None) -> Content:
 
 
 class _Reader:
-    def __init__(self, troubles: Troubles) -> None:
+    def __init__(self, troubles: Troubles, n_values: int) -> None:
         self.troubles = troubles
-        self._unfolder = Unfolder()
+        self._unfolder = Unfolder(n_values)
         self._schema = Schema(self.troubles)
         self._judgments = JudgmentsReader(self.troubles, self._schema, self._unfolder)
         self._notes = NotesReader(self.troubles)
@@ -84,7 +85,7 @@ class _Reader:
             elif not is_empty(root):
                 self._wrong_form(root, describe(root))
         except TooMuchError as error:
-            what = f"over {MAX_STEPS:,} values once aliases are resolved; the rest is not read"
+            what = f"aliases repeat more than {MAX_REPEATED:,} values; the rest is not read"
             self.troubles.add("T104", Trouble(error.node.line, what, error.node.column))
 
     def _read_mapping(self, root: Mapping) -> None:

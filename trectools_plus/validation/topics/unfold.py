@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from trectools_plus.validation.topics.nodes import Items, Mapping, Node, Scalar
 
-MAX_STEPS = 10_000_000
-"""Values looked at before a tree is refused."""
+MAX_REPEATED = 50_000
+"""Values that aliases and merges may add to those that are written."""
+
+_VISITS = 4
+"""More often than this no value that is written once is looked at."""
 
 MAX_MERGES = 16
 """How deep YAML's ``<<`` is followed."""
 
 
 class TooMuchError(Exception):
-    """A tree unfolds to more than ``MAX_STEPS`` values.
+    """Aliases and merges add more than ``MAX_REPEATED`` values.
 
     Internal: the reader turns it into a finding.
 
@@ -26,10 +29,14 @@ class TooMuchError(Exception):
 
 
 class Unfolder:
-    """Gives the items and fields of nodes, and counts them."""
+    """Gives the items and fields of nodes, and counts them.
 
-    def __init__(self) -> None:
-        self._steps = 0
+    Args:
+        n_values: How many values are written.
+    """
+
+    def __init__(self, n_values: int) -> None:
+        self._left = _VISITS * n_values + MAX_REPEATED
 
     def items(self, node: Items) -> list[Node]:
         """The items of a list.
@@ -58,6 +65,6 @@ class Unfolder:
         return list(found.values())
 
     def _spend(self, steps: int, node: Node) -> None:
-        self._steps += steps + 1
-        if self._steps > MAX_STEPS:
+        self._left -= steps + 1
+        if self._left < 0:
             raise TooMuchError(node)
