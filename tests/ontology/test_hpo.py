@@ -16,6 +16,7 @@ from trectools_plus.ontology.hpo import (
     load_information,
     load_ontology,
 )
+from trectools_plus.ontology.ids import Resolution
 from trectools_plus.ontology.pairs import TermPairs
 
 needs_hpo = pytest.mark.skipif(
@@ -40,6 +41,16 @@ def test_counts_of_the_installed_file(hpo):
 def test_merged_and_withdrawn_ids_lead_to_their_terms(hpo):
     assert hpo.resolve("HP:0004715").term_id == "HP:0000003"
     assert hpo.resolve("HP:0000284").replaced_by == ("HP:0000315",)
+
+
+@needs_hpo
+def test_every_alternative_id_leads_to_its_term(hpo):
+    owners = {other: term.term_id for term in hpo.terms.values() for other in term.alternative_ids}
+    found = {other: hpo.resolve(other) for other in owners}
+    assert {other: one.term_id for other, one in found.items()} == owners
+    withdrawn = [one for one in found.values() if one.status == "obsolete"]
+    assert all(one.replaced_by for one in withdrawn)
+    assert hpo.resolve("HP:0002744") == Resolution("alternative", "HP:0100337")
 
 
 @needs_hpo

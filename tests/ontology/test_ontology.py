@@ -123,6 +123,32 @@ def test_resolving_ids(toy):
     assert toy.resolve("nonsense") == Resolution("unknown")
 
 
+@pytest.mark.parametrize(
+    ("stub", "resolution"),
+    [
+        ((), Resolution("alternative", "X:1")),
+        (("replaced_by: X:1",), Resolution("obsolete", "X:1", ("X:1",))),
+        (("replaced_by: X:2",), Resolution("alternative", "X:1")),
+        (("replaced_by: X:1", "replaced_by: X:2"), Resolution("alternative", "X:1")),
+        (("replaced_by: X:9",), Resolution("alternative", "X:1")),
+    ],
+)
+def test_a_live_alternative_id_stands_for_its_term_although_it_is_also_withdrawn(
+    write_obo, stub, resolution
+):
+    path = write_obo(
+        ("X:1", "alt_id: X:3"),
+        ("X:2",),
+        ("X:3", "is_obsolete: true", *stub),
+        ("X:4", "is_obsolete: true", "replaced_by: X:3"),
+    )
+    ontology = Ontology.from_obo(path)
+    assert ontology.resolve("X:3") == resolution
+    assert ontology.resolve("X:4") == Resolution("obsolete", "X:1", ("X:3",))
+    assert ontology.term("X:3") is ontology.term("X:1")
+    assert ontology.max_similarity(["X:3"], ["X:1"]) == 1.0
+
+
 def test_other_ids_stand_for_their_term(toy):
     assert toy.depth("TOY:0104") == 2
     assert toy.term("TOY:0013").name == "dog"

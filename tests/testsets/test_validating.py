@@ -89,6 +89,13 @@ def test_ids_of_the_hpo_are_looked_up_in_the_installed_one(tmp_path: Path) -> No
     assert found["T201"].doc_id == "HP:9999999"
 
 
+@NEEDS_HPO
+def test_a_merged_id_with_an_obsolete_stanza_is_another_id_of_its_term(tmp_path: Path) -> None:
+    found = findings(write(tmp_path, "a.json", case("1", "a", "HP:0002744")))
+    assert "T202" not in found
+    assert found["T203"].message == "HP:0002744 is another id of HP:0100337"
+
+
 def test_other_ids_are_looked_up_only_where_an_ontology_is_named(tmp_path: Path) -> None:
     path = write(tmp_path, "a.json", case("1", "a", "d01"))
     assert findings(path) == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.validation import CATALOGUE, Fix, validate_run
+from trectools_plus.validation import CATALOGUE, Fix, validate_qrels, validate_run
 from trectools_plus.validation.fixes import (
     FixOptions,
     FixSummary,
@@ -21,6 +22,7 @@ from trectools_plus.validation.fixes import (
     split_fix_values,
 )
 from trectools_plus.validation.fixes.offers import OFFERS
+from trectools_plus.validation.rendering import render
 
 RUN = "1 Q0 d1 1 9.5 t\n1 Q0 d2 2 8.0 t\n2 Q0 d3 1 7.25 t\n"
 QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"
@@ -181,6 +183,42 @@ def test_rules_and_fixes_agree_on_what_can_be_fixed() -> None:
             assert rule.code in safe
         if rule.code in OFFERS:
             assert OFFERS[rule.code].name == rule.name
+
+
+def _values(code: str, text: str) -> list[float]:
+    """The scores of a run, or the grades of qrels, of all rows that have one."""
+    column = 4 if code in RUN_CASES else -1
+    rows = [re.split(r"[\s,]+", line.strip()) for line in text.splitlines()]
+    return sorted(float(row[column]) for row in rows if re.fullmatch(r"[+-]?[\d.]+", row[column]))
+
+
+@pytest.mark.parametrize(
+    "code", [code for code in (*RUN_CASES, *QRELS_CASES) if CATALOGUE[code].fix is Fix.ASK]
+)
+def test_fixes_that_delete_rows_or_rewrite_scores_declare_it(code: str) -> None:
+    case = CASES[code]
+    if isinstance(case.before, bytes):
+        assert not OFFERS[code].effect
+    else:
+        changed = _values(code, case.before) != _values(code, case.after)
+        assert bool(OFFERS[code].effect) == changed
+
+
+@pytest.mark.parametrize("code", [code for code in CASES if OFFERS[code].effect])
+def test_the_suggested_command_has_no_fix_that_changes_the_figures(
+    code: str, tmp_path: Path
+) -> None:
+    case = CASES[code]
+    path = _write(tmp_path / "in.txt", case.before)
+    if code in QRELS_CASES:
+        report = validate_qrels(path)
+    else:
+        qrels = _write(tmp_path / "qrels.txt", QRELS)
+        report = validate_run(path, max_depth=case.max_depth, qrels=qrels)
+    assert code in {finding.code for finding in report.findings}
+    lines = render([report]).splitlines()
+    assert not any(code in line for line in lines if "--fix" in line)
+    assert f"  {code} {OFFERS[code].effect}" in lines
 
 
 @pytest.mark.parametrize("code", sorted(CASES))

@@ -78,13 +78,20 @@ def test_text_is_grouped_by_file_worst_first_and_aligned() -> None:
         "good.run: run, 3 rows, 1 query; no findings",
         "",
         "Found 1 error, 1 warning and 1 info in 1 of 2 files.",
-        "Mend the one marked * with --fix OUT; for more, add --fix R131,R142.",
+        "Fix the one marked * with --fix OUT.",
+        "Not suggested, because these fixes change the figures:",
+        "  R131 deletes rows; the row that stays decides at which rank a document counts",
+        "  R142 rewrites the scores from the ranks; the rank column decides the order",
     ]
 
 
-def test_text_has_nothing_to_mend_where_nothing_can_be() -> None:
+def test_text_suggests_fixes_that_keep_rows_and_scores() -> None:
     assert render([report(finding(fix=Fix.NO))]).splitlines()[-1] == "Found 1 error in 1 file."
-    assert "Mend with --fix OUT --fix R131." in render([report(finding())])
+    tag, safe = finding(code="R152"), finding(code="R123", fix=Fix.SAFE)
+    assert render([report(tag)]).splitlines()[-1] == "Fix with --fix OUT --fix R152."
+    lines = render([report(tag, safe, finding())]).splitlines()
+    assert "Fix the one marked * with --fix OUT; for more, add --fix R152." in lines
+    assert "--fix" not in render([report(finding())])
     assert render([report()]).splitlines()[-1] == "No findings in 1 file."
 
 

@@ -95,7 +95,7 @@ def _as_dict(rule: Rule) -> dict[str, Any]:
 
 def _rule_lines(rules: Sequence[Rule], width: int) -> Iterator[str]:
     """Rules as lists of their parts, wrapped to the width."""
-    from trectools_plus.validation.docs import FIXES
+    from trectools_plus.validation.docs import fix_of
     from trectools_plus.validation.wording import sentences
 
     for at, rule in enumerate(rules):
@@ -109,7 +109,7 @@ def _rule_lines(rules: Sequence[Rule], width: int) -> Iterator[str]:
             "why": rule.rationale,
             "example": rule.example,
             "what to do": sentences(rule.remedy),
-            "fix": FIXES[rule.fix],
+            "fix": fix_of(rule),
         }
         for key, text in parts.items():
             lines = textwrap.wrap(text, width - 14, break_long_words=False, break_on_hyphens=False)

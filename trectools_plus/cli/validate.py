@@ -109,7 +109,7 @@ def runs_validate(
       trectools-plus runs validate base.run
       trectools-plus runs validate *.run --qrels qrels.txt --profile trec
       trectools-plus runs validate base.run --format json --ignore R123,R106
-      trectools-plus runs validate base.run --fix mended.run --fix R161 --diff
+      trectools-plus runs validate base.run --fix fixed.run --fix R152 --diff
     """
     output = Output(output_format, every, statistics, fix or (), diff)
     choices = settle(
@@ -210,7 +210,7 @@ def qrels_validate(
     Examples:
       trectools-plus qrels validate qrels.txt
       trectools-plus qrels validate qrels.txt --run base.run --strict
-      trectools-plus qrels validate qrels.txt --fix mended.txt --fix Q142 --on-conflict min
+      trectools-plus qrels validate qrels.txt --fix fixed.txt --fix Q101
     """
     output = Output(output_format, every, statistics, fix or (), diff)
     choices = settle(config, profile=profile, select=select, ignore=ignore, strict=strict)

@@ -11,13 +11,15 @@ NEGATED_NEAR = """
 not; never; cannot; declines; declined
 """
 NEGATED_BEFORE = """
-no; without; denies; denied; denying; absence of; lack of; lacks; lacked; lacking; free of;
+no; without; deny; denies; denied; denying; absence of; lack of; lacks; lacked; lacking; free of;
 negative for; neither; nor; no evidence of; no sign of; no signs of; no evidence for; no history
-of; no indication of; no suggestion of; no suspicion of; with no; without any; without evidence
-of; without signs of; rules out; ruled out; rule out; rather than; failed to reveal; fails to
-reveal; unremarkable for; did not have; does not have; do not have; did not show; does not show;
-do not show; had no; has no; have no; showed no; shows no; excludes; excluded; exclusion of; not
-associated with; not complain of; cannot see
+of; no indication of; no suggestion of; no suspicion of; with no; without any; without evidence of;
+without signs of; rules out; ruled out; rule out; rather than; failed to reveal; fails to reveal;
+unremarkable for; did not have; does not have; do not have; did not show; does not show; do not
+show; had no; has no; have no; showed no; shows no; excludes; excluded; exclusion of; not
+associated with; not complain of; cannot see; not have; not had; not having; never had; doesn't
+have; don't have; didn't have; hasn't had; haven't had; hadn't had; none had; none has; none have;
+none of
 """
 NEGATED_AFTER = """
 was ruled out; were ruled out; is ruled out; are ruled out; has been ruled out; have been ruled
@@ -26,9 +28,11 @@ absent; was not present; were not present; is not present; are not present; not 
 seen; were not seen; is not seen; are not seen; not seen; was not observed; were not observed; is
 not observed; are not observed; not observed; was not found; were not found; not found; was not
 detected; were not detected; not detected; was not reported; were not reported; has not been
-reported; have not been reported; not reported; was denied; were denied; was negative; were
-negative; is negative; free; not noted; was not noted; were not noted; did not occur; does not
-occur; do not occur; has not been observed; have not been observed
+reported; have not been reported; not reported; was denied; were denied; denied by; was negative;
+were negative; is negative; free; not noted; was not noted; were not noted; did not occur; does not
+occur; do not occur; has not been observed; have not been observed; never occurred; never observed;
+never seen; has never been observed; have never been observed; has never been seen; have never been
+seen; has never been reported; have never been reported
 """
 NEGATED_PSEUDO = """
 no increase; no change; no significant change; no interval change; no suspicious change; not only;
@@ -56,27 +60,57 @@ uncertain; are uncertain; was uncertain; is unclear; was unclear; was questioned
 UNCERTAIN_PSEUDO = """
 suspected from; suspected on; suspected by; suspected in; suspected at; suspected when
 """
-OTHER_PERSON_BEFORE = """
-family history of; family history is positive for; family history significant for; family history;
-familial history of; mother; father; maternal; paternal; parent; parents; brother; brothers;
-sister; sisters; sibling; siblings; sib; sibs; grandmother; grandfather; grandparent;
-grandparents; aunt; aunts; uncle; uncles; cousin; cousins; nephew; niece; relative; relatives;
-half-brother; half-sister; twin brother; twin sister; son; daughter; spouse; wife; husband
+RELATIVES = """
+mother; mothers; father; fathers; mom; mum; dad; parent; parents; brother; brothers; sister;
+sisters; sibling; siblings; sib; sibs; half-brother; half-brothers; half-sister; half-sisters;
+half-sibling; half-siblings; half-sib; half-sibs; twin brother; twin sister; co-twin; grandmother;
+grandmothers; grandfather; grandfathers; grandparent; grandparents; great-grandmother;
+great-grandfather; great-grandparent; great-grandparents; great-aunt; great-uncle; aunt; aunts;
+uncle; uncles; cousin; cousins; nephew; nephews; niece; nieces; relative; relatives; family member;
+family members; son; sons; daughter; daughters; grandson; granddaughter; grandchild; spouse; wife;
+husband
 """
-OTHER_PERSON_AFTER = """
-in his mother; in her mother; in the mother; in his father; in her father; in the father; in a
-sibling; in siblings; in a brother; in a sister; in his brother; in her brother; in his sister; in
-her sister; in the brother; in the sister; in a parent; in his parents; in her parents; in the
-parents; in relatives; in a relative; in the family; in his family; in her family; runs in the
-family
+FAMILY = """
+family history; familial history; maternal; paternal
 """
-OTHER_PERSON_PSEUDO = """
+NOT_FAMILY = """
 maternal inheritance; paternal inheritance; maternal age; paternal age; maternal uniparental
 disomy; paternal uniparental disomy; maternal allele; paternal allele; maternal chromosome;
-paternal chromosome; born to; consanguineous parents; parents were consanguineous; parents are
-consanguineous; unrelated parents; healthy parents; nonconsanguineous parents; non-consanguineous
-parents; parents reported; parents noted; parents noticed; mother reported; mother noticed; mother
-noted; father reported; maternal transmission; paternal transmission
+paternal chromosome; maternal transmission; paternal transmission; parents were consanguineous;
+parents are consanguineous; son of; daughter of; their son; their daughter; family history is
+unremarkable; family history was unremarkable; family history is noncontributory; family history was
+noncontributory; family history is non-contributory; family history was non-contributory
+"""
+IN_FAMILY = """
+in the family; in his family; in her family; in their family; runs in the family; run in the family
+"""
+PATIENTS = """
+he; she; patient; patients; proband; probands; propositus; proposita; index case; the child; this
+child; the boy; this boy; the girl; this girl; the infant; this infant; the baby; this baby; the
+newborn; the neonate; their child; their son; their daughter; their baby
+"""
+REPORTING = """
+report; reports; reported; reporting; note; notes; noted; notice; notices; noticed; observe;
+observes; observed; describe; describes; described; state; states; stated; say; says; said; tell;
+tells; told; recall; recalls; recalled; remember; remembers; remembered; deny; denies; denied;
+denying; mention; mentions; mentioned; confirm; confirms; confirmed; admit; admits; admitted to;
+believe; believes; believed; think; thinks; thought; suspect; suspects; suspected; saw; sees;
+worry; worries; seek; seeks; sought; bring; brings; brought; took him; took her; took the;
+delivered
+"""
+CONCERNED = """
+concerned; worried; anxious; gave birth
+"""
+NOT_REPORTING = """
+of note; has confirmed; have confirmed; had confirmed; with confirmed; has suspected; have
+suspected; had suspected; with suspected; a confirmed; a suspected
+"""
+CONTRASTS = """
+but; however; although; though; whereas; while; in contrast; on the other hand; and there
+"""
+SAME_SUBJECT = """
+no; not; never; without; has; had; have; is; are; was; were; did; does; do; denies; also; otherwise;
+with
 """
 TERMINATES = """
 but; however; although; though; nevertheless; yet; except; except for; apart from; aside from;
@@ -84,7 +118,12 @@ other than; whereas; while; still; because; since; secondary to; cause of; sourc
 sources of; reason for; reasons for; etiology of; in contrast; on the other hand; besides; which;
 who; until; unless; and has; and had; and have; and showed; and shows; and presented with; and
 presents with; has; had; have; presented with; presents with; patient; patients; the proband; he;
-she; they
+she; they; present; yes
+"""
+NEGATIVE_ANSWERS = """
+none; nil; no; never; absent; negative; denied; excluded; ruled out; not present; not seen; not
+observed; not found; not detected; not reported; not noted; not known; none reported; none noted;
+none known; none observed; none seen; none to date; none present; no evidence
 """
 
 

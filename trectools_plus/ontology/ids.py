@@ -20,7 +20,8 @@ class Resolution:
 
     Attributes:
         status: ``live``: a term in use; ``alternative``: another id of one; ``obsolete``:
-            withdrawn; ``unknown``: the ontology has never heard of it.
+            withdrawn; ``unknown``: the ontology does not have it. An id that is both another id
+            of a live term and withdrawn is ``obsolete`` only if that term replaces it.
         term_id: The live term it stands for; ``None`` when there is none, or several.
         replaced_by: For an obsolete id, the ids the curators name in its place.
     """
@@ -51,12 +52,13 @@ class TermIds:
         """Say what an id stands for; never fails."""
         if term_id in self._number:
             return Resolution("live", term_id)
-        if term_id in self._terms:  # before alternatives: a merged term may have its own stanza
+        owner = self._alternatives.get(term_id)
+        if term_id in self._terms:
             replaced_by = self._terms[term_id].replaced_by
-            return Resolution("obsolete", self._live_replacement(replaced_by), replaced_by)
-        if term_id in self._alternatives:
-            return Resolution("alternative", self._alternatives[term_id])
-        return Resolution("unknown")
+            replacement = self._live_replacement(replaced_by)
+            if owner in (None, replacement):
+                return Resolution("obsolete", replacement, replaced_by)
+        return Resolution("alternative", owner) if owner else Resolution("unknown")
 
     def find(self, text: str) -> str | None:
         """Return the live term that an id stands for, in any case and with ``_`` for ``:``.
@@ -80,12 +82,12 @@ class TermIds:
         passed = set[str]()
         while len(replaced_by) == 1 and replaced_by[0] not in passed:
             passed.add(replaced_by[0])
-            withdrawn = self._terms.get(replaced_by[0])
             if replaced_by[0] in self._number:
                 return replaced_by[0]
-            if withdrawn is None:
-                return self._alternatives.get(replaced_by[0])
-            replaced_by = withdrawn.replaced_by
+            if replaced_by[0] in self._alternatives:
+                return self._alternatives[replaced_by[0]]
+            withdrawn = self._terms.get(replaced_by[0])
+            replaced_by = withdrawn.replaced_by if withdrawn else ()
         return None
 
     def numbers(self, term_ids: Sequence[str]) -> IntArray:

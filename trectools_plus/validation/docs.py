@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.fixes.offers import OFFERS
 from trectools_plus.validation.registry import Rule, Subject
 from trectools_plus.validation.wording import sentences
 
@@ -67,4 +68,11 @@ def _section(rule: Rule) -> Iterator[str]:
     yield f"What to do: {sentences(rule.remedy)}"
     yield ""
     scored = "" if rule.blocks else " Scoring goes on all the same."
-    yield f"Fix: {FIXES[rule.fix]}.{scored}"
+    yield f"Fix: {fix_of(rule)}.{scored}"
+
+
+def fix_of(rule: Rule) -> str:
+    """What the fix of a rule does, with its effect on the figures if it has one."""
+    offer = OFFERS.get(rule.code)
+    effect = f". It {offer.effect}" if offer and offer.effect else ""
+    return f"{FIXES[rule.fix]}{effect}"

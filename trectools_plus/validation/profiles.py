@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.findings import FileReport, Finding, Severity
-from trectools_plus.validation.run_view import MAX_TAG_LENGTH
+from trectools_plus.validation.run_view import MAX_TAG_LENGTH, TREC_MAX_DEPTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ _ALL = (
     Profile(
         "trec",
         "runs made for TREC: 1,000 results per query, queries without a row are warnings",
-        max_depth=1000,
+        max_depth=TREC_MAX_DEPTH,
         severities={"P103": Severity.WARNING, "P108": Severity.WARNING},
         unless_most=frozenset({"P103"}),
     ),

@@ -25,6 +25,9 @@ from trectools_plus.validation.views import NO_REPEATS, Numbers, TableView, text
 MAX_TAG_LENGTH = 64
 """Characters that a run tag may have unless the user says otherwise."""
 
+TREC_MAX_DEPTH = 1000
+"""Results per query that the profile trec allows."""
+
 
 class RunView(TableView):
     """A run as rules see it.

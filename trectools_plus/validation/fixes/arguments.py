@@ -46,7 +46,7 @@ def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     is written ``./R108``.
 
     Args:
-        values: As the user gave them: ``["clean.run", "R108,R161"]``.
+        values: As the user gave them: ``["clean.run", "R108,R152"]``.
 
     Returns:
         The path to write, and the codes in upper case, each once.
@@ -67,7 +67,7 @@ def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         raise UsageError(
             f"expected one file to write but got {found}",
             where="--fix",
-            remedy="--fix OUT applies the safe fixes, --fix OUT --fix R108,R161 these two as well",
+            remedy="--fix OUT applies the safe fixes, --fix OUT --fix R108,R152 these two as well",
         )
     return outputs[0], tuple(codes)
 

@@ -42,7 +42,7 @@ def merge_subtopics(draft: Draft, job: Job) -> Draft:
     if "Q143" not in job.asked:
         job.notes.append(
             "Q143: judgments that differ in column 2 are left, it may hold subtopics; "
-            "--fix Q143 merges them"
+            "the fix Q143 keeps one of them"
         )
         return draft
     subtopic = job.options.subtopic

@@ -27,7 +27,7 @@ def drop_repeats(draft: Draft, job: Job) -> Draft:
     dropped = np.setdiff1d(involved, kept)
     if len(dropped) < repeats.height and "R131" not in job.asked:
         job.notes.append(
-            "R131: repeated documents whose rows differ are left, name R131 to keep one"
+            "R131: repeated documents whose rows differ are left; the fix keeps one row of each"
         )
     if not len(dropped):
         return draft

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
+from trectools_plus.validation.fixes.offers import OFFERS
 from trectools_plus.validation.rendering.places import printable
 from trectools_plus.validation.wording import plural
 
@@ -20,8 +21,8 @@ class Tally:
         n_files: Files counted so far.
         n_with_findings: How many of them had a finding.
         findings: Number of findings of each severity.
-        fixes: Number of findings that can be mended in each way.
-        asked: Codes of the findings that are mended when named, in the order met.
+        fixes: Number of findings that can be fixed in each way.
+        asked: Codes of the findings that are fixed only when named, in the order met.
     """
 
     def __init__(self) -> None:
@@ -103,11 +104,20 @@ class Tally:
         *most, last = found
         return f"Found {' and '.join([', '.join(most), last]) if most else last} in {files}."
 
-    def fix_hint(self) -> str | None:
-        """What ``--fix`` would do about it; ``None`` if nothing."""
-        safe, asked = self.fixes[Fix.SAFE], ",".join(sorted(self.asked))
+    def fix_hints(self) -> list[str]:
+        """Lines about fixes: a command that keeps all rows and scores, then the other fixes."""
+        effects = {code: OFFERS[code].effect for code in sorted(self.asked)}
+        lines = self._command(",".join(code for code, effect in effects.items() if not effect))
+        changing = [f"  {code} {effect}" for code, effect in effects.items() if effect]
+        if changing:
+            lines.append("Not suggested, because these fixes change the figures:")
+        return lines + changing
+
+    def _command(self, asked: str) -> list[str]:
+        """The command that fixes what it can; none if there is nothing to fix."""
+        safe = self.fixes[Fix.SAFE]
         if not safe:
-            return f"Mend with --fix OUT --fix {asked}." if asked else None
+            return [f"Fix with --fix OUT --fix {asked}."] if asked else []
         marked = "the one" if safe == 1 else f"the {safe:,}"
         further = f"; for more, add --fix {asked}" if asked else ""
-        return f"Mend {marked} marked * with --fix OUT{further}."
+        return [f"Fix {marked} marked * with --fix OUT{further}."]

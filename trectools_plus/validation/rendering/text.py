@@ -81,9 +81,9 @@ def text_lines(
         yield from _table_lines(tally)
     worst = next((severity for severity in Severity if tally.findings[severity]), None)
     yield [(tally.sentence(), f"bold {_COLOURS[worst]}" if worst else "bold green")]
-    hint = None if statistics else tally.fix_hint()
-    if hint is not None:
-        yield from ([(line, "")] for line in textwrap.wrap(hint, width, break_on_hyphens=False))
+    for hint in () if statistics else tally.fix_hints():
+        wrapped = textwrap.wrap(hint, width, subsequent_indent="  ", break_on_hyphens=False)
+        yield from ([(line, "")] for line in wrapped)
 
 
 def _table_lines(tally: Tally) -> Iterator[Line]:

@@ -7,7 +7,7 @@ import numpy as np
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.validation.order import Rows
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.run_view import RunView
+from trectools_plus.validation.run_view import TREC_MAX_DEPTH, RunView
 from trectools_plus.validation.wording import number, plural, visible
 
 
@@ -76,9 +76,9 @@ def _score(run: RunView, row: int) -> str:
     checks="more results for a query than --max-depth (100 by default)",
     rationale="Measures without a cutoff get better with depth, so runs of different depths do "
     "not compare, and tracks refuse runs that are too deep.",
-    example="run.txt:101: error R161: query 303 has 1,000 results, the limit is 100. Cut it, or "
-    "set --max-depth 1000.",
-    remedy="Cut it",
+    example="run.txt:101: error R161: query 303 has 1,000 results, the limit is 100. If "
+    "the task allows deeper runs, set --profile trec or --max-depth 1000.",
+    remedy="If the task allows deeper runs, set --profile trec (1,000 results) or --max-depth",
 )
 def depth(run: RunView) -> Hit | None:
     """A query has more results than allowed."""
@@ -88,6 +88,7 @@ def depth(run: RunView) -> Hit | None:
     if len(deep) == 0:
         return None
     deepest = int(run.blocks.sizes.max())
+    profile = "--profile trec or " if deepest <= TREC_MAX_DEPTH else ""
     first = int(deep[0])
     query_id = run.blocks.query_ids[first]
     n_queries = run.blocks.query_ids.len()
@@ -98,7 +99,7 @@ def depth(run: RunView) -> Hit | None:
         run.lines(_first_beyond(run, run.max_depth)),
         len(deep),
         query_id=query_id,
-        remedy=f"Cut it, or set --max-depth {deepest}",
+        remedy=f"If the task allows deeper runs, set {profile}--max-depth {deepest}",
     )
 
 
