@@ -16,7 +16,6 @@ from trectools_plus.benchmark.gate_changes import (
     QueryChange,
     check_changes,
     find_fallen,
-    note_undefined,
 )
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_folder import ReportFolder, ScoreBook
@@ -117,7 +116,7 @@ def run_gate(
         InputError: If a report cannot be read, is empty, or per-query values are needed and absent.
         UsageError: If a measure is not known, or both reports are the same file.
         IncomparableError: If the data differ, a mode of the baseline is not in the current report,
-            or a mean is undefined or leaves nothing to lose.
+            or a mean is undefined, is over other queries than before, or leaves nothing to lose.
     """
     rules = rules or GateRules()
     _check_rules(rules)
@@ -131,6 +130,8 @@ def run_gate(
     cases = [(mode, name) for mode in theirs.report.modes for name in names]
     means = [_means(books, case) for case in cases]
     pairs = [_pair_values(books, case) for case in cases]
+    for case, pair in zip(cases, pairs, strict=True):
+        _refuse_different_queries(ours.report, theirs.report, case, pair)
     if rules.require_significant:
         _refuse_unknown_values(pairs, ours, theirs)
     defined = [None if pair is None else pair.drop_nulls() for pair in pairs]
@@ -139,12 +140,7 @@ def run_gate(
         _judge(ours.report, case, mean, pair, p_value, rules)
         for case, mean, pair, p_value in zip(cases, means, defined, tests, strict=True)
     ]
-    undefined = [
-        note_undefined(ours.report.modes[mode].label, name, pair, ("current", "baseline"))
-        for (mode, name), pair in zip(cases, pairs, strict=True)
-        if pair is not None
-    ]
-    notes = [*_notes(ours, theirs, pairs), *(note for note in undefined if note)]
+    notes = _notes(ours, theirs, pairs)
     return GateResult(rules, entries, notes, ours.report, theirs.report)
 
 
@@ -228,6 +224,32 @@ def _pair_values(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> p
             "baseline": baseline["value"],
         }
     )
+
+
+def _refuse_different_queries(
+    ours: BenchmarkReport, theirs: BenchmarkReport, case: tuple[str, str], pair: pl.DataFrame | None
+) -> None:
+    """See that the means now and before are over the same queries.
+
+    A measure that is undefined for some queries gets better when a mode no longer answers those
+    that it answers badly.
+    """
+    mode, measure = case
+    if pair is None:
+        found = [one.modes[mode].measures.get(measure) for one in (ours, theirs)]
+        counts = [0 if one is None else one.n for one in found]
+        same = counts[0] == counts[1]
+    else:
+        defined = [pair[name].is_not_null() for name in ("current", "baseline")]
+        counts = [int(each.sum()) for each in defined]
+        same = defined[0].equals(defined[1])
+    if not same:
+        raise IncomparableError(
+            f"{measure} of {ours.modes[mode].label} is defined for {counts[0]} queries in the "
+            f"current report and for {counts[1]} in the baseline, not the same ones: the means "
+            "cannot be compared",
+            remedy="name a measure that is defined for every query, such as RR@10",
+        )
 
 
 def _refuse_unknown_values(
