@@ -30,7 +30,8 @@ def contributions(
     """What each component adds to each measure of one mode, as in reports of schema version 1.0.
 
     :mod:`trectools_plus.benchmark.differences` tests it with the pairs of modes. Here the p-values
-    of the randomisation test are adjusted for the components, by the benchmark's correction (Holm's where that is Tukey's, which is for modes).
+    of the randomisation test are adjusted for the components, by the benchmark's correction
+    (Holm's where that is Tukey's, which is for modes).
 
     Args:
         config: Measures, level, resamples, seed and correction.

@@ -16,6 +16,7 @@ from trectools_plus.benchmark.gate_changes import (
     QueryChange,
     check_changes,
     find_fallen,
+    note_undefined,
 )
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_folder import ReportFolder, ScoreBook
@@ -116,7 +117,8 @@ def run_gate(
         InputError: If a report cannot be read, is empty, or per-query values are needed and absent.
         UsageError: If a measure is not known, or both reports are the same file.
         IncomparableError: If the data differ, a mode of the baseline is not in the current report,
-            or a mean is undefined, is over other queries than before, or leaves nothing to lose.
+            a mean is undefined or leaves nothing to lose, or both reports define a measure for no
+            query in common.
     """
     rules = rules or GateRules()
     _check_rules(rules)
@@ -130,8 +132,11 @@ def run_gate(
     cases = [(mode, name) for mode in theirs.report.modes for name in names]
     means = [_means(books, case) for case in cases]
     pairs = [_pair_values(books, case) for case in cases]
-    for case, pair in zip(cases, pairs, strict=True):
-        _refuse_different_queries(ours.report, theirs.report, case, pair)
+    shared = [
+        _share_queries(ours.report, theirs.report, case, pair)
+        for case, pair in zip(cases, pairs, strict=True)
+    ]
+    means = [both or mean for mean, both in zip(means, shared, strict=True)]
     if rules.require_significant:
         _refuse_unknown_values(pairs, ours, theirs)
     defined = [None if pair is None else pair.drop_nulls() for pair in pairs]
@@ -141,6 +146,14 @@ def run_gate(
         for case, mean, pair, p_value in zip(cases, means, defined, tests, strict=True)
     ]
     notes = _notes(ours, theirs, pairs)
+    for (mode, name), pair, both in zip(cases, pairs, shared, strict=True):
+        if pair is not None and both is not None:
+            label = ours.report.modes[mode].label
+            notes += [
+                note_undefined(label, name, pair, ("current", "baseline")),
+                f"{name} of {label} is judged by the means over the "
+                f"{pair.drop_nulls().height} queries that both define",
+            ]
     return GateResult(rules, entries, notes, ours.report, theirs.report)
 
 
@@ -226,30 +239,39 @@ def _pair_values(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> p
     )
 
 
-def _refuse_different_queries(
+def _share_queries(
     ours: BenchmarkReport, theirs: BenchmarkReport, case: tuple[str, str], pair: pl.DataFrame | None
-) -> None:
-    """See that the means now and before are over the same queries.
+) -> tuple[float, float] | None:
+    """The means over the queries that both reports define, where those are not all that one does.
 
     A measure that is undefined for some queries gets better when a mode no longer answers those
-    that it answers badly.
+    that it answers badly, so means over different queries are not compared.
+
+    Returns:
+        The means now and before; ``None`` where the reports' means are over the same queries.
     """
     mode, measure = case
-    if pair is None:
+    if pair is not None:
+        both = pair.drop_nulls()
+        columns = [pair["current"], pair["baseline"]]
+        if all(column.drop_nulls().len() == both.height for column in columns):
+            return None
+        if both.height:
+            current, baseline = (
+                math.fsum(both[name].to_list()) / both.height for name in ("current", "baseline")
+            )
+            return current, baseline
+        counts = [column.drop_nulls().len() for column in columns]
+    else:
         found = [one.modes[mode].measures.get(measure) for one in (ours, theirs)]
         counts = [0 if one is None else one.n for one in found]
-        same = counts[0] == counts[1]
-    else:
-        defined = [pair[name].is_not_null() for name in ("current", "baseline")]
-        counts = [int(each.sum()) for each in defined]
-        same = defined[0].equals(defined[1])
-    if not same:
-        raise IncomparableError(
-            f"{measure} of {ours.modes[mode].label} is defined for {counts[0]} queries in the "
-            f"current report and for {counts[1]} in the baseline, not the same ones: the means "
-            "cannot be compared",
-            remedy="name a measure that is defined for every query, such as RR@10",
-        )
+        if counts[0] == counts[1]:
+            return None
+    raise IncomparableError(
+        f"{measure} of {ours.modes[mode].label} is defined for {counts[0]} queries in the current "
+        f"report and for {counts[1]} others in the baseline: the means cannot be compared",
+        remedy="name a measure that is defined for every query, such as RR@10",
+    )
 
 
 def _refuse_unknown_values(

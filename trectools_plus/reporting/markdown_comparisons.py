@@ -47,8 +47,8 @@ def differences_section(report: BenchmarkReport) -> str:
         "differences. Detectable is the smallest true difference that a t-test over so many "
         "queries, differing as much as these, finds in 80 of 100 sets of queries: a smaller one "
         "may be there and not be seen. The intervals are those of one comparison alone. "
-        f"Significant: {describe_test(entries[0], report.confidence)}; nothing is corrected for the "
-        "number of measures, so decide on one before looking."
+        f"Significant: {describe_test(entries[0], report.confidence)}; nothing is corrected for "
+        "the number of measures, so decide on one before looking."
         + (f" {left_out} more are in `BenchmarkReport.json`." if left_out else ""),
         _groups(report),
         _tests(report, entries),

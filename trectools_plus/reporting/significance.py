@@ -93,5 +93,8 @@ def denominator_line(report: BenchmarkReport) -> str:
         if set(counts) != {queries}:
             few, many = min(counts), max(counts)
             span = f"{few:,}" if few == many else f"{few:,} to {many:,}"
-            line += f"; {name} over the {span} of them for which it is defined"
+            if name in report.unranked:
+                line += f"; {name} over {span} of them, not the same ones for every mode"
+            else:
+                line += f"; {name} over the {span} of them for which it is defined"
     return f"{line}."
