@@ -119,13 +119,8 @@ def test_what_is_left_of_a_fusion_of_three_is_in_the_family_of_the_pairs(correct
 
     def run_of(name: str, most: int) -> Run:
         places = generator.integers(0, most, 40)
-        rows = {
-            f"q{n}": {
-                **{f"x{place}": 90.0 - place for place in range(most)},
-                "d1": 89.5 - places[n],
-            }
-            for n in range(40)
-        }
+        others = {f"x{place}": 90.0 - place for place in range(most)}
+        rows = {f"q{n}": {**others, "d1": 89.5 - places[n]} for n in range(40)}
         return Run.from_dict(rows, name)
 
     names = ["a", "b", "c", "fusion"]
