@@ -10,18 +10,23 @@ import numpy as np
 import pytest
 
 from trectools_plus.benchmark.compare_vectors import compare_vectors_options
+from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.config_file import load_config
+from trectools_plus.benchmark.differences import find_differences
 from trectools_plus.benchmark.merge import merge_run
+from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.benchmark.runner import run_benchmark
 from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluator import evaluate
 from trectools_plus.reporting.components_text import component_lines
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.retrieval.fusion import Fusion
 from trectools_plus.retrieval.run_fusion import fuse_runs
+from trectools_plus.statistics import adjust_p_values, compare_columns
 from trectools_plus.validation.loading import load_qrels, load_run
 
 
@@ -53,28 +58,98 @@ def test_differences_are_those_of_the_runs(made: Path) -> None:
             assert figure.n == 4
 
 
-def test_p_values_are_adjusted_for_the_components(made: Path) -> None:
-    report = ReportFolder(made).report
-    source = ReportFolder(made)
-    qrels = source.read_qrels()
-    for name in report.measure_names:
-        raw = []
-        whole = evaluate(qrels, source.read_run("hybrid"), [name]).values("hybrid", name)
-        for one in report.components:
-            rest = evaluate(qrels, source.read_run_file(one.run, "rest"), [name])
-            differences = whole - rest.values("rest", name)
-            signs = np.array(np.meshgrid(*[[-1, 1]] * len(differences))).reshape(
-                len(differences), -1
+def differences_of(report: BenchmarkReport) -> dict[tuple[str, str, str], Comparison]:
+    found = {}
+    for one in report.comparisons:
+        found[one.baseline, one.contrast, one.measure] = one
+        found[one.contrast, one.baseline, one.measure] = one
+    return found
+
+
+@pytest.mark.parametrize("settings", [{}, {"baseline": "bm25"}, {"correction": "tukey_hsd"}])
+def test_a_fusion_of_two_without_one_is_the_other_mode(small, tmp_path: Path, settings) -> None:
+    options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "RR@10,nDCG@10"}
+    options |= {"resamples": 500, "output_dir": tmp_path / "out", **settings}
+    report = run_benchmark(load_config(options=options)).report
+    pairs = differences_of(report)
+    assert [(one.component, one.same_as) for one in report.components] == [
+        ("bm25", "dense"),
+        ("dense", "bm25"),
+    ]
+    for one in report.components:
+        for name, figure in one.measures.items():
+            pair = pairs.get((one.same_as, "hybrid", name))
+            if pair is None:  # not shown beside a baseline, yet of the same family
+                assert (settings, one.same_as) == ({"baseline": "bm25"}, "dense")
+                pair = pairs["bm25", "hybrid", name]
+                assert (figure.family, figure.correction) == (pair.family, pair.correction)
+                continue
+            sign = 1 if pair.contrast == "hybrid" else -1
+            assert figure.difference == pytest.approx(sign * (pair.difference or 0))
+            assert (figure.p_adjusted, figure.significant, figure.n, figure.family) == (
+                pair.p_adjusted,
+                pair.significant,
+                pair.n,
+                pair.family,
             )
-            sums = np.abs(differences @ signs)
-            raw.append(float((sums >= abs(differences.sum()) - 1e-12).mean()))
-        order = np.argsort(raw)
-        holm = np.empty(2)
-        holm[order[0]] = min(1, 2 * raw[order[0]])
-        holm[order[1]] = max(holm[order[0]], raw[order[1]])
-        # Four queries: the exact test of sign flips is what random flips estimate.
-        for one, expected in zip(report.components, holm, strict=True):
-            assert one.measures[name].p_adjusted == pytest.approx(expected, abs=0.12)
+    every = "3 comparisons on one measure: every pair of 3 modes"
+    assert {one.family for one in report.comparisons} == {every}
+
+
+def test_a_baseline_chooses_rows_and_changes_no_result(small, tmp_path: Path) -> None:
+    reports = []
+    for place, settings in enumerate([{}, {"baseline": "dense"}]):
+        options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "nDCG@10"}
+        options |= {"resamples": 500, "output_dir": tmp_path / str(place), **settings}
+        reports.append(run_benchmark(load_config(options=options)).report)
+    every, some = (differences_of(report) for report in reports)
+    assert [(one.baseline, one.contrast) for one in reports[1].comparisons] == [
+        ("dense", "bm25"),
+        ("dense", "hybrid"),
+    ]
+    for case, one in some.items():
+        assert (one.p_adjusted, one.family) == (every[case].p_adjusted, every[case].family)
+    assert reports[0].best_mode_significant == reports[1].best_mode_significant
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "benjamini_hochberg"])
+def test_what_is_left_of_a_fusion_of_three_is_in_the_family_of_the_pairs(correction: str) -> None:
+    generator = np.random.default_rng(3)
+    qrels = Qrels.from_dict({f"q{n}": {"d1": 1} for n in range(40)})
+
+    def run_of(name: str, most: int) -> Run:
+        places = generator.integers(0, most, 40)
+        others = {f"x{place}": 90.0 - place for place in range(most)}
+        rows = {f"q{n}": {**others, "d1": 89.5 - places[n]} for n in range(40)}
+        return Run.from_dict(rows, name)
+
+    names = ["a", "b", "c", "fusion"]
+    runs = {name: run_of(name, most) for name, most in zip(names, (9, 7, 8, 3), strict=True)}
+    without = {"fusion": {name: run_of(name, 5) for name in "abc"}}
+    config = BenchmarkConfig.model_validate(
+        {
+            "runs": dict.fromkeys(names, "x"), "qrels": "x", "measures": ["RR@10"],
+            "resamples": 500, "correction": correction,
+        }
+    )  # fmt: skip
+    evaluation = evaluate(qrels, runs, ["RR@10"])
+    found = find_differences(config, qrels, evaluation, without)
+    whole = evaluation.values("fusion", "RR@10")
+    raw = [one.randomisation.p for one in found.every_pair if one.randomisation]
+    for name, run in without["fusion"].items():
+        rest = evaluate(qrels, {name: run}, ["RR@10"]).values(name, "RR@10")
+        (one,) = compare_columns(whole - rest, tests=["randomisation"], resamples=500, seed=42)
+        raw.append(one.tests["randomisation"].p_value)
+    shown = [
+        *(one.p_adjusted for one in found.every_pair),
+        *(found.components["fusion", name]["RR@10"].p_adjusted for name in "abc"),
+    ]
+    assert shown == pytest.approx(adjust_p_values(raw, correction).tolist())
+    family = (
+        "9 comparisons on one measure: every pair of 4 modes, and 3 fusions without a component"
+    )
+    assert {one.family for one in found.shown} == {family}
+    assert found.same_as == {}
 
 
 def test_the_report_verifies_and_says_what_changed(made: Path, tmp_path: Path) -> None:
@@ -98,18 +173,28 @@ def test_texts(made: Path) -> None:
     (line,) = component_lines(report)
     assert line.startswith("Hybrid, with minus without each component on RR@10: bm25 ")
     text = render_markdown(report)
+    assert "in one family with them (3 comparisons on one measure: every pair of 3 modes)" in text
     assert "## What each component contributes" in text
-    assert "| Hybrid | without dense |" in text
+    assert "| Hybrid | without dense (the same as bm25) |" in text
     page = (made / "BenchmarkReport.html").read_text("utf-8")
     assert '<h2 id="components-heading">What each component contributes</h2>' in page
-    assert "Hybrid without dense</th>" in page
+    assert "Hybrid without dense (the same as bm25)</th>" in page
 
 
 def test_merging_keeps_them_and_a_new_benchmark_removes_their_runs(made: Path, small) -> None:
     run = small.write_run("mine", {"q1": ["d1"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
     before = ReportFolder(made).report.components
     write_reports(merge_run(made, "mine", run))
-    assert ReportFolder(made).report.components == before
+    report = ReportFolder(made).report
+    assert [(one.component, one.run) for one in report.components] == [
+        (one.component, one.run) for one in before
+    ]
+    pairs = differences_of(report)
+    for one in report.components:
+        for name, figure in one.measures.items():
+            pair = pairs[one.same_as, "hybrid", name]
+            assert (figure.p_adjusted, figure.family) == (pair.p_adjusted, pair.family)
+            assert "every pair of 4 modes" in figure.family
     assert verify_report(made).problems == []
     options = {**small.options, "modes": "lexical", "measures": "RR@10", "output_dir": made}
     write_reports(run_benchmark(load_config(options=options)))

@@ -123,6 +123,8 @@ def test_means_over_different_queries_are_noted(bench: Any) -> None:
     )
     assert contrast.notes == [note]
     assert contrast.modes[0].comparisons[0].n == 57
+    assert contrast.modes[0].counts["MeanRank"] == (58, 58)
+    assert "(n = 58)" in render_contrast_markdown(contrast)
     rules = GateRules(("MeanRank", "R@10"), 0.5)
     assert note in run_gate(b, a, rules).notes
     assert (

@@ -127,6 +127,23 @@ def test_ranks_are_worse_when_higher(bench: Any) -> None:
     assert run_gate(before, after, rules).passed
 
 
+def test_a_mean_does_not_improve_by_leaving_out_queries(bench: Any) -> None:
+    before = bench.make("before", {"bm25": dict.fromkeys(range(10), 9)}, measures=["MeanRank"])
+    places = {**dict.fromkeys(range(10), 0), **dict.fromkeys(range(10, 20), 2)}
+    after = bench.make("after", {"bm25": places}, measures=["MeanRank"])
+    result = run_gate(after, before, GateRules(("MeanRank",)))
+    (entry,) = result.entries
+    assert (entry.baseline, entry.current) == pytest.approx((1.0, 1.2))
+    assert entry.failed
+    assert "MeanRank of bm25 is judged by the means over the 50 queries that both define" in (
+        result.notes
+    )
+    for folder in (before, after):
+        (folder / "per_query.parquet").unlink()
+    with pytest.raises(IncomparableError, match="defined for 50 queries in the current"):
+        run_gate(after, before, GateRules(("MeanRank",)))
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

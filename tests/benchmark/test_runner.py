@@ -288,7 +288,7 @@ def test_the_report_satisfies_its_schema_and_reads_back(small: Small, tmp_path: 
     document = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(document)
     assert read_report(path) == result.report
-    assert document["schema_version"] == "1.0"
+    assert document["schema_version"] == "1.1"
     assert hash_config(document["manifest"]["config"]) == document["manifest"]["config_hash"]
 
 

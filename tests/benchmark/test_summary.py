@@ -10,6 +10,7 @@ import pytest
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.summary import (
     find_best,
+    find_unranked,
     summarise,
     summarise_latency,
 )
@@ -84,3 +85,24 @@ def test_latency_percentiles() -> None:
     assert latency is not None
     assert (latency.mean, latency.p50, latency.p95, latency.p99) == (51, 51, 96, 100)
     assert summarise_latency(None) is None
+
+
+def test_means_over_different_queries_have_no_best_run() -> None:
+    most = evaluation_of({"a": [1, 1, NAN], "b": [1, 1, 9]}, "MeanRank")
+    assert (find_unranked(most), find_best(most)) == (["MeanRank"], {"MeanRank": None})
+    # As many queries, and yet others.
+    others = evaluation_of({"a": [1, 1, NAN], "b": [NAN, 1, 9]}, "MeanRank")
+    assert (find_unranked(others), find_best(others)) == (["MeanRank"], {"MeanRank": None})
+    same = evaluation_of({"a": [1, 1, NAN], "b": [1, 3, NAN]}, "MeanRank")
+    assert (find_unranked(same), find_best(same)) == ([], {"MeanRank": "a"})
+
+
+def test_one_query_has_no_interval_and_no_status_of_its_ends() -> None:
+    figures = summarise(evaluation_of({"a": [1.0]}), CONFIG)["a"]["nDCG@10"]
+    assert (figures.mean, figures.n, figures.ci) == (1.0, 1, None)
+    assert figures.target is not None
+    assert (figures.target.status, figures.target.status_low) == ("strong", None)
+    ranks = summarise(evaluation_of({"a": [4.0, NAN, NAN]}, "MeanRank"), CONFIG)["a"]["MeanRank"]
+    assert (ranks.mean, ranks.n, ranks.ci) == (4.0, 1, None)
+    two = summarise(evaluation_of({"a": [1.0, 0.5]}), CONFIG)["a"]["nDCG@10"]
+    assert two.ci is not None

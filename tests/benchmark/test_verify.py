@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from trectools_plus.benchmark.config_file import load_config
+from trectools_plus.benchmark.differences import find_differences_of_1_0
+from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.benchmark.runner import run_benchmark
 from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import InputError
@@ -138,3 +140,93 @@ def test_a_source_that_changed_is_named(report: Path) -> None:
     source = report.parent / "out-data" / "a.run"
     source.write_text(source.read_text() + "\n")
     assert verify_report(report).problems == [f"{source}: the file changed (its hash is another)"]
+
+
+def test_a_folder_without_its_checksums_is_a_finding(report: Path) -> None:
+    for name in ("BenchmarkReport.html", "BenchmarkComparison.md"):
+        path = report / name
+        path.write_text(path.read_text().replace("0.9", "1.9"))
+    (report / "SHA256SUMS").unlink()
+    (problem,) = verify_report(report).problems
+    assert problem.startswith(
+        f"{report / 'SHA256SUMS'}: the file is missing, so changes to the page"
+    )
+    (report / "SHA256SUMS").write_text("")
+    (problem,) = verify_report(report / "BenchmarkReport.json").problems
+    assert problem.startswith(f"{report / 'SHA256SUMS'}: lists no file")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "BenchmarkReport.json",
+        "BenchmarkReport.html",
+        "BenchmarkComparison.md",
+        "per_query.parquet",
+        "qrels.txt",
+        "runs/a.run",
+        "visualizations/measures.png",
+    ],
+)
+def test_a_file_that_the_checksums_leave_out_is_named(report: Path, name: str) -> None:
+    path = report / "SHA256SUMS"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.endswith(f"  {name}\n")))
+    assert verify_report(report).problems == [
+        f"{report / name}: not listed in SHA256SUMS, so a change to it would not be noticed"
+    ]
+
+
+def test_files_of_others_in_the_folder_are_no_finding(report: Path) -> None:
+    (report / "notes.md").write_text("mine")
+    (report / "runs" / "mine.run").write_text("q1 Q0 d1 1 1.0 mine\n")
+    assert verify_report(report).problems == []
+
+
+def test_a_copy_of_the_report_under_another_name_is_not_covered(report: Path) -> None:
+    copy = report / "copy.json"
+    copy.write_bytes((report / "BenchmarkReport.json").read_bytes())
+    assert verify_report(copy).problems == [
+        f"{copy}: not listed in SHA256SUMS, so a change to it would not be noticed"
+    ]
+    alone = report.parent / "alone.json"
+    alone.write_bytes(copy.read_bytes())
+    with pytest.raises(InputError, match="a file of the report is missing"):
+        verify_report(alone)
+
+
+def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
+    small: Any, tmp_path: Path
+) -> None:
+    """Components adjusted alone, a best mode whatever the queries, an interval of one query."""
+    out = tmp_path / "out"
+    options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "nDCG@10,MeanRank"}
+    options |= {"resamples": 200, "output_dir": str(out)}
+    write_reports(run_benchmark(load_config(options=options)))
+    report = ReportFolder(out)
+    found = find_differences_of_1_0(
+        report.config,
+        report.read_qrels(),
+        report.score(report.report.measure_names),
+        {"hybrid": {
+            one.component: report.read_run_file(one.run, one.component)
+            for one in report.report.components
+        }},
+    )  # fmt: skip
+
+    def as_1_0(document: dict[str, Any]) -> None:
+        document["schema_version"] = "1.0"
+        del document["unranked"]
+        for one in document["components"]:
+            del one["same_as"]
+            measures = found.components["hybrid", one["component"]]
+            one["measures"] = {
+                name: figure.model_dump(mode="json", exclude={"family"})
+                for name, figure in measures.items()
+            }
+
+    edit(out, as_1_0)
+    changed = f"{out / 'BenchmarkReport.json'}: the file changed (its hash is another)"
+    assert verify_report(out).problems == [changed]
+    edit(out, lambda d: d["components"][0]["measures"]["nDCG@10"].update(p_adjusted=0.01))
+    assert any("without bm25 nDCG@10 p_adjusted" in line for line in verify_report(out).problems)

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.report import SetSize
+from trectools_plus.benchmark.report import BenchmarkReport, SetSize
 from trectools_plus.reporting.comparison_table import comparison_rows, legend
 from trectools_plus.reporting.console import print_report
+from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.significance import denominator_line, group_lines, show_p
+from trectools_plus.reporting.tables import report_table
+from trectools_plus.reporting.tables_text import table_as_latex, table_as_markdown
 
 WARNING = "a set of 9 queries is a sanity check"
 
@@ -103,3 +106,84 @@ def test_p_values_are_never_0() -> None:
         "0.0500",
         "1.0000",
     ]
+
+
+def over_different_queries(make_report: Any) -> Any:
+    """A run that answers 19 of 225 queries, and so has the lowest ranks."""
+    report = make_report(
+        {"few": {"MeanRank": 1.5, "RR@10": 0.1}, "all": {"MeanRank": 9.0, "RR@10": 0.5}},
+        best_mode={"MeanRank": None, "RR@10": "all"},
+        best_mode_significant={"MeanRank": False, "RR@10": True},
+        unranked=["MeanRank"],
+        groups={"MeanRank": [], "RR@10": [["all"], ["few"]]},
+    )
+    few = report.modes["few"]
+    measures = {
+        **few.measures,
+        "MeanRank": few.measures["MeanRank"].model_copy(update={"n": 19}),
+    }
+    modes = {**report.modes, "few": few.model_copy(update={"measures": measures})}
+    comparisons = [
+        one.model_copy(update={"n": 19}) if one.measure == "MeanRank" else one
+        for one in report.comparisons
+    ]
+    return report.model_copy(update={"modes": modes, "comparisons": comparisons})
+
+
+def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
+    report = over_different_queries(make_report)
+    row, other = comparison_rows(report)
+    assert (row.best, [cell.best for cell in row.cells]) == ("–", [False, False])
+    assert [(cell.n_text, cell.marks) for cell in row.cells] == [("n = 19", ""), ("", "")]
+    assert [cell.best for cell in other.cells] == [False, True]
+    text = render_markdown(report)
+    assert "| MeanRank | 1.5000 [1.470, 1.530] (n = 19) | 9.0000 [8.970, 9.030] | – |" in text
+    assert "| MeanRank | all − few (n = 19) |" in text
+    assert "Not ranked, as their means are over different queries (n): MeanRank." in text
+    assert "1.5000 n = 19" in console(report)
+    page = render_html(report)
+    assert (
+        "The means of MeanRank are over different queries, so they are not ranked: few 1.5000 over "
+        "19, all 9.0000 over 225." in page
+    )
+    assert page.count("(best)") == 1
+    shown = report_table(report)
+    assert [cell.best for cell in shown.cells["MeanRank"]] == [False, False]
+    assert [cell.better_than for cell in shown.cells["MeanRank"]] == [(), ()]
+    assert "(n = 19)" in table_as_markdown(shown)
+    assert "(n = 19)" in table_as_latex(shown)
+
+
+def test_an_earlier_report_is_read_without_a_best_mode_over_different_queries(
+    make_report: Any,
+) -> None:
+    document = over_different_queries(make_report).model_dump(mode="json")
+    document["schema_version"] = "1.0"
+    del document["unranked"]
+    document["best_mode"]["MeanRank"] = "few"
+    document["best_mode_significant"]["MeanRank"] = True
+    document["groups"]["MeanRank"] = [["few"], ["all"]]
+    report = BenchmarkReport.model_validate(document)
+    assert report.unranked == ["MeanRank"]
+    assert report.best_mode == {"MeanRank": None, "RR@10": "all"}
+    assert report.best_mode_significant["MeanRank"] is False
+    assert report.groups["MeanRank"] == []
+
+
+def test_an_interval_of_one_query_is_not_shown_even_of_an_earlier_report(make_report: Any) -> None:
+    document = make_report().model_dump(mode="json")
+    document["schema_version"] = "1.0"
+    for mode in document["modes"].values():
+        for figures in mode["measures"].values():
+            figures["n"] = 1
+    for entry in document["comparisons"]:
+        entry["n"] = 1
+    document["manifest"]["dataset"]["queries"] = 1
+    report = BenchmarkReport.model_validate(document)
+    assert report.modes["hybrid"].measures["RR@10"].ci is None
+    text = render_markdown(report)
+    assert "| nDCG@10 | 0.3227 | 0.2966 | **0.3417**" in text
+    assert "95% interval" not in text.partition("## ")[0]
+    for shown in (text, console(report), render_html(report), report._repr_html_()):
+        assert "[0.3" not in shown
+    assert BenchmarkReport.model_validate_json(report.model_dump_json()) == report

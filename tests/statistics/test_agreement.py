@@ -78,6 +78,12 @@ def test_agreement_on_a_single_category_is_undefined():
         assert np.isnan([result.value, result.low, result.high]).all()
 
 
+def test_agreement_on_a_single_item_has_no_interval():
+    for result in (cohens_kappa([1], [2]), krippendorffs_alpha([[1, 2]])):
+        assert result.value == 0.0
+        assert np.isnan([result.low, result.high]).all()
+
+
 @pytest.mark.parametrize(
     ("metric", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
 )

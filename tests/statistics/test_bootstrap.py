@@ -61,7 +61,7 @@ def test_equal_to_the_means_of_the_drawn_rows():
 
 
 @settings(max_examples=60, deadline=None)
-@given(arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 4)), elements=UNIT))
+@given(arrays(np.float64, st.tuples(st.integers(2, 30), st.integers(1, 4)), elements=UNIT))
 def test_intervals_lie_in_the_data_and_are_deterministic(values):
     first = bootstrap_means(values, resamples=200, seed=5)
     second = bootstrap_means(values, resamples=200, seed=5)
@@ -115,10 +115,20 @@ def test_undefined_values_change_nothing_but_their_column():
 
 
 @pytest.mark.parametrize("value", [0.0, 0.3, 1 / 3])
-@pytest.mark.parametrize("rows", [1, 7])
+@pytest.mark.parametrize("rows", [2, 7])
 def test_constant_column_has_an_interval_of_no_width(value, rows):
     result = bootstrap_means(np.full((rows, 1), value), resamples=100, seed=0)
     assert result.low[0] == result.high[0] == result.estimate[0] == value
+
+
+def test_a_single_value_has_no_interval():
+    values = np.array([[0.5, np.nan], [np.nan, 0.25], [np.nan, 0.75]])
+    for table, n in ((values[:1, :1], [1]), (values, [1, 2])):
+        result = bootstrap_means(table, resamples=100, seed=0)
+        assert result.n.tolist() == n
+        assert result.estimate[0] == 0.5
+        assert np.isnan([result.low[0], result.high[0]]).all()
+    assert (result.low[1], result.high[1]) == (0.25, 0.75)
 
 
 def test_no_columns_gives_no_intervals():
@@ -155,7 +165,7 @@ def test_memory_is_bounded():
 @given(
     arrays(
         np.float64,
-        st.tuples(st.integers(1, 12), st.just(2)),
+        st.tuples(st.integers(2, 12), st.just(2)),
         elements=st.sampled_from([0, 0.1, 0.3, 0.7]),
     ),
     st.integers(0, 5),

@@ -15,7 +15,7 @@ from trectools_plus.statistics.location import GEOMETRIC_FLOOR, LOCATIONS
 STATISTICS = {"mean": np.mean, "median": np.median, "geometric_mean": stats.gmean}
 VALUES = arrays(
     np.float64,
-    st.tuples(st.integers(1, 15), st.integers(1, 3)),
+    st.tuples(st.integers(2, 15), st.integers(1, 3)),
     elements=st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.7, 1.0]),
 )
 
@@ -106,12 +106,20 @@ def test_equals_bootstrap_means():
 
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("method", ["percentile", "bca"])
-@pytest.mark.parametrize("rows", [1, 6])
+@pytest.mark.parametrize("rows", [2, 6])
 def test_equal_values_have_an_interval_of_no_width(statistic, method, rows):
     result = bootstrap_intervals(
         np.full((rows, 1), 0.3), statistic=statistic, method=method, resamples=100
     )
     assert result.low[0] == result.high[0] == result.estimate[0] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_a_single_value_has_no_interval(statistic, method):
+    result = bootstrap_intervals([0.3], statistic=statistic, method=method, resamples=100)
+    assert result.estimate[0] == pytest.approx(0.3)
+    assert np.isnan([result.low[0], result.high[0]]).all()
 
 
 def test_one_value_unlike_the_others_gives_finite_bca_ends():

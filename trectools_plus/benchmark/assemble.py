@@ -8,18 +8,18 @@ from functools import partial
 
 from trectools_plus.benchmark.arm_files import Arm
 from trectools_plus.benchmark.arms import Arms
-from trectools_plus.benchmark.claims import compare_all, find_groups, prove_best
-from trectools_plus.benchmark.compare import compare, refuse_different_queries
-from trectools_plus.benchmark.components import measure_components
+from trectools_plus.benchmark.claims import find_groups, prove_best
+from trectools_plus.benchmark.compare import refuse_different_queries
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.diagnosis import diagnose
 from trectools_plus.benchmark.diagnostics import find_failing, has_rejected, judge_arms
+from trectools_plus.benchmark.differences import Differences, find_differences
 from trectools_plus.benchmark.manifest import hash_config
 from trectools_plus.benchmark.near_misses import find_near_misses, find_ontology
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    Comparison,
+    ComponentResult,
     DatasetInfo,
     Manifest,
     ModeResult,
@@ -27,7 +27,12 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.retrieval_notes import retrieval_notes
 from trectools_plus.benchmark.strata import make_strata
-from trectools_plus.benchmark.summary import find_best, summarise, summarise_latency
+from trectools_plus.benchmark.summary import (
+    find_best,
+    find_unranked,
+    summarise,
+    summarise_latency,
+)
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import IncomparableError
 from trectools_plus.measures.evaluation import Evaluation
@@ -123,44 +128,51 @@ def make_report(
         )
         for mode, arm in arms.items()
     }
-    comparisons = _compare_scored(evaluation, config)
-    every_pair = compare_all(evaluation, comparisons, config)
-    best = find_best(evaluation)
+    without = {
+        mode: {component: one.run for component, one in arm.without.items()}
+        for mode, arm in arms.items()
+        if arm.without
+    }
+    tested = find_differences(config, dataset.qrels, evaluation, without)
+    unranked = find_unranked(evaluation)
+    best = find_best(evaluation, unranked)
     runs = {mode: arm.run for mode, arm in arms.items()}
     ontology = find_ontology(config, evaluation.measures)
     return BenchmarkReport(
         manifest=manifest,
         modes=modes,
         unscored=all_arms.unscored,
-        comparisons=comparisons,
+        comparisons=tested.shown,
         best_mode=best,
-        best_mode_significant=prove_best(best, every_pair),
-        groups={} if config.baseline else find_groups(evaluation, every_pair, config.confidence),
+        best_mode_significant=prove_best(best, tested.every_pair),
+        unranked=unranked,
+        groups={}
+        if config.baseline
+        else find_groups(evaluation, tested.every_pair, config.confidence, unranked),
         size=_judge_size(manifest.dataset.queries),
         strata={} if dataset.topics is None else make_strata(dataset.topics, evaluation, config),
         failing_queries=find_failing(dataset, runs, evaluation),
         near_misses=None
         if ontology is None
         else find_near_misses(dataset, runs, evaluation, ontology),
-        components=measure_components(config, dataset.qrels, arms, evaluation),
-        diagnosis=diagnose(modes, comparisons, pooled=has_rejected(dataset.qrels)),
+        components=_list_components(arms, tested),
+        diagnosis=diagnose(modes, tested.shown, pooled=has_rejected(dataset.qrels)),
         notes=retrieval_notes(config, dataset),
     )
 
 
-def _compare_scored(evaluation: Evaluation, config: BenchmarkConfig) -> list[Comparison]:
-    """Comparisons of the scored modes; none where no baseline was scored."""
-    baselines = [name for name in config.baseline or () if name in evaluation.run_names]
-    if config.baseline and not baselines:
-        return []
-    return compare(
-        evaluation,
-        baselines,
-        correction=config.correction,
-        confidence=config.confidence,
-        resamples=config.resamples,
-        seed=config.seed,
-    )
+def _list_components(arms: Mapping[str, Arm], tested: Differences) -> list[ComponentResult]:
+    """An entry per fusion and component, in the order of the fusion's weights."""
+    return [
+        ComponentResult(
+            mode=mode,
+            component=component,
+            same_as=tested.same_as.get((mode, component)),
+            run=arms[mode].without[component].info,
+            measures=measures,
+        )
+        for (mode, component), measures in tested.components.items()
+    ]
 
 
 def _judge_size(queries: int) -> SetSize:

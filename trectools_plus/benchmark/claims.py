@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from trectools_plus.benchmark.compare import alpha_of, compare, is_lower_better
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.report import Comparison
+from trectools_plus.benchmark.summary import find_unranked
 from trectools_plus.measures.evaluation import Evaluation
 
 
 def compare_all(
     evaluation: Evaluation, comparisons: list[Comparison], config: BenchmarkConfig
 ) -> list[Comparison]:
-    """Every pair of modes as one family per measure.
+    """Every pair of modes as one family per measure, as reports of schema version 1.0 count them.
 
-    A best mode is found by looking at all of them, so the family that its claim is judged by is
-    every pair, whatever the baseline is.
+    A best mode is found by looking at all of them, so its claim is judged by every pair, whatever
+    the baseline is.
 
     Args:
         evaluation: The modes.
@@ -55,21 +56,30 @@ def prove_best(best: Mapping[str, str | None], every_pair: Sequence[Comparison])
 
 
 def find_groups(
-    evaluation: Evaluation, every_pair: Sequence[Comparison], confidence: float
+    evaluation: Evaluation,
+    every_pair: Sequence[Comparison],
+    confidence: float,
+    unranked: Collection[str] | None = None,
 ) -> dict[str, list[list[str]]]:
     """The largest groups of modes that cannot be told apart, by measure, the best first.
 
-    A mode may be in several groups. Modes whose mean is undefined are left out.
+    A mode may be in several groups. Modes whose mean is undefined are left out. There are no groups
+    of modes whose means are over different queries: they have no order.
 
     Args:
         evaluation: The modes.
         every_pair: From :func:`compare_all`.
         confidence: Level of the intervals, between 0 and 1.
+        unranked: Measures without an order; from :func:`find_unranked` when not given.
     """
     from trectools_plus.statistics import indistinguishable_groups
 
-    groups = {}
+    left_out = find_unranked(evaluation) if unranked is None else unranked
+    groups: dict[str, list[list[str]]] = {}
     for name in evaluation.measure_names:
+        if name in left_out:
+            groups[name] = []
+            continue
         means = {mode: evaluation.mean(mode, name) for mode in evaluation.run_names}
         modes = [mode for mode, mean in means.items() if not np.isnan(mean)]
         places = {mode: place for place, mode in enumerate(modes)}

@@ -69,14 +69,41 @@ def compare(
         UsageError: If a baseline is none of the runs, or an option is out of range.
         IncomparableError: If the runs are averaged over different queries (``missing="drop"``).
     """
-    from trectools_plus.statistics import compare_columns, pairs_of
+    from trectools_plus.statistics import pairs_of
 
     names = list(evaluation.run_names)
     baselines = _check_baselines(baseline, names, correction)
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])
+    options = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    family = describe_family(len(names), len(baselines), len(pairs))
+    return compare_pairs(evaluation, pairs, family, correction, options)
+
+
+def compare_pairs(
+    evaluation: Evaluation,
+    pairs: Sequence[tuple[int, int]],
+    family: str,
+    correction: str,
+    options: Mapping[str, Any],
+) -> list[Comparison]:
+    """Test the differences of pairs of runs, on each measure as one family.
+
+    Args:
+        evaluation: Runs over the same queries.
+        pairs: Baseline and contrast, as places among the runs.
+        family: The pairs in words.
+        correction: As in :func:`compare`; ``tukey_hsd`` counts every pair of the runs.
+        options: ``confidence``, ``resamples`` and ``seed``.
+
+    Returns:
+        As :func:`compare`.
+    """
+    from trectools_plus.statistics import compare_columns
+
     if not pairs or not evaluation.measures:
         return []
+    names = evaluation.run_names
     measures = evaluation.measure_names
     cases = [(names[one], names[two], name) for one, two in pairs for name in measures]
     differences = np.column_stack(
@@ -85,8 +112,7 @@ def compare(
             for base, contrast, name in cases
         ]
     )
-    options: dict[str, Any] = {"resamples": resamples, "seed": seed}
-    found = compare_columns(differences, confidence=confidence, **options)
+    found = compare_columns(differences, **options)
     columns = np.arange(len(cases)).reshape(len(pairs), len(measures))
     adjusted = np.empty(len(cases))
     for place, name in enumerate(measures):
@@ -99,10 +125,10 @@ def compare(
     facts = {
         "test": TUKEY if correction == TUKEY else ADJUSTED_TEST,
         "correction": correction,
-        "family": describe_family(len(names), len(baselines), len(pairs)),
+        "family": family,
     }
     return [
-        make_comparison(case, found[column], float(adjusted[column]), resamples, facts)
+        make_comparison(case, found[column], float(adjusted[column]), options["resamples"], facts)
         for column, case in enumerate(cases)
     ]
 
@@ -148,7 +174,10 @@ def adjust(comparisons: Sequence[PairedComparison], correction: str) -> FloatArr
 
 
 def _tukey(
-    evaluation: Evaluation, pairs: Sequence[tuple[int, int]], measure: str, options: dict[str, Any]
+    evaluation: Evaluation,
+    pairs: Sequence[tuple[int, int]],
+    measure: str,
+    options: Mapping[str, Any],
 ) -> FloatArray:
     """Tukey's p-values, over the queries for which the measure is defined in every run."""
     from trectools_plus.statistics import randomised_tukey
@@ -157,7 +186,7 @@ def _tukey(
     defined = table[~np.isnan(table).any(axis=1)]
     if len(defined) < 2:
         return np.full(len(pairs), 1.0 if len(defined) else np.nan)
-    p_table = randomised_tukey(defined, **options)
+    p_table = randomised_tukey(defined, resamples=options["resamples"], seed=options["seed"])
     return np.array([p_table[pair] for pair in pairs])
 
 
@@ -194,8 +223,8 @@ def is_lower_better(measure: str) -> bool:
     return measure.partition("@")[0].partition("(")[0] in _LOWER_IS_BETTER
 
 
-def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval:
-    """One column's interval for a report.
+def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval | None:
+    """One column's interval for a report; ``None`` for fewer than two values.
 
     Ends nearer to 0 than 1e-12 are 0: the last bits of a sum must not decide significance.
     """
@@ -204,7 +233,7 @@ def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval:
     )
 
 
-def interval_from(found: PairedComparison, resamples: int) -> ConfidenceInterval:
+def interval_from(found: PairedComparison, resamples: int) -> ConfidenceInterval | None:
     """The interval of a mean difference for a report; ends as in :func:`interval_of`."""
     return _interval(found.low, found.high, found.level, resamples)
 
@@ -216,13 +245,13 @@ def none_if_nan(value: float) -> float | None:
 
 def _interval(
     low: float | None, high: float | None, level: float, resamples: int
-) -> ConfidenceInterval:
-    ends = (
-        None if end is None or math.isnan(end) else 0.0 if abs(end) < EQUAL else float(end)
-        for end in (low, high)
-    )
+) -> ConfidenceInterval | None:
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return None
+    low, high = (0.0 if abs(end) < EQUAL else float(end) for end in (low, high))
     return ConfidenceInterval(
-        **dict(zip(("low", "high"), ends, strict=True)),
+        low=low,
+        high=high,
         level=level,
         method=INTERVAL_METHOD,
         resamples=resamples,

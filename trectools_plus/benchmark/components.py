@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from trectools_plus.benchmark.arm_files import Arm
 from trectools_plus.benchmark.compare import (
     DEFAULT_CORRECTION,
     TUKEY,
@@ -16,41 +15,9 @@ from trectools_plus.benchmark.compare import (
     none_if_nan,
 )
 from trectools_plus.benchmark.config import BenchmarkConfig
-from trectools_plus.benchmark.report import ComponentMeasure, ComponentResult
+from trectools_plus.benchmark.report import ComponentMeasure
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Evaluation
-
-
-def measure_components(
-    config: BenchmarkConfig, qrels: Qrels, arms: Mapping[str, Arm], evaluation: Evaluation
-) -> list[ComponentResult]:
-    """Leave-one-out differences of every mode that merges rankings.
-
-    Args:
-        config: Measures, level, resamples, seed and correction.
-        qrels: The judgments.
-        arms: The modes, with what they are without each component.
-        evaluation: The modes' scores.
-
-    Returns:
-        An entry per mode and component, in the order of the fusion's weights.
-    """
-    results = []
-    for mode, arm in arms.items():
-        if not arm.without:
-            continue
-        runs = {component: one.run for component, one in arm.without.items()}
-        found = contributions(config, qrels, mode, runs, evaluation)
-        results += [
-            ComponentResult(
-                mode=mode,
-                component=component,
-                run=arm.without[component].info,
-                measures=measures,
-            )
-            for component, measures in found.items()
-        ]
-    return results
 
 
 def contributions(
@@ -60,10 +27,11 @@ def contributions(
     without: Mapping[str, Run],
     evaluation: Evaluation,
 ) -> dict[str, dict[str, ComponentMeasure]]:
-    """What each component adds to each measure of one mode, query by query.
+    """What each component adds to each measure of one mode, as in reports of schema version 1.0.
 
-    The p-values of the randomisation test are adjusted for the components, by the benchmark's
-    correction (Holm's where that is Tukey's, which is for modes).
+    :mod:`trectools_plus.benchmark.differences` tests it with the pairs of modes. Here the p-values
+    of the randomisation test are adjusted for the components, by the benchmark's correction
+    (Holm's where that is Tukey's, which is for modes).
 
     Args:
         config: Measures, level, resamples, seed and correction.

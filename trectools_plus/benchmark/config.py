@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_v
 
 from trectools_plus.benchmark.data_settings import DataSettings, FileName
 from trectools_plus.benchmark.default_measures import Cutoffs, name_default_measures
+from trectools_plus.benchmark.report_parts import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
 from trectools_plus.benchmark.targets import DEFAULT_TARGETS, Target
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.settings import EMBEDDED, BackendSettings, name_retrievers
@@ -27,7 +28,6 @@ DEFAULT_MODE_NAMES = {
 }
 DEFAULT_MODES = ("lexical", "vector", "hybrid")
 DEFAULT_SEED = 42
-DEFAULT_CONFIDENCE = 0.95
 DEFAULT_RESAMPLES = 10_000
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
 

@@ -38,6 +38,7 @@ class ModeContrast:
         label: Its name; ``A's mode and B's mode`` where they differ.
         modes: The mode in A and in B.
         means: Per measure, the mean in A and in B.
+        counts: Per measure, the queries that each mean is over.
         comparisons: B minus A, per measure, with tests.
         changed: Per measure, the queries that changed most, largest change first.
         latency: ``None`` where a report timed nothing.
@@ -46,6 +47,7 @@ class ModeContrast:
     label: str
     modes: tuple[str, str]
     means: dict[str, tuple[float | None, float | None]]
+    counts: dict[str, tuple[int, int]]
     comparisons: list[Comparison]
     changed: dict[str, list[QueryChange]]
     latency: LatencyDifference | None
@@ -58,6 +60,7 @@ class Contrast:
     Attributes:
         names: Of A and B.
         queries: Queries averaged over.
+        confidence: Level of the intervals and tests, between 0 and 1.
         modes: One entry per mode that both hold.
         notes: Modes of one report only, measures that one leaves undefined.
         settings: What differs between the two configurations: by dotted name the value in A and
@@ -67,6 +70,7 @@ class Contrast:
 
     names: tuple[str, str]
     queries: int
+    confidence: float
     modes: list[ModeContrast]
     notes: list[str]
     settings: dict[str, tuple[Any, Any]]
@@ -112,6 +116,13 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
                 name: (books[0].mean(pair[0], name), books[1].mean(pair[1], name))
                 for name in measures
             },
+            counts={
+                name: (
+                    tables[pair, name]["a"].drop_nulls().len(),
+                    tables[pair, name]["b"].drop_nulls().len(),
+                )
+                for name in measures
+            },
             comparisons=[found[pair, name] for name in measures],
             changed={name: most_changed(tables[pair, name]) for name in measures},
             latency=compare_latency(a, b, pair),
@@ -122,6 +133,7 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
     return Contrast(
         names,
         ours.dataset.queries,
+        a.report.confidence,
         contrasts,
         [*_notes(a, b, pairs, names), *(note for note in undefined if note)],
         find_changes(ours.config, theirs.config),

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import Comparison, Diagnosis, MeasureResult, ModeResult
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.validation.wording import plural
 
 _LOW_JUDGED = 0.8
@@ -113,7 +115,7 @@ def _diagnose_certainty(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
     unproven = [
         f"{name} {figures.mean:.4f} against {target.competitive:g}, interval from {low:.4f}"
         for name, figures in result.measures.items()
-        if (target := figures.target) is not None and (low := figures.ci.low) is not None
+        if (target := figures.target) is not None and (low := ends_of(figures.ci)[0]) is not None
         if target.status in _REACHED and target.status_low not in (None, *_REACHED)
     ]
     if unproven:
@@ -172,13 +174,19 @@ def _diagnose_fusion(
             continue
         if "hybrid" not in (entry.baseline, entry.contrast):
             continue
-        gain = entry.difference if entry.contrast == "hybrid" else -entry.difference
+        change = entry.difference if entry.contrast == "hybrid" else -entry.difference
+        gain = -change if is_lower_better(entry.measure) else change
         other = modes[entry.baseline if entry.contrast == "hybrid" else entry.contrast].label
+        size = f"{abs(change):.4f} {'below' if change < 0 else 'above'} {other}"
+        counts = {
+            modes[mode].measures[entry.measure].n for mode in (entry.baseline, entry.contrast)
+        }
+        over = "" if counts == {entry.n} else f" over the {entry.n} queries that both define"
         if gain < 0:
             yield Diagnosis(
                 mode="hybrid",
                 sign="fusion-loses",
-                observed=f"{measure} is {-gain:.4f} below {other} alone"
+                observed=f"{measure} is {size} alone{over}"
                 + ("" if entry.significant else ", though not significantly"),
                 suggests="the weaker component pulls the fusion down: weigh it less, or fuse "
                 "fewer of its results",
@@ -187,7 +195,7 @@ def _diagnose_fusion(
             yield Diagnosis(
                 mode="hybrid",
                 sign="fusion-gain-unproven",
-                observed=f"{measure} is {gain:.4f} above {other}, though not significantly",
+                observed=f"{measure} is {size}{over}, though not significantly",
                 suggests="these queries cannot tell whether fusing helps; more queries can",
             )
 

@@ -117,7 +117,8 @@ def run_gate(
         InputError: If a report cannot be read, is empty, or per-query values are needed and absent.
         UsageError: If a measure is not known, or both reports are the same file.
         IncomparableError: If the data differ, a mode of the baseline is not in the current report,
-            or a mean is undefined or leaves nothing to lose.
+            a mean is undefined or leaves nothing to lose, or both reports define a measure for no
+            query in common.
     """
     rules = rules or GateRules()
     _check_rules(rules)
@@ -131,6 +132,11 @@ def run_gate(
     cases = [(mode, name) for mode in theirs.report.modes for name in names]
     means = [_means(books, case) for case in cases]
     pairs = [_pair_values(books, case) for case in cases]
+    shared = [
+        _share_queries(ours.report, theirs.report, case, pair)
+        for case, pair in zip(cases, pairs, strict=True)
+    ]
+    means = [both or mean for mean, both in zip(means, shared, strict=True)]
     if rules.require_significant:
         _refuse_unknown_values(pairs, ours, theirs)
     defined = [None if pair is None else pair.drop_nulls() for pair in pairs]
@@ -139,12 +145,15 @@ def run_gate(
         _judge(ours.report, case, mean, pair, p_value, rules)
         for case, mean, pair, p_value in zip(cases, means, defined, tests, strict=True)
     ]
-    undefined = [
-        note_undefined(ours.report.modes[mode].label, name, pair, ("current", "baseline"))
-        for (mode, name), pair in zip(cases, pairs, strict=True)
-        if pair is not None
-    ]
-    notes = [*_notes(ours, theirs, pairs), *(note for note in undefined if note)]
+    notes = _notes(ours, theirs, pairs)
+    for (mode, name), pair, both in zip(cases, pairs, shared, strict=True):
+        if pair is not None and both is not None:
+            label = ours.report.modes[mode].label
+            notes += [
+                note_undefined(label, name, pair, ("current", "baseline")),
+                f"{name} of {label} is judged by the means over the "
+                f"{pair.drop_nulls().height} queries that both define",
+            ]
     return GateResult(rules, entries, notes, ours.report, theirs.report)
 
 
@@ -227,6 +236,41 @@ def _pair_values(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> p
             "current": current["value"],
             "baseline": baseline["value"],
         }
+    )
+
+
+def _share_queries(
+    ours: BenchmarkReport, theirs: BenchmarkReport, case: tuple[str, str], pair: pl.DataFrame | None
+) -> tuple[float, float] | None:
+    """The means over the queries that both reports define, where those are not all that one does.
+
+    A measure that is undefined for some queries gets better when a mode no longer answers those
+    that it answers badly, so means over different queries are not compared.
+
+    Returns:
+        The means now and before; ``None`` where the reports' means are over the same queries.
+    """
+    mode, measure = case
+    if pair is not None:
+        both = pair.drop_nulls()
+        columns = [pair["current"], pair["baseline"]]
+        if all(column.drop_nulls().len() == both.height for column in columns):
+            return None
+        if both.height:
+            current, baseline = (
+                math.fsum(both[name].to_list()) / both.height for name in ("current", "baseline")
+            )
+            return current, baseline
+        counts = [column.drop_nulls().len() for column in columns]
+    else:
+        found = [one.modes[mode].measures.get(measure) for one in (ours, theirs)]
+        counts = [0 if one is None else one.n for one in found]
+        if counts[0] == counts[1]:
+            return None
+    raise IncomparableError(
+        f"{measure} of {ours.modes[mode].label} is defined for {counts[0]} queries in the current "
+        f"report and for {counts[1]} others in the baseline: the means cannot be compared",
+        remedy="name a measure that is defined for every query, such as RR@10",
     )
 
 

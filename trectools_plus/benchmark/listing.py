@@ -24,7 +24,8 @@ class ListedReport:
         queries: Queries averaged over.
         modes: The modes compared.
         best: The best mode on the first measure, with its mean and whether it is significantly
-            ahead; the mean alone of a single mode.
+            ahead; the mean alone of a single mode; ``not ranked`` where the means are over
+            different queries.
         cached_from: The experiment whose results came back; ``None`` when all was computed.
     """
 
@@ -90,6 +91,8 @@ def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
         best = f"{_show(report, mode, measure)} {mark}"
     elif len(report.modes) == 1:
         best = _show(report, next(iter(report.modes)), measure)
+    elif measure in report.unranked:
+        best = f"not ranked, {measure}"
     else:
         best = f"tie, {measure}"
     return ListedReport(

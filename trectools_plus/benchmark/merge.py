@@ -149,7 +149,12 @@ def _dataset_of(source: ReportFolder, qrels: Qrels) -> Dataset:
 
 def _old_arm(source: ReportFolder, mode: str, run: Run) -> Arm:
     result = source.report.modes[mode]
-    return Arm(run, result.run, result.diagnostics.findings)
+    without = {
+        one.component: Arm(source.read_run_file(one.run, one.component), one.run, [])
+        for one in source.report.components
+        if one.mode == mode
+    }
+    return Arm(run, result.run, result.diagnostics.findings, without=without)
 
 
 def _make(
@@ -182,7 +187,6 @@ def _make(
     notes = [note for note in old.notes if note != STRATA_LOST]
     kept = {
         "modes": modes,
-        "components": old.components,
         "failing_queries": failing,
         "near_misses": near,
         "notes": [*notes, STRATA_LOST] if lost else notes,

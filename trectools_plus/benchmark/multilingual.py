@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_parts import ConfidenceInterval, ReportModel
@@ -36,7 +37,7 @@ class LanguageMeasure(ReportModel):
     """Over the queries of this language alone; null where it is undefined."""
     n: int
     """Queries averaged over."""
-    ci: ConfidenceInterval
+    ci: ConfidenceInterval | None
     """The interval of the mean."""
 
 
@@ -226,7 +227,11 @@ def put_together(
         across={
             mode: {
                 measure: summarise(
-                    {code: one.modes[mode][measure].mean for code, one in languages.items()}
+                    {code: one.modes[mode][measure].mean for code, one in languages.items()},
+                    lower_better=is_lower_better(measure),
+                    ranked=all(
+                        one.modes[mode][measure].n == one.queries for one in languages.values()
+                    ),
                 )
                 for measure in first.measure_names
             }
@@ -241,26 +246,37 @@ def multilingual_report_schema() -> dict[str, Any]:
     return MultilingualReport.model_json_schema(mode="serialization")
 
 
-def summarise(means: Mapping[str, float | None]) -> CrossLingual:
+def summarise(
+    means: Mapping[str, float | None], *, lower_better: bool = False, ranked: bool = True
+) -> CrossLingual:
     """Mean, variance and gap of languages' means.
 
     Args:
         means: By language, at least two; ``None`` where undefined, which makes all undefined.
+        lower_better: Whether the lowest mean is the best.
+        ranked: Whether each mean is over all queries of its language. Otherwise no language is
+            best or worst: one that leaves out its hardest queries would be the best.
     """
     known = {code: mean for code, mean in means.items() if mean is not None}
     if len(known) < len(means):
         undefined = dict.fromkeys(CrossLingual.model_fields)
         return CrossLingual.model_validate(undefined)
-    best = max(known, key=lambda code: known[code])
-    worst = min(known, key=lambda code: known[code])
+    mean, variance = statistics.fmean(known.values()), statistics.variance(known.values())
+    if not ranked:
+        undefined = dict.fromkeys(CrossLingual.model_fields)
+        return CrossLingual.model_validate({**undefined, "mean": mean, "variance": variance})
+    best, worst = (
+        choose(known, key=lambda code: known[code])
+        for choose in ((min, max) if lower_better else (max, min))
+    )
     return CrossLingual(
-        mean=statistics.fmean(known.values()),
-        variance=statistics.variance(known.values()),
+        mean=mean,
+        variance=variance,
         best=known[best],
         best_language=best,
         worst=known[worst],
         worst_language=worst,
-        gap=known[best] - known[worst],
+        gap=abs(known[best] - known[worst]),
     )
 
 

@@ -12,11 +12,12 @@ import json
 import secrets
 import shutil
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from trectools_plus.benchmark.report_parts import RunInfo
 from trectools_plus.errors import InputError, TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
 
@@ -28,6 +29,8 @@ PLOT_NAMES = ("measures", "precision_recall", "hit_rate", "differences", "strata
 PLOT_ENDINGS = (".png", ".svg")
 QRELS_FILE = "qrels.txt"
 REPORT_FILE = "BenchmarkReport.json"
+MARKDOWN_FILE = "BenchmarkComparison.md"
+HTML_FILE = "BenchmarkReport.html"
 PER_QUERY_FILE = "per_query.parquet"
 LATENCY_FILE = "latency.parquet"
 CHECKSUMS_FILE = "SHA256SUMS"
@@ -195,6 +198,22 @@ def read_checksums(folder: Path) -> list[tuple[str, str]]:
     if any(len(digest) != 64 or not name for digest, _, name in pairs):
         raise InputError("expected a hash and a name in each line", where=str(path))
     return [(digest, name) for digest, _, name in pairs]
+
+
+def find_report_files(folder: Path, runs: Iterable[RunInfo]) -> list[str]:
+    """Names of the files in a folder that a benchmark writes there, without ``SHA256SUMS``.
+
+    Other files may lie in the folder: a benchmark leaves alone what it did not write.
+
+    Args:
+        folder: The folder of the report.
+        runs: The runs that the report names.
+    """
+    written = [run.path for run in runs if run.path is not None]
+    annotated = [f"{ANNOTATED_FOLDER}/{Path(name).name}" for name in written]
+    plots = [f"{PLOTS_FOLDER}/{name}{ending}" for name in PLOT_NAMES for ending in PLOT_ENDINGS]
+    names = [REPORT_FILE, MARKDOWN_FILE, HTML_FILE, PER_QUERY_FILE, LATENCY_FILE, QRELS_FILE]
+    return [name for name in (*names, *written, *annotated, *plots) if (folder / name).is_file()]
 
 
 def _read_runs(report: Path, folder: str = RUNS_FOLDER) -> dict[str, str]:

@@ -1,16 +1,16 @@
-"""The report of a benchmark: models whose JSON is ``BenchmarkReport.json``, schema version 1.0.
+"""The report of a benchmark: models whose JSON is ``BenchmarkReport.json``, schema version 1.1.
 
 Every float is ``None`` where it is undefined (a mean over no query), never NaN. Latencies are in
 milliseconds, everything else in the measure's own unit. Later versions add keys; a reader passes
-over keys it does not know.
+over keys it does not know, and reads version 1.0.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from trectools_plus.benchmark.report_comparison import Comparison
 from trectools_plus.benchmark.report_manifest import DatasetInfo, Manifest, MergedRun
@@ -23,6 +23,7 @@ from trectools_plus.benchmark.report_modes import (
     UnscoredMode,
 )
 from trectools_plus.benchmark.report_parts import (
+    DEFAULT_CONFIDENCE,
     ArmStatus,
     ConfidenceInterval,
     FindingRecord,
@@ -44,7 +45,7 @@ from trectools_plus.benchmark.report_parts import (
 from trectools_plus.errors import InputError
 from trectools_plus.formats.opening import unreadable
 
-SCHEMA_VERSION: Literal["1.0"] = "1.0"
+SCHEMA_VERSION: Literal["1.1"] = "1.1"
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -124,22 +125,26 @@ class SetSize(ReportModel):
 class BenchmarkReport(ReportModel):
     """The result of a benchmark."""
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
     manifest: Manifest
     modes: dict[str, ModeResult]
     """By mode, in the order asked for."""
     unscored: dict[str, UnscoredMode] = Field(default_factory=dict)
     """Modes without figures; nothing is compared with them."""
     comparisons: list[Comparison]
-    """Each pair of modes, or each mode against the baseline, on each measure."""
+    """Each pair of modes, or each mode against the baseline, on each measure. The p-values are
+    adjusted for one family: every pair of modes, and the fusions without a component."""
     best_mode: dict[str, str | None]
-    """The mode with the best mean by measure; null on a tie (as when all are 0) or with fewer than
-    two modes."""
+    """The mode with the best mean by measure; null on a tie (as when all are 0), with fewer than
+    two modes, or where the means are over different queries."""
     best_mode_significant: dict[str, bool]
     """Whether the best mode differs significantly from every other one, adjusted for every pair."""
+    unranked: list[str] = Field(default_factory=list)
+    """Measures that are defined for other queries in one mode than in another: their means are over
+    different queries, so no mode is best. A mode without a mean is not counted."""
     groups: dict[str, list[list[str]]] = Field(default_factory=dict)
     """By measure, the largest groups of modes that cannot be told apart, the best first; a mode may
-    be in several."""
+    be in several. Without groups where no mode is best for being over different queries."""
     size: SetSize | None = None
     """What the number of queries is good for."""
     strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)
@@ -156,6 +161,25 @@ class BenchmarkReport(ReportModel):
     notes: list[str] = Field(default_factory=list)
     """What else to know of the report as a whole, a sentence each."""
 
+    @model_validator(mode="after")
+    def _drop_ranks_over_different_queries(self) -> Self:
+        """Read an earlier report without the best modes that this version does not name."""
+        for name in self.best_mode:
+            found = (one.measures.get(name) for one in self.modes.values())
+            counts = {one.n for one in found if one is not None and one.mean is not None}
+            if len(counts) > 1 and name not in self.unranked:
+                self.unranked.append(name)
+                self.best_mode[name] = None
+                self.best_mode_significant[name] = False
+                if name in self.groups:
+                    self.groups[name] = []
+        return self
+
+    @property
+    def confidence(self) -> float:
+        """The level of the intervals and, as 1 minus it, of the tests; between 0 and 1."""
+        return float(self.manifest.config.get("confidence", DEFAULT_CONFIDENCE))
+
     @property
     def measure_names(self) -> list[str]:
         """The measures in the order asked for."""
@@ -171,12 +195,12 @@ class BenchmarkReport(ReportModel):
         from trectools_plus.formats.notebook import html_table
 
         rows = []
+        queries = self.manifest.dataset.queries
         for result in self.modes.values():
-            shown = [_show(result.measures[name]) for name in self.measure_names]
+            shown = [_show(result.measures[name], queries) for name in self.measure_names]
             rows.append([result.label, *shown])
-        first = next(iter(self.modes.values())).measures[self.measure_names[0]]
         dataset = self.manifest.dataset
-        caption = f"{dataset.id}, {dataset.queries} queries; {first.ci.level * 100:g}% intervals"
+        caption = f"{dataset.id}, {dataset.queries} queries; {self.confidence * 100:g}% intervals"
         return html_table(caption, ["Mode", *self.measure_names], rows)
 
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
@@ -188,12 +212,13 @@ class BenchmarkReport(ReportModel):
         return None
 
 
-def _show(result: MeasureResult) -> str:
+def _show(result: MeasureResult, queries: int) -> str:
     if result.mean is None:
         return "–"
-    if result.ci.low is None or result.ci.high is None:
-        return f"{result.mean:.4f}"
-    return f"{result.mean:.4f} [{result.ci.low:.3f}, {result.ci.high:.3f}]"
+    count = "" if result.n == queries else f" (n = {result.n})"
+    if result.ci is None or result.ci.low is None or result.ci.high is None:
+        return f"{result.mean:.4f}{count}"
+    return f"{result.mean:.4f} [{result.ci.low:.3f}, {result.ci.high:.3f}]{count}"
 
 
 def report_json_schema() -> dict[str, Any]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from trectools_plus.benchmark.report_parts import ConfidenceInterval, ReportModel
+from trectools_plus.benchmark.report_parts import (
+    ConfidenceInterval,
+    ReportModel,
+    without_interval_of_one,
+)
 
 
 class TestResult(ReportModel):
@@ -42,8 +46,9 @@ class Comparison(ReportModel):
     """Queries compared."""
     difference: float | None
     """Mean of contrast minus baseline."""
-    ci: ConfidenceInterval
-    """Bootstrap interval of the difference, from the resamples of the means; not adjusted."""
+    ci: ConfidenceInterval | None
+    """Bootstrap interval of the difference, from the resamples of the means; not adjusted. Null for
+    fewer than two queries."""
     paired_bootstrap: TestResult | None = None
     """Resampled differences, shifted to mean zero; null where nothing is defined, like the other
     tests."""
@@ -64,7 +69,7 @@ class Comparison(ReportModel):
     family: str = ""
     """Which comparisons the adjustment counts, in words."""
     significant: bool
-    """Whether ``p_adjusted`` is at most 1 - ``ci.level``."""
+    """Whether ``p_adjusted`` is at most 1 - the configured confidence."""
     effect_size: float | None
     """Cohen's d_z: mean difference by the standard deviation (ddof = 1) of the differences."""
     detectable_difference: float | None = None
@@ -77,3 +82,5 @@ class Comparison(ReportModel):
     """Queries where both are equal (to 1e-12)."""
     losses: int
     """Queries where the baseline is better."""
+
+    _without_interval_of_one = without_interval_of_one

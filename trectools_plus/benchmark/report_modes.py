@@ -14,6 +14,7 @@ from trectools_plus.benchmark.report_parts import (
     ReportModel,
     RunInfo,
     UnscoredStatus,
+    without_interval_of_one,
 )
 
 
@@ -77,7 +78,10 @@ class StratumResult(ReportModel):
     mean: float | None
     n: int
     """Queries averaged over: those of the stratum for which the measure is defined."""
-    ci: ConfidenceInterval
+    ci: ConfidenceInterval | None
+    """Bootstrap interval of the mean; null for fewer than two queries."""
+
+    _without_interval_of_one = without_interval_of_one
 
 
 class ComponentMeasure(ReportModel):
@@ -91,14 +95,20 @@ class ComponentMeasure(ReportModel):
     """Queries on which both are defined."""
     difference: float | None
     """Mean over these queries; above 0, the component raises the measure."""
-    ci: ConfidenceInterval
-    """Bootstrap interval of the mean difference."""
+    ci: ConfidenceInterval | None
+    """Bootstrap interval of the mean difference; null for fewer than two queries."""
     p_adjusted: float | None
-    """Of the randomisation test, for all components of the mode."""
+    """Of the test of the paired differences, adjusted for the same family: where the fusion without
+    the component is one of the modes, it is that pair's."""
     correction: str
     """How it was adjusted."""
+    family: str = ""
+    """Which comparisons the adjustment counts, in words; empty in a report of schema version 1.0,
+    which adjusts for the components alone."""
     significant: bool
-    """Whether ``p_adjusted`` is at most 1 - level."""
+    """Whether ``p_adjusted`` is at most 1 - the configured confidence."""
+
+    _without_interval_of_one = without_interval_of_one
 
 
 class ComponentResult(ReportModel):
@@ -108,6 +118,8 @@ class ComponentResult(ReportModel):
     """The mode that merges."""
     component: str
     """The ranking that was left out; a mode's name."""
+    same_as: str | None = None
+    """The mode that the fusion without it equals on every query and measure; null where none."""
     run: RunInfo
     """The mode's run without it."""
     measures: dict[str, ComponentMeasure]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
 ModeStatus = Literal["complete", "incomplete"]
@@ -13,14 +13,35 @@ ArmStatus = Literal["ok", "empty", "failed", "unavailable"]
 UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
 
 
+DEFAULT_CONFIDENCE = 0.95
+"""The level of intervals where none is configured."""
+
+
 class ReportModel(BaseModel):
     """Base of all parts of the report: a value, documented by its attributes' docstrings."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
 
+def _drop_interval_of_one(data: Any) -> Any:
+    """Read figures over fewer than two queries without an interval.
+
+    Reports of schema version 1.0 hold one there: from the only value to the only value.
+    """
+    if not isinstance(data, dict) or not isinstance(data.get("n"), int) or data["n"] > 1:
+        return data
+    target = data.get("target")
+    if isinstance(target, dict):
+        data = {**data, "target": {**target, "status_low": None, "status_high": None}}
+    return {**data, "ci": None}
+
+
+without_interval_of_one = model_validator(mode="before")(_drop_interval_of_one)
+"""For each part of the report with ``n`` and ``ci``."""
+
+
 class ConfidenceInterval(ReportModel):
-    """An interval for a mean or a mean difference."""
+    """An interval for a mean or a mean difference, of at least two queries."""
 
     low: float | None
     """Lower end."""
@@ -32,6 +53,11 @@ class ConfidenceInterval(ReportModel):
     """How it was made."""
     resamples: int
     """Bootstrap resamples drawn; the same ones for every measure and mode."""
+
+
+def ends_of(ci: ConfidenceInterval | None) -> tuple[float | None, float | None]:
+    """The ends of an interval; ``None`` where there is none."""
+    return (None, None) if ci is None else (ci.low, ci.high)
 
 
 class MeasureDefinition(ReportModel):
@@ -90,12 +116,14 @@ class MeasureResult(ReportModel):
     """Sample standard deviation (ddof = 1); null for fewer than two queries."""
     n: int
     """Number of queries averaged over."""
-    ci: ConfidenceInterval
-    """Bootstrap interval of the mean."""
+    ci: ConfidenceInterval | None
+    """Bootstrap interval of the mean; null for fewer than two queries."""
     definition: MeasureDefinition
     """What the figure means."""
     target: TargetResult | None
     """Its target; null where none is set."""
+
+    _without_interval_of_one = without_interval_of_one
 
 
 class Latency(ReportModel):

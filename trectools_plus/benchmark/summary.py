@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,6 +19,7 @@ from trectools_plus.benchmark.report import (
     MeasureDefinition,
     MeasureResult,
 )
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.benchmark.targets import judge_mean
 from trectools_plus.measures.evaluation import Evaluation
 
@@ -56,7 +59,7 @@ def summarise(
             n=evaluation.n(run, name),
             ci=ci,
             definition=_define(evaluation, name),
-            target=None if target is None else judge_mean(mean, target, ci.low, ci.high),
+            target=None if target is None else judge_mean(mean, target, *ends_of(ci)),
         )
     return results
 
@@ -69,13 +72,39 @@ def summarise_latency(latency_ms: FloatArray | None) -> Latency | None:
     return Latency(mean=float(latency_ms.mean()), p50=p50, p95=p95, p99=p99)
 
 
-def find_best(evaluation: Evaluation) -> dict[str, str | None]:
-    """The run with the best mean by measure; ``None`` on a tie or with fewer than two runs.
+def find_unranked(evaluation: Evaluation) -> list[str]:
+    """Measures whose means are over different queries: undefined for other queries in each run.
 
-    Means that differ by rounding only (:data:`EQUAL`) are a tie: (0.2 + 0.6) / 2 is 0.4.
+    Such means are not compared: a run that leaves out its hardest queries would be the best. A run
+    for which the measure is undefined everywhere has no mean, and does not count.
     """
+    unranked = []
+    for name in evaluation.measure_names:
+        defined = [~np.isnan(evaluation.values(run, name)) for run in evaluation.run_names]
+        sets = {mask.tobytes() for mask in defined if mask.any()}
+        if len(sets) > 1:
+            unranked.append(name)
+    return unranked
+
+
+def find_best(
+    evaluation: Evaluation, unranked: Collection[str] | None = None
+) -> dict[str, str | None]:
+    """The run with the best mean by measure.
+
+    ``None`` on a tie, with fewer than two runs, or where the means are over different queries.
+    Means that differ by rounding only (:data:`EQUAL`) are a tie: (0.2 + 0.6) / 2 is 0.4.
+
+    Args:
+        evaluation: Runs over the same queries.
+        unranked: Measures without a best run; from :func:`find_unranked` when not given.
+    """
+    left_out = find_unranked(evaluation) if unranked is None else unranked
     best: dict[str, str | None] = {}
     for name in evaluation.measure_names:
+        if name in left_out:
+            best[name] = None
+            continue
         means = {run: evaluation.mean(run, name) for run in evaluation.run_names}
         defined = {run: mean for run, mean in means.items() if not np.isnan(mean)}
         top = (min if is_lower_better(name) else max)(defined.values(), default=np.nan)

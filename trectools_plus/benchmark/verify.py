@@ -11,17 +11,30 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.benchmark.claims import compare_all, find_groups, prove_best
-from trectools_plus.benchmark.compare import compare
-from trectools_plus.benchmark.components import contributions
+from trectools_plus.benchmark.claims import find_groups, prove_best
 from trectools_plus.benchmark.dataset import Dataset, hash_qrels
 from trectools_plus.benchmark.diagnostics import find_failing
-from trectools_plus.benchmark.output_folder import PER_QUERY_FILE, QRELS_FILE, read_checksums
-from trectools_plus.benchmark.report import Comparison
+from trectools_plus.benchmark.differences import (
+    Differences,
+    find_differences,
+    find_differences_of_1_0,
+)
+from trectools_plus.benchmark.output_folder import (
+    CHECKSUMS_FILE,
+    PER_QUERY_FILE,
+    QRELS_FILE,
+    find_report_files,
+    read_checksums,
+)
 from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.benchmark.report_topics import read_report_topics
 from trectools_plus.benchmark.strata import make_strata
-from trectools_plus.benchmark.summary import find_best, summarise, summarise_latency
+from trectools_plus.benchmark.summary import (
+    find_best,
+    find_unranked,
+    summarise,
+    summarise_latency,
+)
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Run
@@ -61,7 +74,9 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     Means, medians, deviations, intervals, targets, differences, p-values, best modes, groups,
     failing queries and values per query are computed from ``runs/<mode>.run`` and ``qrels.txt``
     beside the report, with its own settings; latencies from ``latency.parquet``; strata too where
-    the topics can still be had as they were. Figures may differ by 1e-9.
+    the topics can be read unchanged. Figures may differ by 1e-9. The page, the Markdown and the
+    plots are compared with their hashes in ``SHA256SUMS``; without it, and for a file that it does
+    not list, there is a problem, as a change would not be noticed.
 
     Args:
         path: The report's JSON, or its folder.
@@ -84,7 +99,6 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         partial(_compare_failing, runs),
         _compare_latency,
         _compare_strata,
-        _compare_components,
         _compare_values,
     )
     figures: list[str] = []
@@ -103,15 +117,37 @@ def _check_files(source: ReportFolder) -> Iterator[str]:
         if run.path is not None:
             checked.add(run.path)
             yield _check_file(source.folder / run.path, run.sha256)
-    for digest, name in read_checksums(source.folder):
+    listed = read_checksums(source.folder)
+    for digest, name in listed:
         if name not in checked:
             yield _check_file(source.folder / name, digest)
+    yield from _find_unlisted(source, {name for _, name in listed})
     given = list(source.report.manifest.dataset.files.values())
     runs = (result.run.source for result in source.report.modes.values())
     for file in [*given, *(run for run in runs if run is not None)]:
         # What the benchmark read may lie elsewhere by now; the copies beside the report count.
         if Path(file.path).is_file():
             yield _check_file(Path(file.path), file.sha256)
+
+
+def _find_unlisted(source: ReportFolder, listed: set[str]) -> Iterator[str]:
+    """Files of the report that could change unnoticed, as no hash of them is known."""
+    path = source.folder / CHECKSUMS_FILE
+    unnoticed = "changes to the page, the Markdown, the plots and the texts of the report"
+    if not listed:
+        state = "lists no file" if path.is_file() else "the file is missing"
+        yield (
+            f"{path}: {state}, so {unnoticed} would not be noticed; copy it from the folder that "
+            "the benchmark wrote, or run the benchmark again"
+        )
+        return
+    names = [source.path.name, *find_report_files(source.folder, source.report.runs)]
+    for name in dict.fromkeys(names):
+        if name not in listed:
+            yield (
+                f"{source.folder / name}: not listed in {CHECKSUMS_FILE}, so a change to it would "
+                "not be noticed"
+            )
 
 
 def _check_file(path: Path, digest: str | None) -> str:
@@ -140,16 +176,10 @@ def _compare_figures(source: ReportFolder, evaluation: Evaluation) -> Iterator[s
 
 
 def _compare_differences(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
-    report, config = source.report, source.config
-    made = compare(
-        evaluation,
-        config.baseline,
-        correction=config.correction,
-        confidence=config.confidence,
-        resamples=config.resamples,
-        seed=config.seed,
-    )
-    again = {(one.baseline, one.contrast, one.measure): one for one in made}
+    """One item per figure of the comparisons, the claims made of them and the components."""
+    report = source.report
+    tested = _find_differences(source, evaluation)
+    again = {(one.baseline, one.contrast, one.measure): one for one in tested.shown}
     if len(again) != len(report.comparisons):
         yield f"comparisons: {len(report.comparisons)} are {len(again)}"
     for entry in report.comparisons:
@@ -160,22 +190,40 @@ def _compare_differences(source: ReportFolder, evaluation: Evaluation) -> Iterat
             continue
         for field in (*_NUMBERS, *_PARTS):
             yield from _differ(f"{what} {field}", _plain(entry, field), _plain(other, field))
-    yield from _compare_claims(source, evaluation, made)
+    yield from _compare_claims(source, evaluation, tested)
+    yield from _compare_components(source, tested)
+
+
+def _find_differences(source: ReportFolder, evaluation: Evaluation) -> Differences:
+    """The differences, by the rules of the report's schema version."""
+    without: dict[str, dict[str, Run]] = {}
+    for one in source.report.components:
+        run = source.read_run_file(one.run, f"{one.mode}-without-{one.component}", changed=True)
+        without.setdefault(one.mode, {})[one.component] = run
+    earlier = source.report.schema_version == "1.0"
+    find = find_differences_of_1_0 if earlier else find_differences
+    return find(source.config, source.read_qrels(changed=True), evaluation, without)
 
 
 def _compare_claims(
-    source: ReportFolder, evaluation: Evaluation, made: list[Comparison]
+    source: ReportFolder, evaluation: Evaluation, tested: Differences
 ) -> Iterator[str]:
-    """Which mode is best, whether that is significant, and which cannot be told apart."""
-    report, config = source.report, source.config
-    best = find_best(evaluation)
-    every_pair = compare_all(evaluation, made, config)
+    """Which mode is best, whether that is significant, and which modes do not differ."""
+    report = source.report
+    earlier = report.schema_version == "1.0"
+    # A report of 1.0 names a best mode over different queries, where as many are defined.
+    unranked = report.unranked if earlier else find_unranked(evaluation)
+    best = find_best(evaluation, unranked)
     claims: dict[str, tuple[Any, Any]] = {
+        "unranked": (report.unranked, unranked),
         "best_mode": (report.best_mode, best),
-        "best_mode_significant": (report.best_mode_significant, prove_best(best, every_pair)),
+        "best_mode_significant": (
+            report.best_mode_significant,
+            prove_best(best, tested.every_pair),
+        ),
     }
     if report.groups:
-        groups = find_groups(evaluation, every_pair, config.confidence)
+        groups = find_groups(evaluation, tested.every_pair, source.config.confidence, unranked)
         claims["groups"] = (report.groups, groups)
     for what, (held, again) in claims.items():
         yield from _differ(what, held, again)
@@ -224,22 +272,12 @@ def _compare_strata(source: ReportFolder, evaluation: Evaluation) -> Iterator[st
         )
 
 
-def _compare_components(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
+def _compare_components(source: ReportFolder, tested: Differences) -> Iterator[str]:
     """One item per figure of what components contribute."""
-    held = {(one.mode, one.component): one for one in source.report.components}
-    runs: dict[str, dict[str, Run]] = {}
-    for (mode, component), one in held.items():
-        run = source.read_run_file(one.run, f"{mode}-without-{component}", changed=True)
-        runs.setdefault(mode, {})[component] = run
-    for mode, without in runs.items():
-        qrels = source.read_qrels(changed=True)
-        again = contributions(source.config, qrels, mode, without, evaluation)
-        for component, measures in again.items():
-            yield from _differ(
-                f"{mode} without {component}",
-                _plain_all(held[mode, component].measures),
-                _plain_all(measures),
-            )
+    for one in source.report.components:
+        key, what = (one.mode, one.component), f"{one.mode} without {one.component}"
+        yield from _differ(f"{what} same_as", one.same_as, tested.same_as.get(key))
+        yield from _differ(what, _plain_all(one.measures), _plain_all(tested.components.get(key)))
 
 
 def _plain_all(part: Any) -> Any:

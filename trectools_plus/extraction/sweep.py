@@ -55,7 +55,7 @@ class SweepPoint:
         precision: Over all documents.
         recall: Over all documents.
         f1: Over all documents.
-        low: Lower end of the interval of F1, over documents.
+        low: Lower end of the interval of F1, over documents; ``None`` for a single document.
         high: Upper end.
         is_default: Whether the value is the setting's default.
     """
@@ -64,8 +64,8 @@ class SweepPoint:
     precision: float
     recall: float
     f1: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     is_default: bool
 
 
@@ -221,7 +221,9 @@ def _curve(
     points = []
     for value, table in zip(values, tables, strict=True):
         precision, recall, f1 = averages_of(table)[0, 0].tolist()
-        low, high = (float(end[0, 2]) for end in bootstrap_averages(table, resampling))
+        low = high = None
+        if len(table) > 1:
+            low, high = (float(end[0, 2]) for end in bootstrap_averages(table, resampling))
         points.append(SweepPoint(value, precision, recall, f1, low, high, value == default))
     return SweepCurve(system, tuple(points), left_out(values, tables))
 

@@ -136,11 +136,17 @@ class Evaluation:
 
         rows = []
         for run in self.run_names:
-            means = [self.mean(run, name) for name in self.measure_names]
-            shown = ["–" if math.isnan(mean) else f"{mean:.4f}" for mean in means]
+            shown = [self._show_mean(run, name) for name in self.measure_names]
             rows.append([run, *shown, str(len(self.query_ids[run]))])
         caption = f"Means over the queries (missing={self.missing})"
         return html_table(caption, ["Run", *self.measure_names, "Queries"], rows)
+
+    def _show_mean(self, run: str, name: str) -> str:
+        """The mean, with its number of queries where it is undefined for some."""
+        mean, n = self.mean(run, name), self.n(run, name)
+        if math.isnan(mean):
+            return "–"
+        return f"{mean:.4f}" if n == len(self.query_ids[run]) else f"{mean:.4f} (n = {n})"
 
     def to_pandas(self) -> pd.DataFrame:
         """``per_query`` as a pandas table; undefined is NaN."""

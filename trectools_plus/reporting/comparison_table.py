@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.significance import (
     denominator_line,
     describe_claim,
@@ -33,6 +34,7 @@ class Cell:
         high: Upper end.
         best: Whether it is the best mean of its row, or one of several equal ones but not of all.
         marks: Letters of the modes that it is significantly better than.
+        n: Queries that the mean is over, where these are not all queries; else ``None``.
     """
 
     mean: float | None
@@ -40,11 +42,17 @@ class Cell:
     high: float | None
     best: bool
     marks: str
+    n: int | None = None
 
     @property
     def mean_text(self) -> str:
         """The mean with four decimals."""
         return show(self.mean)
+
+    @property
+    def n_text(self) -> str:
+        """``n = 19`` where the mean is not over all queries; else empty."""
+        return "" if self.n is None else f"n = {self.n}"
 
     @property
     def interval_text(self) -> str:
@@ -61,7 +69,8 @@ class Row:
     Attributes:
         measure: Its name.
         cells: One per mode, in the report's order.
-        best: The best mode's label with its mark; ``tie``, or a dash for a single mode.
+        best: The best mode's label with its mark; ``tie``, or a dash for a single mode
+            and where the means are over different queries.
     """
 
     measure: str
@@ -83,20 +92,29 @@ def mode_marks(report: BenchmarkReport) -> dict[str, str]:
 
 def legend(report: BenchmarkReport) -> list[str]:
     """What the table's marks mean, one sentence an item."""
-    first = next(iter(report.modes.values()))
-    ci = next(iter(first.measures.values())).ci
-    drawn = f"{ci.method}; {ci.resamples:,} resamples of the queries"
-    lines = [
-        f"Mean with its {ci.level * 100:g}% interval ({drawn}, the same ones for every measure "
-        "and mode)."
-    ]
+    results = (each for mode in report.modes.values() for each in mode.measures.values())
+    ci = next((each.ci for each in results if each.ci is not None), None)
+    if ci is None:
+        lines = ["Mean. There are no intervals: one query does not show how queries vary."]
+    else:
+        drawn = f"{ci.method}; {ci.resamples:,} resamples of the queries"
+        lines = [
+            f"Mean with its {ci.level * 100:g}% interval ({drawn}, the same ones for every measure "
+            "and mode)."
+        ]
     lines.append(denominator_line(report))
     if len(report.modes) < 2:
         return lines
-    lines[0] += " Bold: best mean."
+    if len(report.unranked) < len(report.measure_names):
+        lines[0] += " Bold: best mean."
+    if report.unranked:
+        lines.append(
+            f"Not ranked, as their means are over different queries (n): "
+            f"{', '.join(report.unranked)}."
+        )
     marks = mode_marks(report)
     used = {mark for row in comparison_rows(report) for cell in row.cells for mark in cell.marks}
-    test = describe_test(report.comparisons[0]) if used else ""
+    test = describe_test(report.comparisons[0], report.confidence) if used else ""
     if used:
         named = ", ".join(
             f"{mark} {report.modes[mode].label}" for mode, mark in marks.items() if mark in used
@@ -138,7 +156,8 @@ def _row(report: BenchmarkReport, measure: str) -> Row:
     cells = tuple(_cell(report, mode, measure) for mode in report.modes)
     best = report.best_mode[measure]
     if best is None:
-        return Row(measure, cells, "tie" if len(report.modes) > 1 else "–")
+        ranked = len(report.modes) > 1 and measure not in report.unranked
+        return Row(measure, cells, "tie" if ranked else "–")
     mark = AHEAD_OF_ALL if report.best_mode_significant[measure] else NOT_AHEAD_OF_ALL
     return Row(measure, cells, f"{report.modes[best].label} {mark}")
 
@@ -149,19 +168,29 @@ def _cell(report: BenchmarkReport, mode: str, measure: str) -> Cell:
     defined = [mean for mean in means if mean is not None]
     best = (min if is_lower_better(measure) else max)(defined, default=None)
     marks = mode_marks(report)
+    ranked = len(set(means)) > 1 and measure not in report.unranked
+    low, high = ends_of(figures.ci)
+    all_queries = figures.n == report.manifest.dataset.queries
     return Cell(
         mean=figures.mean,
-        low=figures.ci.low,
-        high=figures.ci.high,
-        best=len(set(means)) > 1 and figures.mean is not None and figures.mean == best,
+        low=low,
+        high=high,
+        best=ranked and figures.mean is not None and figures.mean == best,
         marks="".join(
             mark for other, mark in marks.items() if is_beaten(report, mode, other, measure)
         ),
+        n=None if all_queries or figures.mean is None else figures.n,
     )
 
 
 def is_beaten(report: BenchmarkReport, mode: str, other: str, measure: str) -> bool:
-    """Whether ``mode`` is significantly better than ``other``."""
+    """Whether ``mode`` is significantly better than ``other``.
+
+    Never where their means are over different queries: the difference is over those of both, and a
+    mark beside the means would speak of others.
+    """
+    if measure in report.unranked:
+        return False
     for baseline, contrast, sign in ((other, mode, 1), (mode, other, -1)):
         entry = report.find_comparison(baseline, contrast, measure)
         if entry is not None and entry.significant and entry.difference is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport, ComponentMeasure, ComponentResult
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.markdown_text import escape, table
 
 EXPLANATION = (
@@ -15,11 +16,11 @@ def components_section(report: BenchmarkReport) -> str:
     """Leave-one-out differences for the Markdown; empty where nothing was merged."""
     if not report.components:
         return ""
-    level = _level(report)
+    level = 100 * report.confidence
     rows = [
         [
             escape(report.modes[one.mode].label),
-            f"without {escape(component_label(report, one))}",
+            f"without {escape(left_out(report, one))}",
             *(show_contribution(one.measures.get(name)) for name in report.measure_names),
         ]
         for one in report.components
@@ -28,7 +29,7 @@ def components_section(report: BenchmarkReport) -> str:
         "## What each component contributes\n\n"
         + table(["Fusion", "Left out", *report.measure_names], rows)
         + f"\n\n{EXPLANATION} In brackets its {level:g}% interval; \\* is a significant "
-        "difference, adjusted for the components. The runs are in `components/`."
+        f"difference{describe_components_test(report)}. The runs are in `components/`."
     )
 
 
@@ -50,6 +51,22 @@ def component_lines(report: BenchmarkReport) -> list[str]:
     return lines
 
 
+def describe_components_test(report: BenchmarkReport) -> str:
+    """How significance of the components' differences was decided, as the end of a sentence."""
+    figures = (figure for one in report.components for figure in one.measures.values())
+    family = next((figure.family for figure in figures), "")
+    if not family:
+        return ", adjusted for the components"
+    return f", by the test of the paired differences, in one family with them ({family})"
+
+
+def left_out(report: BenchmarkReport, one: ComponentResult) -> str:
+    """The component, and which mode the fusion without it is: ``dense (the same as BM25)``."""
+    label = component_label(report, one)
+    mode = report.modes.get(one.same_as or "")
+    return label if mode is None else f"{label} (the same as {mode.label})"
+
+
 def component_label(report: BenchmarkReport, one: ComponentResult) -> str:
     """The component's name in tables: that of the mode beside it, where there is one."""
     mode = report.modes.get(one.component)
@@ -61,11 +78,7 @@ def show_contribution(figure: ComponentMeasure | None) -> str:
     if figure is None or figure.difference is None:
         return "–"
     text = f"{figure.difference:+.4f}"
-    if figure.ci.low is not None and figure.ci.high is not None:
-        text += f" [{figure.ci.low:+.3f}, {figure.ci.high:+.3f}]"
+    low, high = ends_of(figure.ci)
+    if low is not None and high is not None:
+        text += f" [{low:+.3f}, {high:+.3f}]"
     return f"{text} *" if figure.significant else text
-
-
-def _level(report: BenchmarkReport) -> float:
-    figures = (figure for one in report.components for figure in one.measures.values())
-    return next((100 * figure.ci.level for figure in figures), 95.0)

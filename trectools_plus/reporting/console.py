@@ -114,7 +114,7 @@ def _new_table() -> Table:
 
 
 def _show_cell(cell: Cell) -> Text:
-    mean = f"{cell.mean_text} {cell.marks}" if cell.marks else cell.mean_text
+    mean = " ".join(part for part in (cell.mean_text, cell.marks, cell.n_text) if part)
     return _two_lines(mean, cell.interval_text, "bold green" if cell.best else "")
 
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from trectools_plus.benchmark.contrast import Contrast, state_verdict
+from trectools_plus.benchmark.contrast import Contrast, ModeContrast, state_verdict
 from trectools_plus.benchmark.contrast_latency import LatencyDifference
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.reporting.comparison_table import show
 from trectools_plus.reporting.markdown_comparisons import show_interval
 from trectools_plus.reporting.markdown_text import escape, table
 from trectools_plus.reporting.significance import describe_test, show_p
+from trectools_plus.validation.wording import plural
 
 _HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p (t)", "Adj. p", "")
 _SHOWN = 5
@@ -61,6 +62,8 @@ def contrast_document(contrast: Contrast) -> dict[str, Any]:
                     entry.measure: {
                         "mean_a": mode.means[entry.measure][0],
                         "mean_b": mode.means[entry.measure][1],
+                        "n_a": mode.counts[entry.measure][0],
+                        "n_b": mode.counts[entry.measure][1],
                         "comparison": entry.model_dump(
                             mode="json", exclude={"baseline", "contrast", "measure"}
                         ),
@@ -119,8 +122,7 @@ def _rows(contrast: Contrast, *, starred: bool) -> list[list[str]]:
         [
             mode.label,
             entry.measure,
-            show(mode.means[entry.measure][0]),
-            show(mode.means[entry.measure][1]),
+            *_means(mode, entry, contrast.queries),
             show(entry.difference, "+"),
             show_interval(entry),
             *_student(entry),
@@ -129,6 +131,15 @@ def _rows(contrast: Contrast, *, starred: bool) -> list[list[str]]:
         ]
         for mode in contrast.modes
         for entry in mode.comparisons
+    ]
+
+
+def _means(mode: ModeContrast, entry: Comparison, queries: int) -> list[str]:
+    """The means in A and B, with the numbers of queries where those are not all queries."""
+    means, counts = mode.means[entry.measure], mode.counts[entry.measure]
+    return [
+        show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n})"
+        for mean, n in zip(means, counts, strict=True)
     ]
 
 
@@ -141,9 +152,9 @@ def _student(entry: Comparison) -> tuple[str, str]:
 
 def _remarks(contrast: Contrast) -> list[str]:
     first = contrast.modes[0].comparisons[0]
-    remarks = [f"Significant (*): {describe_test(first)}."]
+    remarks = [f"Significant (*): {describe_test(first, contrast.confidence)}."]
     remarks += [
-        f"{mode.label}: {_show_latency(mode.latency, first.ci.level)}"
+        f"{mode.label}: {_show_latency(mode.latency, contrast.confidence)}"
         for mode in contrast.modes
         if mode.latency is not None
     ]
@@ -170,8 +181,10 @@ def _show_value(value: Any) -> str:
 
 
 def _show_latency(latency: LatencyDifference, level: float) -> str:
+    interval = "("
+    if latency.low is not None and latency.high is not None:
+        interval = f"[{latency.low:+.2f}, {latency.high:+.2f}] ({level * 100:g}% interval, "
     return (
         f"latency {latency.a:.2f} to {latency.b:.2f} ms per query, difference "
-        f"{latency.difference:+.2f} [{latency.low:+.2f}, {latency.high:+.2f}] "
-        f"({level * 100:g}% interval, {latency.n} queries)."
+        f"{latency.difference:+.2f} {interval}{plural(latency.n, 'query', 'queries')})."
     )

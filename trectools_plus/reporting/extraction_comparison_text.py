@@ -93,7 +93,9 @@ def print_sweep(sweep: Sweep, stream: TextIO) -> None:
         best = max(point.f1 for point in curve.points)
         for point in curve.points:
             marks = ("*" if point.f1 == best else "") + (" default" if point.is_default else "")
-            f1 = f"{point.f1:.3f} [{point.low:.3f}, {point.high:.3f}]"
+            f1 = f"{point.f1:.3f}"
+            if point.low is not None:
+                f1 += f" [{point.low:.3f}, {point.high:.3f}]"
             value = f"{point.value:g}{marks}"
             rows.append((curve.system, value, f"{point.precision:.3f}", f"{point.recall:.3f}", f1))
     print_table(console, _SWEEP_HEADER, rows, left=2)

@@ -11,6 +11,8 @@ from trectools_plus.benchmark.output_folder import (
     PLOTS_FOLDER,
     REPORT_FILE,
 )
+from trectools_plus.benchmark.output_folder import HTML_FILE as HTML_FILE
+from trectools_plus.benchmark.output_folder import MARKDOWN_FILE as MARKDOWN_FILE
 from trectools_plus.benchmark.report import read_report
 from trectools_plus.benchmark.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
@@ -22,9 +24,6 @@ from trectools_plus.reporting.json_report import write_json
 from trectools_plus.reporting.markdown import write_markdown
 from trectools_plus.reporting.plots.files import save_plots
 from trectools_plus.reporting.plots.gallery import draw_plots
-
-MARKDOWN_FILE = "BenchmarkComparison.md"
-HTML_FILE = "BenchmarkReport.html"
 
 
 def write_reports(result: BenchmarkResult, *, ir_metadata: bool = False) -> dict[str, Path]:

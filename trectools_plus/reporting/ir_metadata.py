@@ -12,6 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from trectools_plus.benchmark.compare import INTERVAL_METHOD, resampling_of
 from trectools_plus.benchmark.output_folder import ANNOTATED_FOLDER
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.errors import InputError, UsageError
@@ -81,8 +82,8 @@ def write_annotated_runs(report: BenchmarkReport, folder: str | Path) -> list[Pa
 
 def _metadata(report: BenchmarkReport, mode: str) -> dict[str, Any]:
     manifest = report.manifest
-    first = next(iter(report.modes.values()))
-    ci = first.measures[report.measure_names[0]].ci
+    resamples = resampling_of(manifest.config)["resamples"]
+    intervals = f"{INTERVAL_METHOD}, {report.confidence:g}, {resamples} resamples"
     baselines = list(dict.fromkeys(entry.baseline for entry in report.comparisons))
     given = report.modes[mode].run.source is not None
     implementation: dict[str, Any] = {"source": {"lang": ["Python"]}}
@@ -103,7 +104,7 @@ def _metadata(report: BenchmarkReport, mode: str) -> dict[str, Any]:
             "evaluation": {
                 "reported_measures": report.measure_names,
                 **({"baseline": baselines} if baselines else {}),
-                "confidence intervals": f"{ci.method}, {ci.level:g}, {ci.resamples} resamples",
+                "confidence intervals": intervals,
             }
         },
         # How a run that was given was made is not known here.

@@ -85,7 +85,8 @@ def _comparison_table(report: BenchmarkReport) -> str:
 def _show_cell(cell: Cell) -> str:
     text = " ".join(part for part in (cell.mean_text, cell.interval_text) if part)
     text = f"**{text}**" if cell.best else text
-    return f"{text} {cell.marks}" if cell.marks else text
+    count = f"({cell.n_text})" if cell.n_text else ""
+    return " ".join(part for part in (text, count, cell.marks) if part)
 
 
 def _introduction(report: BenchmarkReport) -> str:

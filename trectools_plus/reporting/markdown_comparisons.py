@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.comparison_table import show
 from trectools_plus.reporting.markdown_text import escape, table
-from trectools_plus.reporting.report_facts import choose_comparisons
+from trectools_plus.reporting.report_facts import choose_comparisons, name_difference
 from trectools_plus.reporting.significance import (
     TEST_NAMES,
     describe_test,
@@ -26,7 +27,7 @@ def differences_section(report: BenchmarkReport) -> str:
     rows = [
         [
             entry.measure,
-            _name(report, entry),
+            name_difference(report, entry),
             show(entry.difference, "+"),
             show_interval(entry),
             show_p(entry.p_adjusted),
@@ -46,8 +47,8 @@ def differences_section(report: BenchmarkReport) -> str:
         "differences. Detectable is the smallest true difference that a t-test over so many "
         "queries, differing as much as these, finds in 80 of 100 sets of queries: a smaller one "
         "may be there and not be seen. The intervals are those of one comparison alone. "
-        f"Significant: {describe_test(entries[0])}; nothing is corrected for the number of "
-        "measures, so decide on one before looking."
+        f"Significant: {describe_test(entries[0], report.confidence)}; nothing is corrected for "
+        "the number of measures, so decide on one before looking."
         + (f" {left_out} more are in `BenchmarkReport.json`." if left_out else ""),
         _groups(report),
         _tests(report, entries),
@@ -57,13 +58,8 @@ def differences_section(report: BenchmarkReport) -> str:
 
 def show_interval(entry: Comparison) -> str:
     """The interval of a difference, or a dash."""
-    if entry.ci.low is None or entry.ci.high is None:
-        return "–"
-    return f"[{entry.ci.low:+.4f}, {entry.ci.high:+.4f}]"
-
-
-def _name(report: BenchmarkReport, entry: Comparison) -> str:
-    return f"{report.modes[entry.contrast].label} − {report.modes[entry.baseline].label}"
+    low, high = ends_of(entry.ci)
+    return "–" if low is None or high is None else f"[{low:+.4f}, {high:+.4f}]"
 
 
 def _groups(report: BenchmarkReport) -> str:
@@ -83,7 +79,7 @@ def _tests(report: BenchmarkReport, entries: list[Comparison]) -> str:
     rows = [
         [
             entry.measure,
-            _name(report, entry),
+            name_difference(report, entry),
             "–" if entry.t_test is None or entry.t_test.t is None else f"{entry.t_test.t:+.3f}",
             *(show_p(getattr(getattr(entry, name), "p", None)) for name in found),
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.comparison_table import show
 from trectools_plus.reporting.markdown_text import escape, plain, table
 from trectools_plus.statistics.size import advise_on_size
@@ -17,8 +18,7 @@ def strata_section(report: BenchmarkReport) -> str:
     fields = [name for name, values in report.strata.items() if values]
     if not fields:
         return ""
-    first = next(iter(report.modes.values()))
-    level = next(iter(first.measures.values())).ci.level
+    level = report.confidence
     others = len(report.measure_names) - 1
     parts = ["## Groups of queries", *(_field(report, name) for name in fields)]
     note = (
@@ -38,7 +38,9 @@ def _field(report: BenchmarkReport, field: str) -> str:
     rows = []
     for value, modes in report.strata[field].items():
         results = [modes.get(mode, {}).get(measure) for mode in report.modes]
-        rows.append([f"{_harmless(value)} {_size(results)}", *(_show(each) for each in results)])
+        queries = _count(results)
+        shown = (_show(each, queries) for each in results)
+        rows.append([f"{_harmless(value)} {_size(queries)}", *shown])
     grid = [[_harmless(field), *labels], *rows]
     if len(labels) > _MOST_COLUMNS:
         grid = [list(column) for column in zip(*grid, strict=True)]
@@ -46,16 +48,22 @@ def _field(report: BenchmarkReport, field: str) -> str:
     return table(grid[0], grid[1:])
 
 
-def _size(results: list[StratumResult | None]) -> str:
+def _count(results: list[StratumResult | None]) -> int:
+    return max((each.n for each in results if each is not None), default=0)
+
+
+def _size(n: int) -> str:
     """``(12)``, marked where that is too few."""
-    n = max((each.n for each in results if each is not None), default=0)
     return f"({n})" + (f" {_SMALL}" if advise_on_size(n).use == "too_small" else "")
 
 
-def _show(result: StratumResult | None) -> str:
-    if result is None or result.ci.low is None or result.ci.high is None:
-        return show(None if result is None else result.mean)
-    return f"{show(result.mean)} [{result.ci.low:.3f}, {result.ci.high:.3f}]"
+def _show(result: StratumResult | None, queries: int) -> str:
+    if result is None:
+        return show(None)
+    low, high = ends_of(result.ci)
+    interval = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
+    count = f" (n = {result.n})" if result.mean is not None and result.n != queries else ""
+    return f"{show(result.mean)}{interval}{count}"
 
 
 def _harmless(text: str) -> str:

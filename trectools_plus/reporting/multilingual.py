@@ -11,6 +11,7 @@ from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
     MultilingualResult,
 )
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.reporting.comparison_table import show
 from trectools_plus.reporting.files import write_reports
@@ -124,9 +125,9 @@ def _across(one: CrossLingual) -> list[str]:
 
 
 def _with_interval(one: LanguageMeasure) -> str:
-    if one.ci.low is None or one.ci.high is None:
-        return show(one.mean)
-    return f"{show(one.mean)} [{one.ci.low:.3f}, {one.ci.high:.3f}]"
+    low, high = ends_of(one.ci)
+    interval = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
+    return f"{show(one.mean)}{interval}"
 
 
 def _link(folder: str, code: str) -> str:

@@ -43,6 +43,13 @@ def choose_comparisons(report: BenchmarkReport) -> list[Comparison]:
     ][:_MOST_PAIRS]
 
 
+def name_difference(report: BenchmarkReport, entry: Comparison) -> str:
+    """``Hybrid − Lexical-Only``, with the number of queries where that is not all of them."""
+    name = f"{report.modes[entry.contrast].label} − {report.modes[entry.baseline].label}"
+    all_queries = entry.n == report.manifest.dataset.queries
+    return name if all_queries else f"{name} (n = {entry.n})"
+
+
 def collect_findings(report: BenchmarkReport) -> Findings:
     """The findings about qrels and topics, then those about each mode's run."""
     sources = [("Qrels and topics", report.manifest.dataset.findings)]

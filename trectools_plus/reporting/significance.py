@@ -33,11 +33,16 @@ def show_p(p: float | None) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def describe_test(entry: Comparison) -> str:
-    """How significance was decided: ``randomisation test, p ≤ 0.05 after Holm over 3 …``."""
+def describe_test(entry: Comparison, confidence: float) -> str:
+    """How significance was decided: ``randomisation test, p ≤ 0.05 after Holm over 3 …``.
+
+    Args:
+        entry: One comparison of the family.
+        confidence: The report's level, between 0 and 1.
+    """
     name = TEST_NAMES.get(entry.test, entry.test)
     noun = "" if name.endswith(("test", "HSD")) else " test"
-    level = f"{name}{noun}, p ≤ {alpha_of(entry.ci.level):g}"
+    level = f"{name}{noun}, p ≤ {alpha_of(confidence):g}"
     if entry.test == "tukey_hsd":
         return f"{level}, for {entry.family}"
     correction = CORRECTION_NAMES.get(entry.correction, entry.correction)
@@ -52,9 +57,11 @@ def describe_claim(report: BenchmarkReport) -> str:
     entry = next(iter(report.comparisons), None)
     if entry is None:
         return ""
-    modes = len(report.modes)
-    family = describe_family(modes, 0, modes * (modes - 1) // 2)
-    return describe_test(entry.model_copy(update={"family": family}))
+    if "every pair" not in entry.family:  # a baseline's own family, in a report of version 1.0
+        modes = len(report.modes)
+        family = describe_family(modes, 0, modes * (modes - 1) // 2)
+        entry = entry.model_copy(update={"family": family})
+    return describe_test(entry, report.confidence)
 
 
 def group_lines(report: BenchmarkReport) -> list[str]:
@@ -86,5 +93,8 @@ def denominator_line(report: BenchmarkReport) -> str:
         if set(counts) != {queries}:
             few, many = min(counts), max(counts)
             span = f"{few:,}" if few == many else f"{few:,} to {many:,}"
-            line += f"; {name} over the {span} of them for which it is defined"
+            if name in report.unranked:
+                line += f"; {name} over {span} of them, not the same ones for every mode"
+            else:
+                line += f"; {name} over the {span} of them for which it is defined"
     return f"{line}."

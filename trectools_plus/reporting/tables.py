@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.reporting.comparison_table import (
+    Cell,
     comparison_rows,
     describe_dataset,
     is_beaten,
@@ -30,6 +31,7 @@ class TableCell:
         high: Upper end.
         level: The interval's confidence level, between 0 and 1.
         n: Queries averaged over.
+        n_text: ``n = 19`` where these are not all queries; else empty.
         best: Whether it is the best mean of the measure, or one of several equal ones but not of
             all.
         better_than: Modes that it is significantly better than.
@@ -42,6 +44,7 @@ class TableCell:
     high: float | None
     level: float
     n: int
+    n_text: str
     best: bool
     better_than: tuple[str, ...]
 
@@ -75,26 +78,27 @@ def report_table(report: BenchmarkReport) -> ReportTable:
     cells = {}
     for row in comparison_rows(report):
         cells[row.measure] = tuple(
-            _cell(report, mode, row.measure, shown.best)
+            _cell(report, mode, row.measure, shown)
             for mode, shown in zip(report.modes, row.cells, strict=True)
         )
     labels = {mode: result.label for mode, result in report.modes.items()}
     marked = any(cell.better_than for row in cells.values() for cell in row)
-    test = describe_test(report.comparisons[0]) if marked else ""
+    test = describe_test(report.comparisons[0], report.confidence) if marked else ""
     return ReportTable(describe_dataset(report), legend(report)[0], test, labels, cells)
 
 
-def _cell(report: BenchmarkReport, mode: str, measure: str, best: bool) -> TableCell:
+def _cell(report: BenchmarkReport, mode: str, measure: str, shown: Cell) -> TableCell:
     figures = report.modes[mode].measures[measure]
     return TableCell(
         mode=mode,
         measure=measure,
         mean=figures.mean,
-        low=figures.ci.low,
-        high=figures.ci.high,
-        level=figures.ci.level,
+        low=shown.low,
+        high=shown.high,
+        level=report.confidence,
         n=figures.n,
-        best=best,
+        n_text=shown.n_text,
+        best=shown.best,
         better_than=tuple(
             other
             for other in report.modes

@@ -31,7 +31,8 @@ _SCHEMA: dict[str, pl.DataType] = {
 def table_as_frame(report_table: ReportTable) -> pl.DataFrame:
     """``mode, label, measure, mean, low, high, level, n, best, better_than``: a row per figure."""
     rows = [
-        {**asdict(cell), "label": report_table.labels[cell.mode]}
+        {key: value for key, value in asdict(cell).items() if key in _SCHEMA}
+        | {"label": report_table.labels[cell.mode]}
         for cells in report_table.cells.values()
         for cell in cells
     ]

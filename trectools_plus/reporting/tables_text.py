@@ -116,19 +116,23 @@ def _interval(cell: TableCell) -> str:
     return f"[{cell.low:.3f}, {cell.high:.3f}]"
 
 
+def _count(cell: TableCell) -> str:
+    return f"({cell.n_text})" if cell.n_text else ""
+
+
 def _harmless(text: str) -> str:
     return plain(escape(text))
 
 
 def _markdown_cell(cell: TableCell, mark: str) -> str:
-    text = " ".join(part for part in (show(cell.mean), _interval(cell)) if part)
+    text = " ".join(part for part in (show(cell.mean), _interval(cell), _count(cell)) if part)
     return (f"**{text}**" if cell.best else text) + mark
 
 
 def _latex_cell(cell: TableCell, mark: str) -> str:
     mean = escape_latex(show(cell.mean))
     mean = (rf"\textbf{{{mean}}}" if cell.best else mean) + mark
-    interval = _interval(cell)
+    interval = " ".join(part for part in (_interval(cell), _count(cell)) if part)
     return f"{mean}\n{{\\scriptsize {interval}}}" if interval else mean
 
 

@@ -55,7 +55,7 @@ def print_agreement(
     grid = _table("Kappa", "Value", "Interval")
     for weights, one in found.kappas.items():
         name = "unweighted" if weights == "none" else f"{weights} weights"
-        grid.add_row(name, _figure(one.value), f"[{_figure(one.low)}, {_figure(one.high)}]")
+        grid.add_row(name, _figure(one.value), _interval(one.low, one.high))
     console.print(grid)
     shown = found.disagreements if every else found.disagreements[:_SHOWN]
     if shown:
@@ -158,6 +158,10 @@ def _finite(values: dict[str, Any]) -> dict[str, Any]:
 
 def _figure(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3f}"
+
+
+def _interval(low: float, high: float) -> str:
+    return "–" if math.isnan(low) else f"[{_figure(low)}, {_figure(high)}]"
 
 
 def _console(stream: TextIO) -> Any:

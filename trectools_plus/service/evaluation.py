@@ -17,6 +17,7 @@ from trectools_plus.benchmark.report import (
     MeasureDefinition,
     StratumResult,
 )
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.benchmark.strata import summarise_stratum
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
@@ -42,10 +43,10 @@ _OF_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
 
 
 class Figures(BaseModel):
-    """Intervals, laid out as the means are."""
+    """Intervals, laid out as the means are; null for a mean of fewer than two queries."""
 
-    metrics: dict[str, ConfidenceInterval]
-    per_query_type: dict[str, dict[str, ConfidenceInterval]]
+    metrics: dict[str, ConfidenceInterval | None]
+    per_query_type: dict[str, dict[str, ConfidenceInterval | None]]
 
 
 class QueryCounts(BaseModel):
@@ -251,7 +252,7 @@ def _summarise(
 
 def _snapshot(groups: Groups, dataset: str, mode: str, latency_ms: Any) -> Snapshot:
     figures = tuple(
-        Figure(query_type, name, one.mean, one.ci.low, one.ci.high, one.n)
+        Figure(query_type, name, one.mean, *ends_of(one.ci), one.n)
         for query_type, results in groups.items()
         for name, one in results.items()
     )
@@ -266,7 +267,7 @@ def _answer(groups: Groups, evaluation: Evaluation, snapshot: Snapshot) -> dict[
         for value, results in groups.items()
     }
     intervals = {
-        value: {answer_key(name): one.ci.model_dump() for name, one in results.items()}
+        value: {answer_key(name): one.ci and one.ci.model_dump() for name, one in results.items()}
         for value, results in groups.items()
     }
     counts = {value: max(one.n for one in results.values()) for value, results in groups.items()}

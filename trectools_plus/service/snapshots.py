@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.service.names import dataset_name, report_names
 
@@ -103,7 +104,7 @@ def read_snapshots(path: str | Path) -> list[Snapshot]:
 def _of_mode(folder: ReportFolder, mode: str) -> Snapshot:
     report = folder.report
     figures = [
-        Figure(ALL_QUERIES, name, one.mean, one.ci.low, one.ci.high, one.n)
+        Figure(ALL_QUERIES, name, one.mean, *ends_of(one.ci), one.n)
         for name, one in report.modes[mode].measures.items()
     ]
     figures += _of_types(report, mode)
@@ -116,7 +117,7 @@ def _of_mode(folder: ReportFolder, mode: str) -> Snapshot:
 
 def _of_types(report: BenchmarkReport, mode: str) -> list[Figure]:
     return [
-        Figure(value, name, one.mean, one.ci.low, one.ci.high, one.n)
+        Figure(value, name, one.mean, *ends_of(one.ci), one.n)
         for value, modes in report.strata.get(group_field(report.strata) or "", {}).items()
         if value != ALL_QUERIES  # a name that is taken
         for name, one in modes.get(mode, {}).items()

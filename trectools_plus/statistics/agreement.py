@@ -35,11 +35,11 @@ class Agreement:
 
 
 def interval_of_resamples(
-    resampled: FloatArray, value: float, confidence: float
+    resampled: FloatArray, value: float, items: int, confidence: float
 ) -> tuple[float, float]:
-    """Percentiles of the defined ones; ``nan`` where the value itself is undefined."""
+    """Percentiles of the defined ones; ``nan`` where the value is undefined or of one item."""
     defined = resampled[~np.isnan(resampled)]
-    if np.isnan(value) or not len(defined):
+    if np.isnan(value) or items < 2 or not len(defined):
         return np.nan, np.nan
     tail = (1.0 - confidence) / 2.0
     low, high = np.quantile(defined, [tail, 1.0 - tail])

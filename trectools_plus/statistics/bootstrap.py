@@ -30,6 +30,8 @@ from trectools_plus.statistics.location import LOCATIONS
 from trectools_plus.statistics.resamples import draw_counts, map_chunks
 
 METHODS = ("percentile", "bca")
+FEWEST = 2
+"""Values that an interval needs: every resample of a single value is that value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +41,7 @@ class Intervals:
     Attributes:
         estimate: The columns' means (or medians, …) over their defined values; ``nan`` where none
             is defined.
-        low: Lower ends, not above ``high``; ``nan`` where the estimate is.
+        low: Lower ends, not above ``high``; ``nan`` for fewer than :data:`FEWEST` values.
         high: Upper ends.
         n: How many defined values each column has.
         level: The confidence level, between 0 and 1.
@@ -71,8 +73,8 @@ def bootstrap_intervals(
 ) -> Intervals:
     """Intervals of each column's mean, median or geometric mean.
 
-    A column of equal values, and one of a single row, has an interval of no width: a bootstrap
-    knows no more than the data.
+    A column of equal values has an interval of no width: a bootstrap knows no more than the data.
+    A single row has no interval.
 
     Args:
         values: Array of shape (rows, columns) or (rows,), all defined.
@@ -113,6 +115,8 @@ def bootstrap_intervals(
     # No mean of values lies outside them; its rounding error may.
     bounds = [location.estimate(end[None]) for end in (table.min(axis=0), table.max(axis=0))]
     low, high = (np.clip(ends, *bounds) for ends in (low, high))
+    if rows < FEWEST:
+        low, high = np.full(columns, np.nan), np.full(columns, np.nan)
     return Intervals(estimate, low, high, n, confidence, resamples, seed, method, statistic)
 
 
@@ -129,7 +133,8 @@ def bootstrap_means(
         confidence: The level of the intervals, between 0 and 1.
 
     Returns:
-        One interval per column. A resample that drew no defined value of a column is left out.
+        One interval per column, none for a single defined value. A resample that drew no defined
+        value of a column is left out.
 
     Raises:
         UsageError: If there is no row, a value is infinite, or an option is out of range.
@@ -153,6 +158,7 @@ def bootstrap_means(
     lowest = np.where(defined, table, np.inf).min(axis=0)
     highest = np.where(defined, table, -np.inf).max(axis=0)
     mean, low, high = (np.clip(first + ends, lowest, highest) for ends in (mean, low, high))
+    low, high = (np.where(n < FEWEST, np.nan, ends) for ends in (low, high))
     return Intervals(mean, low, high, n, confidence, resamples, seed)
 
 

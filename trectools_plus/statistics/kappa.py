@@ -73,7 +73,7 @@ def cohens_kappa(
         return _kappas(sample.astype(np.float64), cells, costs)
 
     found = np.concatenate(map_chunks(drawn, max(len(cells), n_categories), resamples, seed))
-    low, high = interval_of_resamples(found, value, confidence)
+    low, high = interval_of_resamples(found, value, items, confidence)
     return Agreement(value, low, high, items, confidence, resamples, seed)
 
 

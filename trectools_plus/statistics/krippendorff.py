@@ -66,7 +66,7 @@ def krippendorffs_alpha(
         return alphas(draw_counts(items, size, generator))
 
     found = np.concatenate(map_chunks(drawn, max(counts.size, items), resamples, seed))
-    low, high = interval_of_resamples(found, value, confidence)
+    low, high = interval_of_resamples(found, value, items, confidence)
     return Agreement(value, low, high, items, confidence, resamples, seed)
 
 

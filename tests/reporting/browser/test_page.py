@@ -201,6 +201,33 @@ def test_queries_are_paged_sorted_and_searched(page: Any, file: Path) -> None:
     assert page.problems == []
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("top", [1, 4])
+def test_bars_have_one_scale_in_columns_of_different_widths(
+    page: Any, make_report: Any, tmp_path: Path, width: int, top: int
+) -> None:
+    means = {"a": {"nDCG@10": 0.4}, "a run with quite a long name": {"nDCG@10": 0.3}}
+    values = [("a", "q1", 0.4308), ("a run with quite a long name", "q1", 0.3761)]
+    values += [("a", "q2", 1.0), ("a run with quite a long name", "q2", 0.0)]
+    rows = [(run, query_id, "nDCG@10", value * top) for run, query_id, value in values]
+    table = pl.DataFrame(rows, schema=["run", "query_id", "measure", "value"], orient="row")
+    path = tmp_path / "bars.html"
+    write_html(make_report(means), path, QueryEvidence(table))
+    page.open(path, width)
+    lengths = page.run(
+        "[...document.querySelectorAll('#query-table td.bar')].map((cell) => {"
+        " const probe = document.createElement('div');"
+        " probe.style.width = getComputedStyle(cell).backgroundSize.split(' 3px')[0];"
+        " cell.append(probe); const found = probe.getBoundingClientRect().width;"
+        " probe.remove(); return [found, cell.clientWidth]; })"
+    )
+    bars = [length for length, _ in lengths]
+    assert all(length < room for length, room in lengths)
+    assert bars[1] / bars[0] == pytest.approx(0.3761 / 0.4308, abs=0.01)
+    assert bars[0] / bars[2] == pytest.approx(0.4308, abs=0.01)
+    assert bars[3] == 0
+
+
 def test_a_query_shows_the_modes_side_by_side(page: Any, file: Path) -> None:
     page.open(file)
     choose(page, "search", "apples", "input")

@@ -8,8 +8,9 @@ from typing import Any
 
 from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.html.whiskers import Scale, Whisker, make_scale
-from trectools_plus.reporting.report_facts import choose_comparisons
+from trectools_plus.reporting.report_facts import choose_comparisons, name_difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class DifferenceRow:
 
     Attributes:
         entry: The comparison.
-        name: ``Hybrid − Lexical-Only``.
+        name: ``Hybrid − Lexical-Only``, with the number of queries where that is not all.
         verdict: ``ahead`` or ``behind`` where the difference is significant, else empty.
         whisker: Its difference and interval on the table's axis.
         p_values: One per test of the table, unadjusted; ``None`` where it has none.
@@ -56,15 +57,15 @@ def view_differences(report: BenchmarkReport) -> DifferencesView:
     dumps = [entry.model_dump() for entry in entries]
     tests = list(dict.fromkeys(name for dump in dumps for name in dump if _is_test(dump[name])))
     scale = make_scale(
-        (end for entry in entries for end in (entry.ci.low, entry.difference, entry.ci.high)),
+        (end for entry in entries for end in (*ends_of(entry.ci), entry.difference)),
         around_zero=True,
     )
     rows = [
         DifferenceRow(
             entry=entry,
-            name=f"{report.modes[entry.contrast].label} − {report.modes[entry.baseline].label}",
+            name=name_difference(report, entry),
             verdict=_judge(entry),
-            whisker=scale.whisker(entry.difference, entry.ci.low, entry.ci.high),
+            whisker=scale.whisker(entry.difference, *ends_of(entry.ci)),
             p_values=[dump[name]["p"] if _is_test(dump[name]) else None for name in tests],
         )
         for entry, dump in zip(entries, dumps, strict=True)

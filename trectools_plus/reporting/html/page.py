@@ -18,7 +18,11 @@ from trectools_plus.benchmark.targets import describe_status
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.reporting import report_facts
 from trectools_plus.reporting.comparison_table import describe_dataset, legend, show
-from trectools_plus.reporting.components_text import component_label, show_contribution
+from trectools_plus.reporting.components_text import (
+    describe_components_test,
+    left_out,
+    show_contribution,
+)
 from trectools_plus.reporting.html.comparison_view import view_comparison
 from trectools_plus.reporting.html.differences_view import view_differences
 from trectools_plus.reporting.html.per_query import QueryEvidence, collect_queries
@@ -165,7 +169,8 @@ def _environment() -> Environment:
         NONE_NEAR=NONE_NEAR,
         sentence=_begin_sentence,
         list_definition=report_facts.list_definition,
-        component_label=component_label,
+        left_out=left_out,
+        describe_components_test=describe_components_test,
         show_contribution=show_contribution,
     )
     return environment

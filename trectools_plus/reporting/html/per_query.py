@@ -48,7 +48,8 @@ def collect_queries(report: BenchmarkReport, evidence: QueryEvidence) -> dict[st
     """Values and first results of every query.
 
     Returns:
-        ``modes`` and ``measures`` (names), ``lower`` (whether less is better), ``parts``,
+        ``modes`` and ``measures`` (names), ``lower`` (whether less is better), ``parts``, ``tops``
+        (by measure, the value that a full bar stands for, the same for every mode),
         ``level`` (the lowest relevant grade), ``queries`` (``[query_id, text, relevant]``),
         ``values`` (by measure, mode and query), ``documents`` (``[doc_id, title]``), ``depth``
         and ``results`` (by mode and query: document, grade, document, grade, …), ``failing``
@@ -61,15 +62,17 @@ def collect_queries(report: BenchmarkReport, evidence: QueryEvidence) -> dict[st
     first = next(iter(report.modes.values())).measures[measures[0]]
     depth = min(_DEEPEST, max(1, _MOST_RESULTS // cells))
     documents, results = _collect_results(report, evidence, query_ids, depth)
+    values = _collect_values(report, evidence.per_query, query_ids, measures)
     places = {query_id: place for place, query_id in enumerate(query_ids)}
     return {
         "modes": [result.label for result in report.modes.values()],
         "measures": measures,
         "lower": [is_lower_better(measure) for measure in measures],
         "parts": PARTS,
+        "tops": [_find_top(by_mode) for by_mode in values],
         "level": first.definition.relevance_level,
         "queries": _describe(query_ids, evidence, first.definition.relevance_level),
-        "values": _collect_values(report, evidence.per_query, query_ids, measures),
+        "values": values,
         "documents": documents,
         "depth": depth,
         "results": results,
@@ -126,6 +129,11 @@ def _collect_values(
         ]
         for measure in measures
     ]
+
+
+def _find_top(by_mode: list[list[int | None]]) -> int:
+    """The largest value of any mode and query; 1 where none is larger."""
+    return max([PARTS, *(part for parts in by_mode for part in parts if part is not None)])
 
 
 def _collect_results(

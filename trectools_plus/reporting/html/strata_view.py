@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.html.whiskers import Scale, Whisker, make_scale
 from trectools_plus.statistics.size import advise_on_size
 
@@ -47,7 +48,7 @@ def _table(report: BenchmarkReport, field: str, measure: str) -> StrataTable:
         for results in found.values()
         for each in results
         if each is not None
-        for end in (each.ci.low, each.mean, each.ci.high)
+        for end in (*ends_of(each.ci), each.mean)
     )
     rows = []
     for value, results in found.items():
@@ -60,4 +61,4 @@ def _table(report: BenchmarkReport, field: str, measure: str) -> StrataTable:
 def _draw(scale: Scale, result: StratumResult | None) -> Whisker:
     if result is None:
         return Whisker(None, None, None)
-    return scale.whisker(result.mean, result.ci.low, result.ci.high)
+    return scale.whisker(result.mean, *ends_of(result.ci))

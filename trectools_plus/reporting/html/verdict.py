@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.comparison_table import show
 from trectools_plus.reporting.mode_notes import join_labels
 from trectools_plus.validation.wording import plural
@@ -21,6 +22,15 @@ def make_verdict(report: BenchmarkReport) -> str:
     mode = report.best_mode[measure]
     if mode is not None:
         return _judge_best(report, measure, mode)
+    if measure in report.unranked:
+        counts = ", ".join(
+            f"{result.label} {show(figures.mean)} over {figures.n}"
+            for result in report.modes.values()
+            if (figures := result.measures[measure]).mean is not None
+        )
+        return (
+            f"The means of {measure} are over different queries, so they are not ranked: {counts}."
+        )
     means = [result.measures[measure].mean for result in report.modes.values()]
     mean = means[0]
     if mean is None or None in means:
@@ -31,9 +41,9 @@ def make_verdict(report: BenchmarkReport) -> str:
         (result.label, result.measures[measure]) for result in report.modes.values()
     )
     interval = ""
-    if figures.ci.low is not None and figures.ci.high is not None:
-        level = f"{figures.ci.level * 100:g}%"
-        interval = f" ({level} interval {figures.ci.low:.3f} to {figures.ci.high:.3f})"
+    low, high = ends_of(figures.ci)
+    if low is not None and high is not None:
+        interval = f" ({report.confidence * 100:g}% interval {low:.3f} to {high:.3f})"
     return f"{label} reaches {measure} {mean:.4f}{interval} over {_queries(figures.n)}."
 
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from trectools_plus.benchmark.compare import EQUAL, is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.plots.dots import require_measure
 from trectools_plus.reporting.plots.style import AHEAD, BEHIND, INK, label_text
@@ -53,7 +54,7 @@ def plot_differences(
             f"the report has no comparison {contrast} − {baseline}", remedy=f"it has {known}"
         )
     _draw(axes, query_differences(per_query, baseline, contrast, measure), measure)
-    _draw_mean(axes, entry)
+    _draw_mean(axes, entry, report.confidence)
     first, second = (label_text(report.modes[mode].label) for mode in (contrast, baseline))
     axes.set_title(f"{first}\n− {second}" if len(first + second) > 34 else f"{first} − {second}")
     axes.set_xlabel(f"Queries, sorted: {entry.wins} won, {entry.ties} tied, {entry.losses} lost")
@@ -111,20 +112,21 @@ def _draw(axes: Axes, differences: FloatArray, measure: str) -> None:
     axes.set_axisbelow(True)
 
 
-def _draw_mean(axes: Axes, entry: Comparison) -> None:
+def _draw_mean(axes: Axes, entry: Comparison, confidence: float) -> None:
     if entry.difference is None:
         axes.text(0.5, 0.75, "undefined", transform=axes.transAxes, ha="center")
         return
     ends = ""
-    if entry.ci.low is not None and entry.ci.high is not None:
-        axes.axhspan(entry.ci.low, entry.ci.high, color=INK, alpha=0.22, linewidth=0, zorder=4)
-        ends = f" [{_signed(entry.ci.low)}, {_signed(entry.ci.high)}]"
+    low, high = ends_of(entry.ci)
+    if low is not None and high is not None:
+        axes.axhspan(low, high, color=INK, alpha=0.22, linewidth=0, zorder=4)
+        ends = f" [{_signed(low)}, {_signed(high)}]"
     axes.axhline(
         entry.difference,
         color=INK,
         linewidth=1.2,
         linestyle="--",
-        label=f"mean and {entry.ci.level * 100:g}% interval",
+        label="mean" if low is None else f"mean and {confidence * 100:g}% interval",
         zorder=5,
     )
     axes.text(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.plots.style import INK, STRIPE, label_text, mode_style
 
@@ -56,7 +57,9 @@ def plot_measures(
         require_measure(report, name)
     rows = [
         _Row(
-            label_text(name) + (" (less is better)" if is_lower_better(name) else ""),
+            label_text(name)
+            + (" (less is better)" if is_lower_better(name) else "")
+            + _show_counts(report, name),
             {mode: result.measures[name] for mode, result in report.modes.items()},
         )
         for name in names
@@ -157,8 +160,9 @@ def _draw_mode(
         means.append(figure.mean)
         heights.append(index * pitch + place)
         # Ends of other kinds of interval need not enclose the mean; a whisker has no such length.
-        below.append(max(0.0, figure.mean - _or(figure.ci.low, figure.mean)))
-        above.append(max(0.0, _or(figure.ci.high, figure.mean) - figure.mean))
+        low, high = ends_of(figure.ci)
+        below.append(max(0.0, figure.mean - _or(low, figure.mean)))
+        above.append(max(0.0, _or(high, figure.mean) - figure.mean))
     style = mode_style(place)
     axes.errorbar(
         means,
@@ -182,13 +186,21 @@ def _set_range(axes: Axes, rows: Sequence[_Row]) -> None:
         end
         for row in rows
         for figure in row.figures.values()
-        for end in (figure.mean, figure.ci.low, figure.ci.high)
+        for end in (figure.mean, *ends_of(figure.ci))
         if end is not None
     ]
     low, high = min([0.0, *ends]), max(ends, default=0.0)
     if high <= low:
         high = low + 1.0
     axes.set_xlim(low - 0.02 * (high - low) * (low < 0), high + 0.03 * (high - low))
+
+
+def _show_counts(report: BenchmarkReport, name: str) -> str:
+    """The numbers of queries behind the means, where they are over different queries."""
+    if name not in report.unranked:
+        return ""
+    counts = (str(result.measures[name].n) for result in report.modes.values())
+    return f"\nn = {', '.join(counts)}"
 
 
 def _is_defined(row: _Row) -> bool:
@@ -200,5 +212,4 @@ def _or(value: float | None, default: float) -> float:
 
 
 def _level(report: BenchmarkReport) -> str:
-    first = next(iter(report.modes.values()))
-    return f"{next(iter(first.measures.values())).ci.level * 100:g}%"
+    return f"{report.confidence * 100:g}%"

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from trectools_plus.benchmark.compare import resampling_of
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.reporting.comparison_table import describe_dataset
 from trectools_plus.reporting.plots.differences import plot_differences
@@ -107,7 +109,7 @@ def _scales(report: BenchmarkReport) -> list[list[str]]:
     beyond: list[list[str]] = []
     for name in report.measure_names:
         figures = [result.measures[name] for result in report.modes.values()]
-        ends = [end for one in figures for end in (one.mean, one.ci.high) if end is not None]
+        ends = [end for one in figures for end in (one.mean, ends_of(one.ci)[1]) if end is not None]
         if max(ends, default=0.0) <= 1.0:
             within.append(name)
         else:
@@ -118,8 +120,6 @@ def _scales(report: BenchmarkReport) -> list[list[str]]:
 def _curves(report: BenchmarkReport, qrels: Qrels, runs: Mapping[str, Run]) -> Iterator[Plot]:
     from trectools_plus.benchmark.curves import hit_rate_curves, precision_recall_curves
 
-    first = next(iter(report.modes.values()))
-    ci = first.measures[report.measure_names[0]].ci
     labels = {mode: result.label for mode, result in report.modes.items()}
     for name, title, compute, plot in (
         (
@@ -139,13 +139,11 @@ def _curves(report: BenchmarkReport, qrels: Qrels, runs: Mapping[str, Run]) -> I
             qrels,
             runs,
             missing=report.manifest.config.get("missing", "zero"),
-            confidence=ci.level,
-            resamples=ci.resamples,
-            seed=report.manifest.seed,
+            **resampling_of(report.manifest.config) | {"seed": report.manifest.seed},
         )
         figure = _new_figure(3.6 + _HEADING + _legend_height(report))
         axes = plot(figure.subplots(), curves, labels)
-        shown = f"{title}, with {curves.level * 100:g}% intervals"
+        shown = title if curves.n < 2 else f"{title}, with {curves.level * 100:g}% intervals"
         _finish(figure, report, shown, axes.get_legend_handles_labels())
         yield Plot(name, title, f"{shown}, for {_modes(report)}.", figure)
 

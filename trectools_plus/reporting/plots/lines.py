@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from trectools_plus.benchmark.curves import Curves
 from trectools_plus.reporting.plots.style import INK, label_text, mode_style
 
@@ -33,7 +35,8 @@ def plot_precision_recall(
     """
     _draw(axes, curves, labels or {})
     axes.set_xlim(-0.02, 1.02)
-    highest = max(float(high.max()) for high in curves.high.values())
+    ends = [*curves.mean.values(), *curves.high.values()]  # without an interval, nan
+    highest = max(float(np.nanmax(end, initial=0.0)) for end in ends)
     axes.set_ylim(0.0, min(1.0, highest * 1.08 or 1.0) * 1.02)
     axes.set_xlabel("Recall")
     axes.set_ylabel("Interpolated precision")

@@ -48,7 +48,7 @@ class PairedComparison:
     Attributes:
         n: How many pairs are defined.
         difference: The mean difference; ``None`` without pairs.
-        low: Lower end of its interval; ``None`` likewise.
+        low: Lower end of its interval; ``None`` for fewer than two pairs.
         high: Upper end.
         level: The interval's confidence level, between 0 and 1.
         method: The interval's method: ``percentile``, ``bca`` or ``t``.
@@ -182,8 +182,8 @@ def _compare(
         PairedComparison(
             n=len(table),
             difference=float(np.sort(table[:, column]).mean()),
-            low=float(low[column]),
-            high=float(high[column]),
+            low=_defined(low[column]),
+            high=_defined(high[column]),
             level=confidence,
             method=interval,
             spread=spread_of(table[:, column]),
@@ -200,6 +200,11 @@ def _compare(
         )
         for column in range(table.shape[1])
     ]
+
+
+def _defined(value: float) -> float | None:
+    """A plain float; ``None`` for NaN."""
+    return None if np.isnan(value) else float(value)
 
 
 def spread_of(differences: FloatArray) -> float | None:

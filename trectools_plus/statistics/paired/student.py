@@ -54,7 +54,7 @@ def t_intervals(
         confidence: The level, between 0 and 1.
 
     Returns:
-        Lower and upper ends, of no width for a single row.
+        Lower and upper ends; ``nan`` for a single row.
 
     Raises:
         UsageError: As there, or if the level is out of range.
@@ -66,7 +66,7 @@ def t_intervals(
     rows = len(table)
     mean = table.mean(axis=0)
     if rows < 2:
-        return mean, mean
+        return np.full_like(mean, np.nan), np.full_like(mean, np.nan)
     quantile = stats.t.ppf((1.0 + confidence) / 2.0, rows - 1)
     half = quantile * _spread(table) / np.sqrt(rows)
     return mean - half, mean + half

@@ -62,7 +62,7 @@ function startQueries(data) {
       const cell = make("td", { className: part !== null && part === best ? "best" : "" },
         showValue(data, part));
       if (!lower && part !== null) {
-        cell.style.setProperty("--share", Math.min(1, Math.max(0, part / data.parts)));
+        cell.style.setProperty("--share", Math.max(0, part / data.tops[measure.selectedIndex]));
         cell.classList.add("bar");
       }
       return cell;
