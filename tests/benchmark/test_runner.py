@@ -59,7 +59,7 @@ def run(options: dict[str, Any], folder: Path, at: datetime = NOON) -> Benchmark
     return result
 
 
-def check_with_ir_measures(result: BenchmarkResult, names: dict[str, str]) -> None:
+def check_with_ir_measures(result: BenchmarkResult, measures: dict[str, tuple[str, int]]) -> None:
     """Every mean and every query equals ir_measures on the files of the output folder."""
     import ir_measures
 
@@ -68,7 +68,7 @@ def check_with_ir_measures(result: BenchmarkResult, names: dict[str, str]) -> No
         qrel._replace(relevance=max(qrel.relevance, 0))
         for qrel in ir_measures.read_trec_qrels(str(folder / "qrels.txt"))
     ]
-    asked = {name: ir_measures.parse_measure(other) for name, other in names.items()}
+    asked = {name: getattr(ir_measures, label) @ at for name, (label, at) in measures.items()}
     for mode, figures in report.modes.items():
         path = folder / figures.run.path
         assert figures.run.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
@@ -92,12 +92,12 @@ def check_with_ir_measures(result: BenchmarkResult, names: dict[str, str]) -> No
 
 
 IR_MEASURES = {
-    "nDCG@10": "nDCG@10",
-    "AP@100": "AP@100",
-    "RR@10": "RR@10",
-    "R@50": "R@50",
-    "R@100": "R@100",
-    "HitRate@10": "Success@10",
+    "nDCG@10": ("nDCG", 10),
+    "AP@100": ("AP", 100),
+    "RR@10": ("RR", 10),
+    "R@50": ("R", 50),
+    "R@100": ("R", 100),
+    "HitRate@10": ("Success", 10),
 }
 
 
