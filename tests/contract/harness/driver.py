@@ -68,6 +68,7 @@ def main() -> None:
     commands = load_commands()
     for line in sys.stdin:
         request = json.loads(line)
+        command = commands[request["words"][0]]
         with warnings.catch_warnings():
             # Libraries start idle threads when they are imported.
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -75,7 +76,7 @@ def main() -> None:
         if not child:
             code = 1
             try:
-                code = run(commands[request["words"][0]], request)
+                code = run(command, request)
             finally:
                 os._exit(code)
         _, status = os.waitpid(child, 0)

@@ -16,6 +16,8 @@ IGNORED = frozenset(
     + ("created_at", "experiment_id", "latency_ms", "seconds")
     # Versions, and keys made of them.
     + ("packages", "python", "platform", "index_snapshots", "cache_key", "cached_from", "command")
+    # Indexes, whose keys and formats may change.
+    + ("indexes",)
 )
 """Keys whose values are not compared. The keys are, and whether a value is null or how many it has."""
 

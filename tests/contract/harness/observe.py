@@ -28,7 +28,14 @@ Run = Callable[[str, Path], Done]
 
 
 def prepare(case: Case, folder: Path, shared: Path | None, earlier: Mapping[str, Path]) -> None:
-    """Make the folder in which a case runs: links to its inputs, copies of what it changes."""
+    """Make the folder in which a case runs: links to its inputs, copies of what it changes.
+
+    Args:
+        case: What is going to run.
+        folder: Does not exist yet.
+        shared: The shared test data.
+        earlier: Folders of cases that have run, by name.
+    """
     folder.mkdir(parents=True)
     (folder / "fixtures").symlink_to(ROOT / "fixtures")
     (folder / "inputs").symlink_to(INPUTS)
@@ -50,9 +57,17 @@ def prepare(case: Case, folder: Path, shared: Path | None, earlier: Mapping[str,
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def observe(case: Case, folder: Path, run: Run) -> dict[str, Any]:
-    """Run a case's commands in its prepared folder, and describe what they did."""
-    clean = _Cleaner(case, folder)
+def observe(case: Case, folder: Path, run: Run, cache: Path) -> dict[str, Any]:
+    """Run a case's commands in its prepared folder, and describe what they did.
+
+    Args:
+        case: What runs.
+        folder: Made by :func:`prepare`.
+        run: Runs a command line in a folder.
+        cache: The folder of the commands' cache.
+    """
+    clean = _Cleaner(case, {folder: ".", cache: "cache", INPUTS: "inputs", ROOT: "root"})
+    before = {path: path.read_bytes() for path in _files(folder)}
     steps = []
     for command in case.commands:
         done = run(command, folder)
@@ -63,10 +78,9 @@ def observe(case: Case, folder: Path, run: Run) -> dict[str, Any]:
         steps.append({**step, "errors": errors} if errors else step)
     files = {
         str(path.relative_to(folder)): clean.file(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.is_symlink()
+        for path in _files(folder)
+        if before.get(path) != path.read_bytes()
     }
-    files = {name: value for name, value in files.items() if name not in case.writes}
     for step in steps:
         for name, value in files.items():
             if step["stdout"] == value and isinstance(value, dict):
@@ -74,18 +88,24 @@ def observe(case: Case, folder: Path, run: Run) -> dict[str, Any]:
     return {"commands": steps, "files": files}
 
 
+def _files(folder: Path) -> list[Path]:
+    """Return the files of a case, without those that it is linked to."""
+    found = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sorted(path for path in found if path.suffix != ".pyc")
+
+
 class _Cleaner:
     """Turns what a case wrote into values that are the same on every machine."""
 
-    def __init__(self, case: Case, folder: Path) -> None:
+    def __init__(self, case: Case, places: Mapping[Path, str]) -> None:
         self._case = case
-        self._folder = folder
+        self._places = places
 
     def _normalise(self, value: Any) -> Any:
         return normalise(value, private=self._case.private, loose=self._case.fresh)
 
     def _document(self, text: str) -> Any:
-        for path, name in ((self._folder, "."), (INPUTS, "inputs"), (ROOT, "root")):
+        for path, name in self._places.items():
             text = text.replace(str(path), name)
         return self._normalise(json.loads(text))
 

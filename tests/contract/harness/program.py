@@ -35,7 +35,8 @@ class Program:
 
     def __init__(self, folder: Path, variables: Mapping[str, str] | None = None) -> None:
         self._folder = folder
-        cache = {"TRECTOOLS_PLUS_CACHE": str(folder / "cache")}
+        self.cache = folder / "cache"
+        cache = {"TRECTOOLS_PLUS_CACHE": str(self.cache)}
         self._variables = {**SETTINGS, **cache, **(variables or {})}
         self._driver: subprocess.Popen[str] | None = None
 

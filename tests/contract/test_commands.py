@@ -1,0 +1,141 @@
+"""Commands and options by name, a document for every command, and commands started cold."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from harness.cases import CASES
+
+BIN = Path(sys.executable).parent
+SERVERS = {"trectools-plus serve", "trectools-plus review serve"}
+"""Commands without a case: they run until they are stopped. `test_servers.py` starts them."""
+OPTION = re.compile(r"^ {2,6}((?:--?[\w-]+(?:, | / |  )?)+)(.*)$")
+
+
+@pytest.fixture(scope="module")
+def tree(program, tmp_path_factory):
+    """Every command by name, with what its help lists."""
+    folder = tmp_path_factory.mktemp("help")
+    found = {}
+
+    def walk(name):
+        done = program(f"{name} -h", folder)
+        assert (done.code, done.stderr) == (0, ""), name
+        text = done.stdout.decode()
+        found[name] = {"options": options(text), "arguments": arguments(text)}
+        children = re.search(r"^Commands:\n((?: .*\n?|\n)+)", text, re.MULTILINE)
+        for line in children[1].splitlines() if children else []:
+            if child := re.match(r"  (\S+)", line):
+                walk(f"{name} {child[1]}")
+
+    for name in ("trectools-plus", "runs", "benchmark"):
+        walk(name)
+    return found
+
+
+def options(text):
+    """The options of a help page by their spellings, with the words that they choose from."""
+    lines = text.splitlines()
+    found = {}
+    for number, line in enumerate(lines):
+        if match := OPTION.match(line):
+            spelling = " ".join(re.findall(r"--?[\w-]+", match[1]))
+            words = re.search(r"<([\w|-]+\|[\w|-]+)>", f"{match[2]} {''.join(lines[number : number + 1])}")
+            found[spelling] = words[1] if words else ""
+    return found
+
+
+def arguments(text):
+    """What the usage line asks for after the command."""
+    usage = re.search(r"Usage: (.*)", text)
+    return re.findall(r"\[?\{?[A-Z=]+(?:\.\.\.)?\}?\]?(?:\.\.\.)?", usage[1]) if usage else []
+
+
+def test_commands_and_options_have_their_names(tree, compare):
+    assert len(tree) > 50
+    assert all("-h --help" in page["options"] or "-h" in page["options"] for page in tree.values())
+    compare("commands", tree)
+
+
+def used(words):
+    return [
+        step
+        for case in CASES.values()
+        for step in case.commands
+        if f"{long_name(step)} ".startswith(f"{words} ")
+    ]
+
+
+def long_name(command):
+    return command if command.startswith("trectools-plus ") else f"trectools-plus {command}"
+
+
+def leaves(tree):
+    long = [name for name in tree if name.startswith("trectools-plus")]
+    return [name for name in long if not any(other.startswith(f"{name} ") for other in long)]
+
+
+def test_every_command_has_a_case(tree):
+    missing = {name for name in leaves(tree) if not used(name)}
+    assert missing == SERVERS
+
+
+def test_every_json_document_is_frozen(tree, observed):
+    """A command with --format json has a case that succeeds and prints a document."""
+    with_json = [name for name in leaves(tree) if re.search(r"\bjson\b", str(formats(tree[name])))]
+    assert len(with_json) > 20
+    missing = []
+    for name in with_json:
+        steps = [step for step in used(name) if re.search(r"--format json\b", step)]
+        if not steps:
+            missing.append(name)
+    assert not missing, f"no case of {missing} prints --format json"
+
+
+def formats(page):
+    return [words for name, words in page["options"].items() if "--format" in name.split()]
+
+
+@pytest.mark.parametrize("name", ["trectools-plus", "runs", "benchmark"])
+def test_console_scripts_start(name):
+    done = subprocess.run([BIN / name, "-h"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"Usage: {name} ")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "trectools-plus eval fixtures/garden-trec/qrels.txt fixtures/runs/tied.run --format json",
+        "runs validate fixtures/runs-faulty/score-nan.run --format json",
+        "benchmark gate --current nowhere --baseline nowhere",
+        "trectools-plus no-such-command",
+    ],
+)
+def test_a_cold_start_does_the_same(command, program, request):
+    words = command.split()
+    root = request.config.rootpath
+    cold = subprocess.run([BIN / words[0], *words[1:]], cwd=root, capture_output=True, check=False)
+    warm = program(command, root)
+    assert (warm.code, warm.stdout) == (cold.returncode, cold.stdout)
+    assert warm.stderr == cold.stderr.decode()
+
+
+def test_every_rule_and_fix_is_listed(program, tmp_path, compare):
+    """Rules with code, name, severity, scope and kind of fix, as SARIF lists them."""
+    (tmp_path / "empty").write_text("", encoding="utf-8")
+    found = {}
+    for command in ("runs", "qrels", "topics", "testset"):
+        done = program(f"trectools-plus {command} validate empty --format sarif", tmp_path)
+        (run,) = json.loads(done.stdout)["runs"]
+        found[command] = [
+            f"{rule['id']} {rule['name']}: {rule['defaultConfiguration']['level']}, "
+            f"{' '.join(rule['properties']['tags'])}, fix {rule['properties']['fix']}"
+            for rule in run["tool"]["driver"]["rules"]
+        ]
+    compare("rules", found)
