@@ -10,50 +10,17 @@ from pathlib import Path
 
 import pytest
 from harness.cases import CASES
+from harness.help_pages import command_tree
 
 BIN = Path(sys.executable).parent
 SERVERS = {"trectools-plus serve", "trectools-plus review serve"}
 """Commands without a case: they run until they are stopped. `test_servers.py` starts them."""
-OPTION = re.compile(r"^ {2,6}((?:--?[\w-]+(?:, | / |  )?)+)(.*)$")
 
 
 @pytest.fixture(scope="module")
 def tree(program, tmp_path_factory):
     """Every command by name, with what its help lists."""
-    folder = tmp_path_factory.mktemp("help")
-    found = {}
-
-    def walk(name):
-        done = program(f"{name} -h", folder)
-        assert (done.code, done.stderr) == (0, ""), name
-        text = done.stdout.decode()
-        found[name] = {"options": options(text), "arguments": arguments(text)}
-        children = re.search(r"^Commands:\n((?: .*\n?|\n)+)", text, re.MULTILINE)
-        for line in children[1].splitlines() if children else []:
-            if child := re.match(r"  (\S+)", line):
-                walk(f"{name} {child[1]}")
-
-    for name in ("trectools-plus", "runs", "benchmark"):
-        walk(name)
-    return found
-
-
-def options(text):
-    """The options of a help page by their spellings, with the words that they choose from."""
-    lines = text.splitlines()
-    found = {}
-    for number, line in enumerate(lines):
-        if match := OPTION.match(line):
-            spelling = " ".join(re.findall(r"--?[\w-]+", match[1]))
-            words = re.search(r"<([\w|-]+\|[\w|-]+)>", f"{match[2]} {''.join(lines[number : number + 1])}")
-            found[spelling] = words[1] if words else ""
-    return found
-
-
-def arguments(text):
-    """What the usage line asks for after the command."""
-    usage = re.search(r"Usage: (.*)", text)
-    return re.findall(r"\[?\{?[A-Z=]+(?:\.\.\.)?\}?\]?(?:\.\.\.)?", usage[1]) if usage else []
+    return command_tree(program, tmp_path_factory.mktemp("help"))
 
 
 def test_commands_and_options_have_their_names(tree, compare):

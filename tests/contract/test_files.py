@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from itertools import groupby
-from pathlib import Path
 
 import pytest
 from harness.cases import FILES
+from harness.malformed import describe_malformed, in_short
 from harness.observe import INPUTS, ROOT
-
-COMMANDS = {
-    "run": "runs validate",
-    "qrels": "trectools-plus qrels validate",
-    "topics": "trectools-plus topics validate",
-    "testset": "trectools-plus topics validate",
-}
-OTHER_SIDE = {"run": "--qrels", "qrels": "--run"}
 
 
 @pytest.mark.parametrize("case", FILES, ids=lambda case: case.name)
@@ -29,54 +19,10 @@ def test_documents_codes_and_files(case, observed, compare):
 @pytest.mark.parametrize("folder", ["malformed", "malformed_topics"])
 def test_every_malformed_file(folder, shared_data, program, compare, tmp_path):
     """Code, severity, line and count of every finding, and the bytes that --fix writes."""
-    (tmp_path / "files").symlink_to(shared_data / folder)
     listed = json.loads((shared_data / folder / "manifest.json").read_text("utf-8"))
-    document = {}
-    for (kind, other), group in groupby(sorted(listed, key=side), key=side):
-        option = f" {OTHER_SIDE[kind]} files/{other}" if other else ""
-        names = [entry["file"] for entry in group]
-        files = " ".join(f"files/{name}" for name in names)
-        done = program(f"{COMMANDS[kind]} {files}{option} --all --format json", tmp_path)
-        reports = {Path(file["path"]).name: file for file in json.loads(done.stdout)["files"]}
-        for name in names:
-            document[name] = {
-                "rows": reports[name]["rows"],
-                "queries": reports[name]["queries"],
-                "findings": [in_short(finding) for finding in reports[name]["findings"]],
-                "fixed": fixed(program, f"{COMMANDS[kind]} files/{name}", tmp_path, reports[name]),
-            }
-        if kind == "testset":
-            done = program(f"trectools-plus testset validate {files} --apart --format json", tmp_path)
-            for file in json.loads(done.stdout)["files"]:
-                findings = [in_short(finding) for finding in file["findings"]]
-                document[Path(file["path"]).name]["as test set"] = findings
+    document = describe_malformed(program, shared_data / folder, tmp_path)
     assert len(document) == len(listed)
     compare(folder, document)
-
-
-def side(entry):
-    return entry["kind"], entry.get("with") or ""
-
-
-def in_short(finding):
-    line, count = finding["line"], finding["count"]
-    return f"{finding['code']} {finding['severity']}, line {line}, count {count}"
-
-
-def fixed(program, command, folder, report):
-    """What --fix writes: safe fixes alone, and with every fix that has to be asked for."""
-    codes = sorted({one["code"] for one in report["findings"] if one["fix"] == "ask"})
-    found = {}
-    for name, options in {"safe": [], "asked": codes}.items():
-        if name == "asked" and not codes:
-            continue
-        output = folder / f"{name}.fixed"
-        fixes = "".join(f" --fix {code}" for code in options)
-        done = program(f"{command} --fix {output.name}{fixes} --format json", folder)
-        digest = hashlib.sha256(output.read_bytes()).hexdigest() if output.exists() else None
-        found[name] = f"exit {done.code}, {digest}"
-        output.unlink(missing_ok=True)
-    return found
 
 
 def test_real_topics(shared_data, program, compare, tmp_path):
@@ -132,7 +78,8 @@ def test_a_frozen_journal_is_gone_on_with(observed):
 def test_test_sets_of_every_form_agree(observed):
     """The same set as JSON, compressed, and in each layout that keeps all fields."""
     document, _ = observed("testset-forms")
-    sets = {step["command"].split()[3]: step["stdout"] for step in document["commands"]}
+    steps = [step for step in document["commands"] if "--to json" in step["command"]]
+    sets = {step["command"].split()[3]: step["stdout"] for step in steps}
     expected = json.loads((INPUTS / "testsets/queries.json").read_text("utf-8"))["queries"]
     for form in ("queries.json", "packed.json.gz", "trec-jsonl", "beir"):
         queries = sets[f"inputs/testsets/{form}"]["queries"]

@@ -9,28 +9,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-IGNORED = frozenset(
-    # Texts that may be reworded.
-    ("message", "remedy", "formula", "notes", "help", "shortDescription", "fullDescription")
-    # Times.
-    + ("created_at", "experiment_id", "latency_ms", "seconds")
-    # Versions, and keys made of them.
-    + ("packages", "python", "platform", "index_snapshots", "cache_key", "cached_from", "command")
-    # Indexes, whose keys and formats may change.
-    + ("indexes",)
-)
-"""Keys whose values are not compared. The keys are, and whether a value is null or how many it has."""
+TEXTS = {"message", "remedy", "formula", "notes", "help", "shortDescription", "fullDescription"}
+TIMES = {"created_at", "experiment_id", "latency_ms", "seconds"}
+VERSIONS = {"packages", "python", "platform", "cached_from", "command"}
+KEYS = {"index_snapshots", "indexes", "cache_key"}
+IGNORED = TEXTS | TIMES | VERSIONS | KEYS
+"""Keys whose values are not compared, only whether they are null and how many there are."""
 
-PRIVATE = frozenset(("text", "title", "description"))
+PRIVATE = {"text", "title", "description"}
 """Keys with texts of collections that are not part of this project: left out."""
 
-VECTOR_DEPENDENT = frozenset(
-    ("ci", "diagnosis", "effect_size", "failing_queries", "first_relevant_rank", "groups")
-    + ("best_mode_significant", "detectable_difference", "losses", "median", "near_misses")
-    + ("p_adjusted", "paired_bootstrap", "randomisation", "sha256", "sign_test", "significant")
-    + ("status", "status_high", "status_low", "std", "strata", "t_test", "ties", "wilcoxon")
-    + ("wins", "judged", "p", "observed")
-)
+FROM_RANKS = {"failing_queries", "first_relevant_rank", "groups", "judged", "near_misses", "sha256"}
+FROM_RANKS |= {"diagnosis", "losses", "median", "status", "status_high", "status_low", "strata"}
+FROM_RANKS |= {"observed", "ties", "wins"}
+FROM_VARIANCE = {"best_mode_significant", "ci", "detectable_difference", "effect_size", "p", "std"}
+FROM_VARIANCE |= {"p_adjusted", "paired_bootstrap", "randomisation", "sign_test", "significant"}
+FROM_VARIANCE |= {"t_test", "wilcoxon"}
+VECTOR_DEPENDENT = FROM_RANKS | FROM_VARIANCE
 """Keys whose values a difference in a score's last bits can change a lot."""
 
 RELATIVE = 1e-9

@@ -31,10 +31,17 @@ class Program:
     Args:
         folder: Where output is kept while a command runs, and its cache.
         variables: Further environment variables.
+        python: The interpreter of the environment that the commands are installed in.
     """
 
-    def __init__(self, folder: Path, variables: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        variables: Mapping[str, str] | None = None,
+        python: str = sys.executable,
+    ) -> None:
         self._folder = folder
+        self._python = python
         self.cache = folder / "cache"
         cache = {"TRECTOOLS_PLUS_CACHE": str(self.cache)}
         self._variables = {**SETTINGS, **cache, **(variables or {})}
@@ -56,7 +63,7 @@ class Program:
         """Run a command line, without a shell, in a folder."""
         if self._driver is None:
             self._driver = subprocess.Popen(
-                [sys.executable, str(Path(__file__).with_name("driver.py"))],
+                [self._python, str(Path(__file__).with_name("driver.py"))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
