@@ -265,7 +265,8 @@ FILES = (
         (
             f"trectools-plus topics validate {GARDEN}/topics.tsv "
             "fixtures/garden-beir/queries.jsonl inputs/topics/topics.tsv "
-            "inputs/topics/topics.jsonl inputs/topics/topics.sgml inputs/topics/topics.xml fixtures/testsets/own-form.yaml --format json",
+            "inputs/topics/topics.jsonl inputs/topics/topics.sgml "
+            "inputs/topics/topics.xml fixtures/testsets/own-form.yaml --format json",
             f"trectools-plus topics validate {GARDEN}/topics.tsv --format sarif",
         ),
     ),
