@@ -110,15 +110,16 @@ def begin(folder: Path, *words: Any, hang: str | None = None) -> subprocess.Pope
 
 def end(process: subprocess.Popen[str], hangs: Any, *numbers: int) -> str:
     """Send signals once it hangs; returns what it printed on stderr."""
-    try:
-        while not hangs() and process.poll() is None:
-            time.sleep(0.01)
-        for number in numbers:
-            time.sleep(0.3)
-            process.send_signal(number)
-        _, error = process.communicate(timeout=30)
-    finally:
-        process.kill()
+    with process:
+        try:
+            while not hangs() and process.poll() is None:
+                time.sleep(0.01)
+            for number in numbers:
+                time.sleep(0.3)
+                process.send_signal(number)
+            _, error = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert process.returncode == 128 + numbers[-1], error
     assert "Traceback" not in error
     return error
