@@ -74,7 +74,7 @@ def test_parts_of_the_ontology() -> None:
 def test_english_descriptions(folder: Path, cases: list[dict[str, Any]]) -> None:
     report = compared(folder, cases, "description", "en")
     means = {mode: result.measures["RR"].mean for mode, result in report.modes.items()}
-    assert means["vector"] == pytest.approx(0.734, abs=0.002)
+    assert means["vector"] == pytest.approx(0.682, abs=0.002)
     assert means["label_synonyms_max"] >= 0.98
     assert means["label_synonyms_max"] - means["vector"] >= 0.13
     entry = report.find_comparison("vector", "label_synonyms_max", "RR")

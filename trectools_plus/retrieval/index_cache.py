@@ -135,7 +135,7 @@ def _load_whole(folder: Path, recipe: IndexRecipe, load: Callable[[Path], T]) ->
         raise DamagedIndexError(f"is inconsistent ({reason[0][:200]})") from error
 
 
-def load_array(path: Path, dtype: type[np.generic], dimensions: int = 1) -> npt.NDArray[Any]:
+def load_array(path: Path, dtype: type[Any], dimensions: int = 1) -> npt.NDArray[Any]:
     """Map an array of an index into memory; objects are never unpickled.
 
     Args:

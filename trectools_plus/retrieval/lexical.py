@@ -124,22 +124,17 @@ def _load(
         if any(map(analyzer.terms, documents.corpus.searchable_texts())):
             raise ValueError("no word of the documents is in it")
         return None
-    arrays = [
-        load_array(folder / f"{name}.csc.index.npy", kind)
-        for name, kind in (
-            ("data", np.float32),
-            ("indices", np.integer),
-            ("indptr", np.integer),
-        )
-    ]
-    check_postings(*arrays, len(documents.doc_ids))
+    data = load_array(folder / "data.csc.index.npy", np.float32)
+    indices = load_array(folder / "indices.csc.index.npy", np.integer)
+    indptr = load_array(folder / "indptr.csc.index.npy", np.integer)
+    check_postings(data, indices, indptr, len(documents.doc_ids))
     index = _quiet_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
     fresh = _new_bm25(settings)
     if any(getattr(index, name) != getattr(fresh, name) for name in _PARAMETERS):
         raise ValueError("other parameters")
     if index.scores["num_docs"] != len(documents.doc_ids):
         raise ValueError(f"another number of documents than {len(documents.doc_ids)}")
-    if sorted(index.vocab_dict.values()) != list(range(len(arrays[2]) - 1)):
+    if sorted(index.vocab_dict.values()) != list(range(len(indptr) - 1)):
         raise ValueError("another number of words than weights are there for")
     return index
 

@@ -28,7 +28,7 @@ from trectools_plus.retrieval.top_documents import top_positions
 
 _TEXTS_PER_STEP = 256
 _TEXTS_PER_BATCH = 16
-_ARRAYS = {"data": np.float64, "indices": np.integer, "indptr": np.integer}
+_ARRAYS = ("data", "indices", "indptr")
 
 
 class SparseRetriever:
@@ -135,9 +135,11 @@ def _load(folder: Path, expected: tuple[int, int]) -> Any:
     """
     from scipy.sparse import csr_array
 
-    arrays = tuple(load_array(folder / f"{name}.npy", kind) for name, kind in _ARRAYS.items())
+    data = load_array(folder / "data.npy", np.float64)
+    indices = load_array(folder / "indices.npy", np.integer)
+    indptr = load_array(folder / "indptr.npy", np.integer)
     shape = tuple(load_array(folder / "shape.npy", np.integer).tolist())
-    if shape != expected or len(arrays[2]) != shape[0] + 1:
+    if shape != expected or len(indptr) != shape[0] + 1:
         raise ValueError(f"weights of shape {shape}, not {expected}")
-    check_postings(*arrays, shape[1])
-    return csr_array(arrays, shape=shape)
+    check_postings(data, indices, indptr, shape[1])
+    return csr_array((data, indices, indptr), shape=shape)
