@@ -31,6 +31,21 @@ def test_an_evaluation_shows_its_means() -> None:
     assert "<b>" not in html
 
 
+def test_means_over_different_queries_show_how_many_those_are() -> None:
+    qrels = Qrels.from_dict({"1": {"d": 1}, "2": {"d": 1}})
+    runs = {
+        "few": Run.from_dict({"1": {"d": 1.0}}),
+        "all": Run.from_dict({"1": {"d": 1.0}, "2": {"x": 2.0, "d": 1.0}}),
+    }
+    evaluation = evaluate(qrels, runs, ["RR", "MeanRank"])
+    assert evaluation.is_over_different_queries("MeanRank")
+    assert not evaluation.is_over_different_queries("RR")
+    assert cells(evaluation._repr_html_())[1:] == [
+        ["few", "0.5000", "1.0000 (n = 1)", "2"],
+        ["all", "0.7500", "1.5000 (n = 2)", "2"],
+    ]
+
+
 def test_a_report_shows_means_with_intervals(make_report: Any, tmp_path: Path) -> None:
     report = make_report({"a": {"RR@10": 0.5, "MeanRank": None}})
     html = report._repr_html_()

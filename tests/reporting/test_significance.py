@@ -182,7 +182,7 @@ def test_an_interval_of_one_query_is_not_shown_even_of_an_earlier_report(make_re
     report = BenchmarkReport.model_validate(document)
     assert report.modes["hybrid"].measures["RR@10"].ci is None
     text = render_markdown(report)
-    assert "| nDCG@10 | 0.3227 | 0.2966 | **0.3417**" in text
+    assert "| nDCG@10 | 0.3227 ᵇ | 0.2966 | **0.3417** ᵇ |" in text
     assert "95% interval" not in text.partition("## ")[0]
     for shown in (text, console(report), render_html(report), report._repr_html_()):
         assert "[0.3" not in shown

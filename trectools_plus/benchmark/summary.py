@@ -73,18 +73,8 @@ def summarise_latency(latency_ms: FloatArray | None) -> Latency | None:
 
 
 def find_unranked(evaluation: Evaluation) -> list[str]:
-    """Measures whose means are over different queries: undefined for other queries in each run.
-
-    Such means are not compared: a run that leaves out its hardest queries would be the best. A run
-    for which the measure is undefined everywhere has no mean, and does not count.
-    """
-    unranked = []
-    for name in evaluation.measure_names:
-        defined = [~np.isnan(evaluation.values(run, name)) for run in evaluation.run_names]
-        sets = {mask.tobytes() for mask in defined if mask.any()}
-        if len(sets) > 1:
-            unranked.append(name)
-    return unranked
+    """Measures whose means are over different queries, so that no run is the best."""
+    return [name for name in evaluation.measure_names if evaluation.is_over_different_queries(name)]
 
 
 def find_best(

@@ -103,6 +103,20 @@ class Evaluation:
         """How many queries the mean is taken over: those where the measure is defined."""
         return int(np.count_nonzero(~np.isnan(self.values(run_name, measure_name))))
 
+    def is_over_different_queries(self, measure_name: str) -> bool:
+        """Whether the measure is undefined for other queries in one run than in another.
+
+        Such means are not compared: a run that leaves out its hardest queries would be the best. A
+        run for which the measure is undefined everywhere has no mean, and does not count.
+        """
+        found = set()
+        for run in self.run_names:
+            defined = ~np.isnan(self.values(run, measure_name))
+            if defined.any():
+                ids = self.query_ids[run]
+                found.add(frozenset(ids[place] for place in np.flatnonzero(defined)))
+        return len(found) > 1
+
     def definition(self, measure_name: str) -> Definition:
         """A measure's definition, with the queries that this evaluation averaged over."""
         self._require(measure_name, self.measure_names, "measure")
@@ -142,11 +156,12 @@ class Evaluation:
         return html_table(caption, ["Run", *self.measure_names, "Queries"], rows)
 
     def _show_mean(self, run: str, name: str) -> str:
-        """The mean, with its number of queries where it is undefined for some."""
-        mean, n = self.mean(run, name), self.n(run, name)
+        """The mean, with its number of queries where the runs' means are over different ones."""
+        mean = self.mean(run, name)
         if math.isnan(mean):
             return "–"
-        return f"{mean:.4f}" if n == len(self.query_ids[run]) else f"{mean:.4f} (n = {n})"
+        different = self.is_over_different_queries(name)
+        return f"{mean:.4f} (n = {self.n(run, name)})" if different else f"{mean:.4f}"
 
     def to_pandas(self) -> pd.DataFrame:
         """``per_query`` as a pandas table; undefined is NaN."""
