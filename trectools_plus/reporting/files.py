@@ -26,7 +26,9 @@ from trectools_plus.reporting.plots.files import save_plots
 from trectools_plus.reporting.plots.gallery import draw_plots
 
 
-def write_reports(result: BenchmarkResult, *, ir_metadata: bool = False) -> dict[str, Path]:
+def write_reports(
+    result: BenchmarkResult, *, ir_metadata: bool = False, plots: bool = True
+) -> dict[str, Path]:
     """Put a benchmark's files into its output folder: all of them, or none.
 
     The run files, the qrels and every rendering of the report are written beside each other
@@ -37,6 +39,8 @@ def write_reports(result: BenchmarkResult, *, ir_metadata: bool = False) -> dict
         result: What to write.
         ir_metadata: Whether to write the runs once more, as ``annotated/<mode>.run``, each with
             an ``ir_metadata`` header.
+        plots: Whether to draw plots, which takes most of the time. Without them the page has no
+            pictures and there is no folder ``visualizations``.
 
     Returns:
         The files: ``json``, ``markdown``, ``html``, ``per_query``, ``checksums``, each plot under
@@ -63,7 +67,7 @@ def write_reports(result: BenchmarkResult, *, ir_metadata: bool = False) -> dict
             write_markdown(result.report, folder.partial / MARKDOWN_FILE)
             write_json(result.report, folder.partial / REPORT_FILE)
             read_report(folder.partial / REPORT_FILE)
-            plots = _write_page(result, folder.partial)
+            images = _write_page(result, folder.partial, plots)
             if ir_metadata:
                 write_annotated_runs(result.report, folder.partial)
         folder.publish(keep=_given_files(result))
@@ -76,16 +80,16 @@ def write_reports(result: BenchmarkResult, *, ir_metadata: bool = False) -> dict
         "html": folder.path / HTML_FILE,
         "per_query": folder.path / PER_QUERY_FILE,
         "checksums": folder.path / CHECKSUMS_FILE,
-        **{plot.name: folder.path / plot.relative_to(folder.partial) for plot in plots},
+        **{image.name: folder.path / image.relative_to(folder.partial) for image in images},
     }
 
 
-def _write_page(result: BenchmarkResult, folder: Path) -> list[Path]:
+def _write_page(result: BenchmarkResult, folder: Path, plots: bool) -> list[Path]:
     """Write the plots and the page that holds them; returns the plots' files."""
     dataset = result.dataset
     qrels = None if dataset is None else dataset.qrels
-    drawn = draw_plots(result.report, result.per_query, qrels, result.runs)
-    files = save_plots(drawn, folder / PLOTS_FOLDER)
+    drawn = draw_plots(result.report, result.per_query, qrels, result.runs) if plots else []
+    files = save_plots(drawn, folder / PLOTS_FOLDER) if plots else []
     images = {file.stem: file.read_bytes() for file in files if file.suffix == ".svg"}
     evidence = QueryEvidence(
         result.per_query,
