@@ -1,7 +1,8 @@
 """Run another commit and the working tree on the same inputs, and list what differs.
 
 The inputs are the cases of `tests/contract`: fixtures, and real data in the folder that
-TRECTOOLS_PLUS_SHARED_DATA names. Both versions run each command in a process of its own, in turns. Listed are
+TRECTOOLS_PLUS_SHARED_DATA names. Both versions run each command in a process of its own, in turns.
+Listed are
 
 - every difference in figures, keys, codes, exit codes, files, commands and options, without times,
   versions, paths and texts that may be reworded;

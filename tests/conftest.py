@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-# How long an example takes says more of the machine than of the code.
-settings.register_profile("any-machine", deadline=None)
-settings.load_profile("any-machine")
+# Examples of a property: few while developing, more in continuous integration. No deadline: the
+# time of an example depends on the machine more than on the code.
+settings.register_profile("fast", max_examples=12, deadline=None)
+settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 
 
 @pytest.fixture(scope="session")
@@ -108,7 +110,7 @@ class Bench:
             Path(runs[mode]).write_text("".join(rows))
         options = {"measures": ["R@10", "RR@10"], "resamples": 500, **settings}
         options |= {"runs": runs, "qrels": str(qrels), "output_dir": str(self.folder / name)}
-        write_reports(run_benchmark(load_config(options=options)))
+        write_reports(run_benchmark(load_config(options=options)), plots=False)
         return self.folder / name
 
 

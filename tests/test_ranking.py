@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Run
@@ -20,7 +20,6 @@ RUNS = st.dictionaries(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(RUNS)
 def test_the_ranking_stays_and_no_two_scores_are_equal(scores: dict[str, dict[str, float]]) -> None:
     run = Run.from_dict(scores)
@@ -46,7 +45,6 @@ def test_ties_move_by_single_steps_and_other_scores_not_at_all() -> None:
     ]
 
 
-@settings(max_examples=100, deadline=None)
 @given(RUNS)
 def test_order_is_that_of_a_plain_sort(scores: dict[str, dict[str, float]]) -> None:
     with np.errstate(over="ignore"):

@@ -57,7 +57,7 @@ def run(data: dict[str, str], names: str, **options: Any) -> BenchmarkResult:
     given = {name: data[name] for name in ("topics", "qrels")}
     settings = {**given, "retriever": retriever, "resamples": 200, "measures": ["RR@10"]}
     result = run_benchmark(load_config(options={**settings, "output_dir": "out", **options}))
-    write_reports(result)
+    write_reports(result, plots=False)
     return result
 
 

@@ -32,7 +32,7 @@ def run(small: Any, tmp_path: Path) -> Run:
         config = load_config(options={**options, "output_dir": str(tmp_path / "out" / name)})
         moment = datetime(2025, 1, 31, next(hours), tzinfo=UTC)
         result = run_benchmark(config, clock=lambda: moment, cached=True)
-        write_reports(result)
+        write_reports(result, plots=False)
         return read_report(tmp_path / "out" / name / "BenchmarkReport.json")
 
     return call
@@ -141,7 +141,7 @@ def test_python_computes_unless_asked(small: Any, tmp_path: Path) -> None:
     for name in ("a", "b"):
         config = load_config(options={**options, "output_dir": str(tmp_path / "out" / name)})
         result = run_benchmark(config)
-        write_reports(result)
+        write_reports(result, plots=False)
         assert result.report.manifest.cached_from is None
 
 

@@ -110,7 +110,7 @@ def test_runs_over_other_queries_are_not_compared() -> None:
     assert compare(evaluate(qrels, [whole, part], ["AP"], missing="zero"), **FAST)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(
     st.lists(
         st.tuples(st.floats(0, 1, width=16), st.floats(0, 1, width=16)), min_size=2, max_size=30

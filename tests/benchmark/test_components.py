@@ -34,7 +34,7 @@ from trectools_plus.validation.loading import load_qrels, load_run
 def made(small, tmp_path: Path) -> Path:
     options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "RR@10,nDCG@10"}
     options |= {"resamples": 500, "output_dir": tmp_path / "out"}
-    write_reports(run_benchmark(load_config(options=options)))
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
     return tmp_path / "out"
 
 
@@ -184,7 +184,7 @@ def test_texts(made: Path) -> None:
 def test_merging_keeps_them_and_a_new_benchmark_removes_their_runs(made: Path, small) -> None:
     run = small.write_run("mine", {"q1": ["d1"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
     before = ReportFolder(made).report.components
-    write_reports(merge_run(made, "mine", run))
+    write_reports(merge_run(made, "mine", run), plots=False)
     report = ReportFolder(made).report
     assert [(one.component, one.run) for one in report.components] == [
         (one.component, one.run) for one in before
@@ -197,7 +197,7 @@ def test_merging_keeps_them_and_a_new_benchmark_removes_their_runs(made: Path, s
             assert "every pair of 4 modes" in figure.family
     assert verify_report(made).problems == []
     options = {**small.options, "modes": "lexical", "measures": "RR@10", "output_dir": made}
-    write_reports(run_benchmark(load_config(options=options)))
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
     assert ReportFolder(made).report.components == []
     assert not list((made / "components").glob("*.run"))
 
@@ -207,7 +207,7 @@ def test_results_that_come_back_hold_them(made: Path, small, tmp_path: Path) -> 
     options |= {"resamples": 500, "output_dir": tmp_path / "again"}
     result = run_benchmark(load_config(options=options), cached=True)
     assert result.report.manifest.cached_from is not None
-    write_reports(result)
+    write_reports(result, plots=False)
     assert len(ReportFolder(tmp_path / "again").report.components) == 2
     assert verify_report(tmp_path / "again").problems == []
 
@@ -264,7 +264,7 @@ def test_similarities_are_over_the_ontology_and_annotations_given(tmp_path: Path
             "measures": [name], "resamples": 200, "output_dir": tmp_path / "out",
         }
     )  # fmt: skip
-    write_reports(run_benchmark(config))
+    write_reports(run_benchmark(config), plots=False)
     report = ReportFolder(tmp_path / "out").report
     measures = config.bind_measures([name])
     qrels = load_qrels(str(tmp_path / "out" / "qrels.txt"))

@@ -33,7 +33,7 @@ def result(ir_datasets_home: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         patch.setenv("TRECTOOLS_PLUS_CACHE", str(folder / "cache"))
         config = BenchmarkConfig(dataset="irds:cranfield", output_dir=str(folder / "out"))
         result = run_benchmark(config)
-    write_reports(result)
+    write_reports(result, plots=False)
     return result
 
 

@@ -31,7 +31,7 @@ def result(ir_datasets_home: Path, tmp_path_factory: pytest.TempPathFactory) -> 
             output_dir=str(folder / "out"),
         )
         result = run_benchmark(config)
-    write_reports(result)
+    write_reports(result, plots=False)
     return result
 
 
@@ -102,7 +102,7 @@ def bench(run: Path, qrels: Path, output: Path) -> Path:
     config = BenchmarkConfig(
         runs={"lexical": str(run)}, qrels=str(qrels), measures=("R@10",), output_dir=str(output)
     )
-    write_reports(run_benchmark(config))
+    write_reports(run_benchmark(config), plots=False)
     return output
 
 

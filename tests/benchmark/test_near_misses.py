@@ -114,7 +114,7 @@ def test_the_files_are_recorded_and_change_the_figures(options, tmp_path):
 def test_a_report_over_terms_can_be_verified_and_merged(options):
     result = run(options, measures=["RR", "MaxOntSim(formula='lin')@1"], annotations=str(HPOA))
     before = result.report.near_misses
-    write_reports(result)
+    write_reports(result, plots=False)
     assert verify_report(options["output_dir"]).problems == []
     merged = merge_run(options["output_dir"], "again", options["runs"]["all"]).report
     kept = [miss for miss in merged.near_misses if miss.mode != "again"]
@@ -125,7 +125,7 @@ def test_a_report_over_terms_can_be_verified_and_merged(options):
 def test_nothing_is_merged_over_another_ontology(options, tmp_path):
     toy = tmp_path / "toy.obo"
     toy.write_bytes(TOY.read_bytes())
-    write_reports(run(options, ontology=str(toy)))
+    write_reports(run(options, ontology=str(toy)), plots=False)
     toy.write_text(TOY.read_text() + "\n[Term]\nid: TOY:0099\nis_a: TOY:0001\n")
     with pytest.raises(IncomparableError, match="the ontology of the report changed"):
         merge_run(options["output_dir"], "again", options["runs"]["all"])

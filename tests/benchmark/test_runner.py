@@ -55,7 +55,7 @@ BAD = {"q1": ["d6", "d3"], "q2": ["d1", "d3"], "q3": ["d1", "d2"], "q4": ["d6", 
 def run(options: dict[str, Any], folder: Path, at: datetime = NOON) -> BenchmarkResult:
     config = load_config(options={**FAST, **options, "output_dir": str(folder)})
     result = run_benchmark(config, clock=lambda: at)
-    write_reports(result)
+    write_reports(result, plots=False)
     return result
 
 
@@ -466,7 +466,7 @@ def test_a_failed_benchmark_leaves_an_earlier_one_as_it_was(
     with monkeypatch.context() as patch:
         patch.setattr("os.fsync", full_disk)
         with pytest.raises(InputError, match="No space left") as caught:
-            write_reports(result)
+            write_reports(result, plots=False)
     assert caught.value.where == str(out / "per_query.parquet")
     after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     assert after == before
@@ -474,7 +474,7 @@ def test_a_failed_benchmark_leaves_an_earlier_one_as_it_was(
         path.relative_to(out).parts[0] for path in before
     }
     with pytest.raises(UsageError, match="already"):
-        write_reports(result)
+        write_reports(result, plots=False)
 
 
 def full_disk(descriptor: int) -> None:
@@ -507,7 +507,7 @@ def test_two_benchmarks_of_one_second_have_folders_of_their_own(
     config = load_config(options={**small.options, **FAST, "modes": ["lexical"]})
     results = [run_benchmark(config, clock=lambda: NOON) for _ in range(2)]
     for result in results:
-        write_reports(result)
+        write_reports(result, plots=False)
         folder = result.output_dir
         assert read_report(folder / "BenchmarkReport.json").manifest.experiment_id == folder.name
     first, second = (result.output_dir.name for result in results)

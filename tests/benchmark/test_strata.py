@@ -76,7 +76,7 @@ class Maker:
         return run_benchmark(load_config(options=options), cached=True)
 
     def write(self, name: str, **settings: Any) -> Path:
-        write_reports(self.run(name, **settings))
+        write_reports(self.run(name, **settings), plots=False)
         return self.folder / name
 
 
@@ -176,7 +176,7 @@ def test_merging_computes_them_again(make: Maker) -> None:
     folder = make.write("part")
     run = make.write_run("c", 11)
     before = read_report(folder / "BenchmarkReport.json")
-    write_reports(merge_run(folder, "c", run))
+    write_reports(merge_run(folder, "c", run), plots=False)
     merged = read_report(folder / "BenchmarkReport.json")
     runs = {name: str(make.folder / f"{name}.run") for name in "abc"}
     assert merged.strata == make.run("whole", runs=runs).report.strata
@@ -188,7 +188,7 @@ def test_merging_without_the_topics_leaves_them_out_with_a_note(make: Maker) -> 
     folder = make.write("out")
     kept = make.topics.read_text()
     make.write_topics(dict.fromkeys(range(QUERIES), "other"))
-    write_reports(merge_run(folder, "c", make.write_run("c", 11)))
+    write_reports(merge_run(folder, "c", make.write_run("c", 11)), plots=False)
     merged = read_report(folder / "BenchmarkReport.json")
     assert (merged.strata, merged.notes) == ({}, [STRATA_LOST])
     assert STRATA_LOST in (folder / "BenchmarkComparison.md").read_text()

@@ -53,7 +53,7 @@ def compared(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRECTOOLS_PLUS_CACHE", str(folder / "cache"))
         result = run_benchmark(load_config(options=compare_vectors_options(options)))
-    write_reports(result)
+    write_reports(result, plots=False)
     return result.report
 
 

@@ -54,7 +54,7 @@ def test_progress_is_told(report: Path) -> None:
 def test_latencies_are_those_of_each_query(small: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = {**small.options, "modes": ["lexical"], "resamples": 200, "output_dir": str(out)}
-    write_reports(run_benchmark(load_config(options=options)))
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
     assert verify_report(out).problems == []
     edit(out, lambda d: d["modes"]["lexical"]["latency_ms"].update(p95=1e-6))
     assert any("lexical latency_ms p95: 1e-06 is" in line for line in verify_report(out).problems)
@@ -202,7 +202,7 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
     out = tmp_path / "out"
     options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "nDCG@10,MeanRank"}
     options |= {"resamples": 200, "output_dir": str(out)}
-    write_reports(run_benchmark(load_config(options=options)))
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
     report = ReportFolder(out)
     found = find_differences_of_1_0(
         report.config,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats import columns as columns_module
@@ -102,7 +102,6 @@ TIDY = st.lists(st.tuples(TIDY_LINE, st.sampled_from(["\n", "\r\n"])))
 
 @pytest.mark.parametrize("chunk_bytes", [1, 7, 64, 1 << 19])
 @given(parts=st.lists(WILD | TIDY, max_size=4), final_newline=st.booleans(), bom=st.booleans())
-@settings(max_examples=60, deadline=None)
 def test_equals_a_plain_splitter(
     chunk_bytes: int, parts: list[list[tuple[str, str]]], final_newline: bool, bom: bool
 ) -> None:
@@ -118,7 +117,6 @@ def test_equals_a_plain_splitter(
 @given(
     data=st.binary(max_size=60) | st.text(st.sampled_from("a1 \t\n\r\0#é\ufeff")).map(str.encode)
 )
-@settings(max_examples=200, deadline=None)
 def test_any_bytes_have_columns(data: bytes) -> None:
     assert_same(data)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
@@ -56,7 +56,6 @@ def _write(folder: Path, data: bytes) -> Path:
     final_newline=st.booleans(),
     longest=st.integers(1, 20),
 )
-@settings(deadline=None)
 def test_the_first_overlong_line_is_found(
     lengths: list[int], final_newline: bool, longest: int
 ) -> None:

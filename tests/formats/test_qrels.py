@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
@@ -84,7 +84,6 @@ ROWS = st.lists(st.tuples(ID, ID, ID, st.integers(-(2**63), 2**63 - 1)), min_siz
 
 
 @given(rows=ROWS)
-@settings(deadline=None, max_examples=100)
 def test_any_qrels_come_back_the_same(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str, int]]
 ) -> None:

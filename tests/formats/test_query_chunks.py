@@ -1,7 +1,7 @@
 import gzip
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
@@ -26,7 +26,6 @@ def queries_of(data):
     return {line.split()[0] for line in data.splitlines()}
 
 
-@settings(max_examples=150, deadline=None)
 @given(contents(), st.integers(1, 200), st.integers(1, 64), st.booleans())
 def test_pieces_are_the_content_and_hold_whole_queries(
     tmp_path_factory, data, size, window, packed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
@@ -136,7 +136,6 @@ ROWS = st.lists(st.tuples(ID, ID, st.integers(-(2**63), 2**63 - 1), SCORE), min_
 
 
 @given(rows=ROWS, tag=ID)
-@settings(deadline=None, max_examples=200)
 def test_any_run_comes_back_the_same(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, int, float]], tag: str
 ) -> None:

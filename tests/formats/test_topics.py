@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
@@ -220,7 +220,6 @@ TEXT = st.text(st.characters(exclude_categories=("Cs",))).map(lambda text: f"{te
 
 
 @given(texts=st.dictionaries(ID, TEXT))
-@settings(deadline=None, max_examples=100)
 def test_topics_come_back_but_for_white_space(
     tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str]
 ) -> None:

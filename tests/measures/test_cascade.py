@@ -40,7 +40,7 @@ def test_by_hand():
 
 
 @pytest.mark.skipif(not shutil.which("perl"), reason="ir_measures computes ERR with Perl")
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(QUERIES, st.integers(1, 9))
 def test_equals_gdeval(queries, cutoff):
     rankings = {query: docs for query, (docs, _) in queries.items()}

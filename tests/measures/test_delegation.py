@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
@@ -133,7 +133,6 @@ def at_level(name, level):
     return f"{label}{at}{cutoff}"
 
 
-@settings(max_examples=150, deadline=None)
 @given(collections(), st.integers(1, 5))
 @example(({"q1": {"d1": 1.0, "d2": 1.000000001}}, {"q1": {"d2": 1, "d1": -2}}), 1)
 @example(({"q2": {"d1": 1.0}}, {"q1": {"d2": 1}}), 1)
@@ -146,7 +145,6 @@ def test_equal_bit_for_bit_at_any_level(collection, level):
         assert_equal(column, plain(run, qrels, request, level))
 
 
-@settings(max_examples=60, deadline=None)
 @given(collections(), st.sampled_from([*BY_LEVEL, *WITHOUT_LEVEL]))
 def test_equal_bit_for_bit_alone(collection, name):
     """One measure at a time, so that the ranking is cut as shallow as it can be."""
@@ -155,7 +153,6 @@ def test_equal_bit_for_bit_alone(collection, name):
     assert_equal(ours(run, qrels, [name])[:, 0], expected)
 
 
-@settings(max_examples=60, deadline=None)
 @given(collections(), st.integers(1, 3))
 def test_equal_bit_for_bit_with_judged_documents_only(collection, level):
     run, qrels = collection
@@ -170,7 +167,6 @@ def test_equal_bit_for_bit_with_judged_documents_only(collection, level):
     assert_equal(table[:, -1], plain(run, qrels, "ndcg_cut_3"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(collections(), st.integers(1, 12), st.integers(1, 3))
 def test_rr_at_k_is_recip_rank_on_the_ranking_cut_at_k(collection, cutoff, level):
     run, qrels = collection
@@ -181,7 +177,6 @@ def test_rr_at_k_is_recip_rank_on_the_ranking_cut_at_k(collection, cutoff, level
         assert_equal(table[:, 0], table[:, 1])
 
 
-@settings(max_examples=60, deadline=None)
 @given(collections())
 def test_gains_equal_pytrec_eval_on_qrels_with_those_gains(collection):
     run, qrels = collection
@@ -206,7 +201,6 @@ def test_gains_equal_pytrec_eval_on_qrels_with_those_gains(collection):
     assert_equal(table[:, 3], plain(run, qrels, "ndcg_cut_3"))
 
 
-@settings(max_examples=40, deadline=None)
 @given(collections())
 def test_each_set_f_is_asked_for_by_itself(collection):
     run, qrels = collection
@@ -216,7 +210,6 @@ def test_each_set_f_is_asked_for_by_itself(collection):
     assert_equal(table[:, 2], plain(run, qrels, "set_F_2.0", level=2, key="set_F"))
 
 
-@settings(max_examples=40, deadline=None)
 @given(collections(), st.integers(1, 4))
 def test_number_of_relevant_documents_follows_the_level(collection, level):
     """pytrec_eval's num_rel counts from grade 1 at any level."""
@@ -229,7 +222,6 @@ def test_number_of_relevant_documents_follows_the_level(collection, level):
     assert_equal(ours(run, qrels, [at_level("NumRel(rel=1)", level)])[:, 0], expected)
 
 
-@settings(max_examples=40, deadline=None)
 @given(collections())
 def test_evaluating_twice_and_in_any_order_is_identical(collection):
     run, qrels = collection
@@ -242,7 +234,6 @@ def test_evaluating_twice_and_in_any_order_is_identical(collection):
     assert ours(backwards, qrels, names[::-1])[:, ::-1].tobytes() == first.tobytes()
 
 
-@settings(max_examples=60, deadline=None)
 @given(collections())
 def test_scores_lie_between_0_and_1(collection):
     counts = {"NumRet", "NumRet(rel=1)", "RelRet"}

@@ -4,7 +4,7 @@ import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, UsageError
@@ -143,7 +143,6 @@ class TestInput:
         assert QRELS.frame.equals(before[1])
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_queries_and_rows_changes_no_bit(random):
     generator = np.random.default_rng(0)

@@ -1,7 +1,7 @@
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
@@ -20,7 +20,6 @@ def score(names, run, qrels):
     return score_ranking(parse_measures(names), queries, queries.rank(Run.from_dict(run)))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.sampled_from("123"), DOCUMENTS, min_size=1), GRADES)
 def test_equals_ir_measures_on_rankings_without_ties(rankings, grades):
     run = {

@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
@@ -48,7 +48,6 @@ def scored(qrels, run, **options):
     return opened, score_runs(table, {"run": opened}, MEASURES, "zero")
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_any_order_of_rows_gives_the_same_figures(tmp_path_factory, generator, packed):
     folder = tmp_path_factory.mktemp("low")
@@ -65,7 +64,6 @@ def test_any_order_of_rows_gives_the_same_figures(tmp_path_factory, generator, p
     assert np.array_equal(low.tables["run"], plain.tables["run"], equal_nan=True)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([b"1 a\n", b"2 b\n", b"3\tc\r\n", b"\n", b" 1 d\n", b"\xff \n"])))
 def test_regrouped_lines_are_all_there_and_together(tmp_path_factory, lines):
     folder = tmp_path_factory.mktemp("regroup")

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
@@ -215,7 +215,6 @@ def test_the_definition_says_what_is_computed(formula):
 IDS = st.lists(st.sampled_from([f"TOY:{i:04d}" for i in range(1, 10)]), min_size=1, unique=True)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(IDS, IDS), min_size=1, max_size=4), st.integers(1, 4))
 def test_many_queries_equal_one_by_one_and_the_ontology(queries, cutoff):
     ontology = Ontology.from_obo(TOY)

@@ -1,7 +1,7 @@
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Qrels, Run
@@ -50,7 +50,6 @@ def test_by_hand():
     }
 
 
-@settings(max_examples=100, deadline=None)
 @given(RANKINGS, GRADES, st.integers(1, 12))
 def test_judged_equals_ir_measures(ranking, grades, cutoff):
     grades = {**grades, "r": 1}
@@ -61,7 +60,6 @@ def test_judged_equals_ir_measures(ranking, grades, cutoff):
     assert ours.tolist() == [theirs[judged @ cutoff], theirs[judged]]
 
 
-@settings(max_examples=100, deadline=None)
 @given(RANKINGS, GRADES, st.integers(1, 12), st.integers(1, 3))
 def test_capped_ap_is_ap_times_r_over_min_r_k(ranking, grades, cutoff, level):
     grades = {**grades, "r": 1}
@@ -74,7 +72,6 @@ def test_capped_ap_is_ap_times_r_over_min_r_k(ranking, grades, cutoff, level):
         assert capped == pytest.approx(plain * relevant / cutoff, rel=1e-14)
 
 
-@settings(max_examples=100, deadline=None)
 @given(RANKINGS, GRADES)
 def test_rank_measures_agree_with_reciprocal_rank(ranking, grades):
     grades = {**grades, "r": 1}

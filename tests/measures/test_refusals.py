@@ -225,7 +225,7 @@ def assert_agreed(qrels, run):
     return plain
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(runs())
 def test_all_ways_of_scoring_agree(tmp_path_factory, content):
     folder = tmp_path_factory.mktemp("run")

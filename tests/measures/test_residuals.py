@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Qrels, Run
@@ -54,7 +54,6 @@ def test_level_above_every_grade():
     assert bounds({"a": 1}, "xa", "P(rel=3)@2") == (0.0, 0.5, 1)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.permutations("abcdefg"),
     st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-2, 3)),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError
@@ -86,7 +86,6 @@ def files(draw):
     return rows, Qrels.from_dict(grades)
 
 
-@settings(max_examples=300, deadline=None)
 @given(files(), st.booleans())
 def test_pieces_give_the_figures_of_the_whole(tmp_path_factory, collection, packed):
     rows, qrels = collection
@@ -105,7 +104,6 @@ def test_pieces_give_the_figures_of_the_whole(tmp_path_factory, collection, pack
         assert not scores_fall(rows)
 
 
-@settings(max_examples=300, deadline=None)
 @given(files())
 def test_documents_behind_the_deepest_cutoff_change_nothing(tmp_path_factory, collection):
     rows, qrels = collection
@@ -126,7 +124,6 @@ def scores_fall(rows):
     )
 
 
-@settings(max_examples=300, deadline=None)
 @given(files(), st.data())
 def test_a_damaged_file_is_scored_as_the_whole_or_left_to_the_reader(
     tmp_path_factory, collection, data
@@ -144,7 +141,6 @@ def test_a_damaged_file_is_scored_as_the_whole_or_left_to_the_reader(
         same(pieces, in_one(run, qrels))
 
 
-@settings(max_examples=200, deadline=None)
 @given(files(), st.data())
 def test_moved_and_repeated_rows_are_no_different(tmp_path_factory, collection, data):
     rows, qrels = collection

@@ -2,7 +2,7 @@ import itertools
 from dataclasses import astuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
@@ -45,7 +45,6 @@ def test_robust_2003(shared_data, name, only_in_32, in_64):
     assert (counts.pairs_only_in_32_bits, counts.in_64_bits.pairs) == (only_in_32, in_64)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sampled_from([2.0, 1.0]), min_size=4, max_size=4),
     st.lists(st.integers(0, 3), min_size=3, max_size=3),

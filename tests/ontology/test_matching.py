@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.ontology import matching, pairs
@@ -25,7 +25,6 @@ def one_by_one(toy: Ontology, expected: list[str], predicted: list[str], formula
     return best
 
 
-@settings(max_examples=60, deadline=None)
 @given(expected=LISTS, predicted=LISTS, formula=st.sampled_from(sorted(FORMULAS)))
 def test_equals_every_pair_one_by_one(toy, expected, predicted, formula):
     n = min(len(expected), len(predicted))

@@ -60,7 +60,7 @@ class Counting:
 TOPICS = Topics.from_dict({f"q{number}": "x" * number for number in range(1, 12)})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(share=st.floats(0, 1), damage=st.sampled_from([b"", b"\x00" * 7, b'{"query_id": "q1"']))
 def test_cut_off_anywhere_it_goes_on(
     tmp_path_factory: pytest.TempPathFactory, share: float, damage: bytes

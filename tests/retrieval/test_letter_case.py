@@ -55,7 +55,8 @@ CASES = st.lists(st.booleans(), min_size=1, max_size=8)
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=settings().max_examples // 4,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), query_case=CASES, cases=CASES

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
@@ -71,7 +71,6 @@ documents = st.dictionaries(
 )
 
 
-@settings(max_examples=150)
 @given(
     documents=documents,
     strategy=st.sampled_from([*AGGREGATIONS]),

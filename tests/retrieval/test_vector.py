@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Corpus
@@ -40,7 +40,6 @@ def test_a_vector_depends_on_its_text_alone(encoder: TextEncoder) -> None:
     assert (encoder.embed(texts * 40)[-6:] == alone).all()
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 1000),
     copies=st.integers(1, 30),

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 QUIET = settings(
-    max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

@@ -79,7 +79,7 @@ def fetched(cache: Path, garden_set: Any, tmp_path_factory: pytest.TempPathFacto
         resamples=200,
         output_dir=folder / "out",
     )
-    write_reports(run_benchmark(config))
+    write_reports(run_benchmark(config), plots=False)
     return folder / "out"
 
 

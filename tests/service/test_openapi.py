@@ -80,8 +80,7 @@ def test_the_service_keeps_to_its_document(
 ) -> None:
     @given(api[path][method].as_strategy(generation_mode=mode))
     @settings(
-        max_examples=12,
-        deadline=None,
+        max_examples=settings().max_examples // 4,
         derandomize=True,
         database=None,
         phases=[Phase.generate],

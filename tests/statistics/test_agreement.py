@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
@@ -25,7 +25,6 @@ RATINGS = np.array(OBSERVERS).T
 
 @pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
 @given(pairs=PAIRS)
-@settings(max_examples=40, deadline=None)
 def test_kappa_equals_scikit_learn(weights, pairs):
     first, second = zip(*pairs, strict=True)
     with warnings.catch_warnings():
@@ -61,7 +60,6 @@ def test_kappa_interval_equals_resampling_the_items():
 
 
 @given(PAIRS, st.randoms())
-@settings(max_examples=30, deadline=None)
 def test_kappa_is_symmetric_and_blind_to_the_order_of_items(pairs, random):
     first, second = zip(*pairs, strict=True)
     shuffled = list(pairs)
@@ -131,7 +129,6 @@ DISTANCES = {
     ).filter(lambda rows: any(sum(v == v for v in row) > 1 for row in rows)),
     st.randoms(),
 )
-@settings(max_examples=40, deadline=None)
 def test_alpha_equals_its_definition_in_any_order(metric, rows, random):
     result = krippendorffs_alpha(rows, metric=metric, resamples=40)
     expected = alpha_by_definition(rows, DISTANCES[metric])

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -60,7 +60,6 @@ def test_equal_to_the_means_of_the_drawn_rows():
     np.testing.assert_allclose(ours.high, high, rtol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(arrays(np.float64, st.tuples(st.integers(2, 30), st.integers(1, 4)), elements=UNIT))
 def test_intervals_lie_in_the_data_and_are_deterministic(values):
     first = bootstrap_means(values, resamples=200, seed=5)
@@ -161,7 +160,6 @@ def test_memory_is_bounded():
     assert peak < 64 * 2**20
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     arrays(
         np.float64,

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -56,7 +56,6 @@ def test_bca_moves_towards_the_long_tail():
 @given(
     table=arrays(np.float64, st.tuples(st.integers(2, 12), st.just(2)), elements=st.floats(0, 1))
 )
-@settings(max_examples=30, deadline=None)
 def test_leave_one_out_is_leaving_out_each_row_in_turn(statistic, table):
     location = LOCATIONS[statistic]
     ours = np.sort(location.leave_one_out(table), axis=0)
@@ -70,7 +69,6 @@ def test_leave_one_out_is_leaving_out_each_row_in_turn(statistic, table):
     statistic=st.sampled_from(list(STATISTICS)),
     method=st.sampled_from(["percentile", "bca"]),
 )
-@settings(max_examples=60, deadline=None)
 def test_ends_are_ordered_finite_and_inside_the_data(values, statistic, method):
     result = bootstrap_intervals(values, statistic=statistic, method=method, resamples=200)
     floor = GEOMETRIC_FLOOR if statistic == "geometric_mean" else 0.0
@@ -81,7 +79,6 @@ def test_ends_are_ordered_finite_and_inside_the_data(values, statistic, method):
 
 
 @given(values=VALUES)
-@settings(max_examples=40, deadline=None)
 def test_a_percentile_interval_holds_the_mean(values):
     result = bootstrap_intervals(values, resamples=1_000)
     assert (result.low <= result.estimate + 1e-12).all()

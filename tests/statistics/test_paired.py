@@ -34,7 +34,7 @@ def p_of(name, differences, resamples=500):
 
 @pytest.mark.parametrize("name", PAIRED_TESTS)
 @given(differences=DIFFERENCES, seed=st.integers(0, 100))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 def test_shuffling_leaves_every_p_identical(name, differences, seed):
     shuffled = np.random.default_rng(seed).permutation(differences)
     p = p_of(name, differences)
@@ -44,7 +44,7 @@ def test_shuffling_leaves_every_p_identical(name, differences, seed):
 
 @pytest.mark.parametrize("name", PAIRED_TESTS)
 @given(differences=DIFFERENCES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 def test_exchanging_the_two_sides_leaves_p(name, differences):
     assert p_of(name, -differences) == pytest.approx(p_of(name, differences), rel=1e-9, abs=1e-300)
 
@@ -89,7 +89,6 @@ def test_t_test_of_students_sleep_data():
 
 
 @given(differences=DIFFERENCES.filter(lambda d: len(d) > 1 and d.std() > 1e-3))
-@settings(max_examples=40, deadline=None)
 def test_t_wilcoxon_and_sign_equal_scipy(differences):
     theirs = stats.ttest_rel(differences, np.zeros_like(differences))
     ours = t_test(differences)
@@ -131,7 +130,6 @@ def test_sign_test_by_hand():
 
 
 @given(arrays(np.float64, st.integers(2, 8), elements=GRID))
-@settings(max_examples=40, deadline=None)
 def test_randomisation_goes_through_all_signs_of_few_differences(differences):
     signs = np.array(list(itertools.product([1, -1], repeat=len(differences))))
     sums = np.abs(signs @ differences)
@@ -185,7 +183,7 @@ def test_comparison_by_hand():
 
 
 @given(DIFFERENCES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 def test_comparison_is_antisymmetric_and_counts_every_pair(differences):
     zeros = np.zeros_like(differences)
     one = compare_paired(differences, zeros, tests=["t_test"], resamples=200)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -29,7 +29,6 @@ def test_power_without_a_difference_is_the_level():
 
 
 @given(st.integers(2, 5_000), st.floats(0.01, 2.0), st.sampled_from([0.5, 0.8, 0.95]))
-@settings(max_examples=40, deadline=None)
 def test_the_smallest_detectable_difference_has_just_the_power(queries, spread, power):
     smallest = smallest_detectable_difference(spread, queries, power=power)
     assert power_of_t_test(smallest, spread, queries) == pytest.approx(power, abs=1e-8)

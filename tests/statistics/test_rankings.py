@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -50,7 +50,6 @@ def tau_ap_of_order(reference, order):
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
 def test_tau_ap_averages_over_the_orders_of_tied_items(data):
     reference = data.draw(SCORES)
     items = range(len(reference))
@@ -88,7 +87,6 @@ def rbo_by_summation(first, second, p, depth=4_000):
 
 
 @given(RANKINGS, RANKINGS, st.sampled_from([0.5, 0.9, 0.98]))
-@settings(max_examples=60, deadline=None)
 def test_rbo_is_the_sum_it_stands_for(first, second, p):
     ours = rank_biased_overlap(first, second, p=p)
     assert 0.0 <= ours <= 1.0

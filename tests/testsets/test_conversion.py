@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
@@ -70,7 +70,6 @@ def any_sets(draw: st.DrawFn) -> TestSet:
 
 
 @pytest.mark.parametrize("name", ["set.json", "set.yaml", "set.yml.gz", "set.json.zst"])
-@settings(max_examples=60)
 @given(test_set=any_sets())
 def test_files_give_the_same_set_back(
     tmp_path_factory: pytest.TempPathFactory, name: str, test_set: TestSet
@@ -81,7 +80,6 @@ def test_files_give_the_same_set_back(
 
 
 @pytest.mark.parametrize("form", ["trec-jsonl", "beir"])
-@settings(max_examples=60)
 @given(test_set=any_sets())
 def test_folders_give_the_same_set_back(
     tmp_path_factory: pytest.TempPathFactory, form: str, test_set: TestSet
@@ -93,7 +91,6 @@ def test_folders_give_the_same_set_back(
     assert read_folder(folder) == test_set
 
 
-@settings(max_examples=60)
 @given(test_set=any_sets())
 def test_tsv_keeps_ids_texts_and_grades(
     tmp_path_factory: pytest.TempPathFactory, test_set: TestSet
@@ -108,7 +105,6 @@ def test_tsv_keeps_ids_texts_and_grades(
         assert one.text == " ".join(other.text.split())
 
 
-@settings(max_examples=60)
 @given(
     grades=st.dictionaries(
         IDS, st.dictionaries(IDS, st.integers(-2, 5), min_size=1, max_size=3), min_size=1

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import trectools_plus.testsets.validating as validating
@@ -308,7 +308,6 @@ def almost_sets(draw: st.DrawFn) -> dict[str, Any]:
     return {form: cases, **metadata}
 
 
-@settings(max_examples=300)
 @given(content=almost_sets())
 def test_what_has_no_error_is_read(
     tmp_path_factory: pytest.TempPathFactory, content: dict[str, Any]

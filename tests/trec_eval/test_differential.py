@@ -103,7 +103,7 @@ def expected_figures(measure, rows, qrels, complete):
 
 
 @pytest.mark.parametrize("asked", ASKED)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(
     data=collections(),
     level=st.integers(1, 3),
@@ -128,7 +128,7 @@ def test_each_measure_alone(asked, data, level, judged_only, depth, complete):
         assert bits(summarise(one, scores, complete=complete)) == bits(figures)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(data=collections(), level=st.integers(1, 3), judged_only=st.booleans())
 def test_all_measures_together_are_what_they_are_alone(data, level, judged_only):
     run, qrels = data
@@ -140,7 +140,6 @@ def test_all_measures_together_are_what_they_are_alone(data, level, judged_only)
         assert bits(values) == bits(alone.values[name])
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=collections(), judged_only=st.booleans(), length=st.integers(-1, 14))
 def test_relstring_spelled_out(data, judged_only, length):
     run, qrels = data
@@ -159,7 +158,7 @@ def test_relstring_has_a_sign_above_nine():
     assert score(data, parse_arguments(["-mrelstring", "q", "r"])).strings == [">9-"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(data=collections(), level=st.integers(1, 3), depth=st.none() | st.integers(1, 6))
 def test_utility_with_a_collection_size(data, level, depth):
     run, qrels = data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, TrectoolsPlusError
@@ -202,7 +202,6 @@ def test_no_odd_file_ends_otherwise_than_in_figures_or_a_reason(shared_data, fla
 FLAGS = ["-q", "-c", "-J", "-M3", "-l2", "-n"]
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.data(), version=st.sampled_from(["9", "10"]))
 def test_a_file_gives_what_its_table_gives(tmp_path_factory, data, version):
     """Clean runs are read piece by piece, others as a whole."""

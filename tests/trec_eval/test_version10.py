@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import pytrec_eval_ext
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
@@ -52,7 +52,6 @@ POINTS = {
 
 
 @pytest.mark.parametrize("name", POINTS)
-@settings(max_examples=80, deadline=None)
 @given(lists=LISTS, level=st.integers(1, 3), parameters=st.booleans(), judged_only=st.booleans())
 def test_own_interpolation_with_rounding_of_9_is_that_of_9(
     name, lists, level, parameters, judged_only
@@ -94,7 +93,6 @@ def test_scores_are_64_bits_wide():
     assert of_version(data, "10", "-mrecip_rank").values["recip_rank"].tolist() == [[1.0]]
 
 
-@settings(max_examples=80, deadline=None)
 @given(lists=LISTS)
 def test_rbp_its_residual_and_unj_spelled_out(lists):
     data, seen, qrels, _ = tables(lists)
@@ -129,7 +127,6 @@ def test_rbp_scales_negative_gains_to_0():
     assert values.tolist() == [[pytest.approx(0.1 * 0.9)]]
 
 
-@settings(max_examples=60, deadline=None)
 @given(lists=LISTS)
 def test_dcg_over_its_ideal_is_ndcg(lists):
     data, seen, *_ = tables(lists)

@@ -55,7 +55,7 @@ FILES = st.one_of(
 @example(run_bytes=b"\x1c \x1c \x1c \x1c \x1c \x1c \x1c", qrels_bytes=b"1 0 a 1 \xc2\xa0")
 @example(run_bytes=b"1 Q0 a 0 1 t\n1 Q0 b 0e0 1e400 t\n1 Q0 c 0 1e400 t", qrels_bytes=b"")
 @given(run_bytes=FILES, qrels_bytes=FILES)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_any_bytes_give_findings_and_no_exception(run_bytes: bytes, qrels_bytes: bytes) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -73,7 +73,6 @@ def test_any_bytes_give_findings_and_no_exception(run_bytes: bytes, qrels_bytes:
 
 
 @given(rows=st.lists(ROWS, min_size=1, max_size=15))
-@settings(max_examples=80, deadline=None)
 def test_findings_agree_with_a_look_at_each_row(rows: list[bytes]) -> None:
     data = b"".join(row + b"\n" for row in rows)
     found = {

@@ -19,8 +19,6 @@ from trectools_plus.validation.fixes.offers import OFFERS
 from trectools_plus.validation.run_view import RunView
 
 SETTINGS = settings(
-    max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 BLANKS = st.sampled_from([" "] * 8 + ["\t", "  ", " \t", "\v"])

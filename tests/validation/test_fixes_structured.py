@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.validation import Finding, validate_topics
@@ -112,7 +112,6 @@ SCALAR = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(values=st.lists(st.tuples(SCALAR, SCALAR, SCALAR), min_size=1, max_size=4))
 def test_mending_twice_is_mending_once(
     tmp_path_factory: pytest.TempPathFactory, values: list[tuple[str, str, str]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Run
@@ -29,7 +29,6 @@ def _run(rows: list[tuple[str, str, int, float]]) -> Run:
 
 
 @given(rows=ROWS)
-@settings(deadline=None)
 def test_blocks_number_queries_by_first_appearance(
     rows: list[tuple[str, str, int, float]],
 ) -> None:
@@ -45,7 +44,6 @@ def test_blocks_number_queries_by_first_appearance(
 
 
 @given(rows=ROWS)
-@settings(deadline=None)
 def test_repeats_are_found_with_their_first_row(rows: list[tuple[str, str, int, float]]) -> None:
     pairs = [row[:2] for row in rows]
     blocks = find_blocks(pl.Series([row[0] for row in rows], dtype=pl.String))
@@ -55,7 +53,6 @@ def test_repeats_are_found_with_their_first_row(rows: list[tuple[str, str, int, 
 
 
 @given(rows=ROWS)
-@settings(deadline=None)
 def test_orders_sort_stably_within_queries(rows: list[tuple[str, str, int, float]]) -> None:
     view = RunView.of_table(_run(rows))
     order = list(dict.fromkeys(row[0] for row in rows))
@@ -67,7 +64,6 @@ def test_orders_sort_stably_within_queries(rows: list[tuple[str, str, int, float
 
 
 @given(rows=ROWS)
-@settings(deadline=None)
 def test_ties_are_those_of_the_canonical_ranking(rows: list[tuple[str, str, int, float]]) -> None:
     run = _run(rows)
     ranked = rank_documents(run.frame)

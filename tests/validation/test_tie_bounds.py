@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Qrels, Run
@@ -54,7 +54,6 @@ def _orders(scores: dict[str, float]) -> Iterator[dict[str, float]]:
 
 
 @given(st.dictionaries(st.sampled_from("12"), SCORES, min_size=1), st.data())
-@settings(max_examples=40, deadline=None)
 def test_bounds_are_the_extremes_of_all_orders(
     scores: dict[str, dict[str, float]], data: st.DataObject
 ) -> None:

@@ -46,7 +46,7 @@ def made_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "resamples": 100,
         "output_dir": str(folder),
     }
-    write_reports(run_benchmark(load_config(options=options)))
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
     return folder
 
 

@@ -299,7 +299,7 @@ def test_texts_cannot_become_markup(page: Any, serve: Any, report: Path, tmp_pat
     output = tmp_path / "evil"
     options = {"dataset": str(garden), "modes": ["lexical", "vector"], "measures": ["RR@10"],
                "resamples": 100, "output_dir": str(output)}  # fmt: skip
-    write_reports(run_benchmark(load_config(options=options)))
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
     server = serve(output)
     start_anew(page, server.url)
     begin(page, "<b>Anna</b>")
@@ -326,7 +326,7 @@ def test_ids_that_every_object_of_javascript_has(
     output = tmp_path / "odd"
     options = {"dataset": str(garden), "modes": ["lexical", "vector"], "measures": ["RR@10"],
                "resamples": 100, "output_dir": str(output)}  # fmt: skip
-    write_reports(run_benchmark(load_config(options=options)))
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
     server = serve(output, "--depth", 30)
     start_anew(page, server.url)
     begin(page, "Anna")

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.service.review import judgments
@@ -52,7 +52,6 @@ def replay(said: list[Any]) -> dict[str, Judged]:
 
 
 @given(STEPS)
-@settings(max_examples=60)
 def test_what_counts_is_what_was_said_last_and_not_undone(steps: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(Path(folder) / "review.db", MATERIAL)

@@ -58,7 +58,7 @@ NAMES = st.sampled_from(["a", "a.yaml", "a.json", "a.jsonl", "a.tsv", "a.xml", "
         st.binary(max_size=200), st.lists(PIECES, max_size=40).map(lambda p: "".join(p).encode())
     ),
 )
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_any_bytes_give_findings_and_no_exception(name: str, data: bytes) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

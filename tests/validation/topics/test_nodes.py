@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.validation.topics.json_nodes import parse_json
@@ -38,7 +38,6 @@ def _value(node: Node | None) -> Any:
 
 
 @given(VALUES, st.sampled_from([None, 1]), st.booleans())
-@settings(max_examples=150, deadline=None)
 def test_json_is_read_like_the_standard_library_does(
     value: Any, indent: int | None, escape: bool
 ) -> None:
@@ -47,7 +46,6 @@ def test_json_is_read_like_the_standard_library_does(
 
 
 @given(VALUES, st.data())
-@settings(max_examples=300, deadline=None)
 def test_json_is_refused_where_the_standard_library_refuses(
     value: Any, data: st.DataObject
 ) -> None:
@@ -74,7 +72,6 @@ def test_json_is_refused_where_the_standard_library_refuses(
 
 
 @given(VALUES, st.booleans())
-@settings(max_examples=150, deadline=None)
 def test_yaml_is_read_like_pyyaml_does(value: Any, flow: bool) -> None:
     text = yaml.safe_dump(value, default_flow_style=flow, allow_unicode=True)
     assert _shape(parse_yaml(text).root) == _shape_of_value(yaml.safe_load(text))
