@@ -92,7 +92,7 @@ def test_undefined_values_are_left_out_in_pairs() -> None:
     # A lower rank is better, so the contrast loses where its rank is higher.
     assert (entry.wins, entry.ties, entry.losses) == (0, 1, 1)
     (entry,) = compare(evaluation_of({"a": [1, nan], "b": [nan, 1]}, "MinRank"), **FAST)
-    assert (entry.n, entry.difference, entry.ci.low, entry.significant) == (0, None, None, False)
+    assert (entry.n, entry.difference, entry.ci, entry.significant) == (0, None, None, False)
 
 
 def test_rank_measures_are_better_when_lower() -> None:
