@@ -67,7 +67,8 @@ def _side(entry: dict[str, Any]) -> tuple[str, str]:
 def _fixed(run: Run, command: str, folder: Path, report: dict[str, Any]) -> Any:
     """Return what --fix writes: safe fixes alone, and with every fix that has to be named."""
     findings = report["findings"]
-    if findings and not {one["fix"] for one in findings} & {"safe", "ask"}:
+    fixable = {one["fix"] for one in findings} & {"safe", "ask"}
+    if not fixable and "00_good" not in command:
         return None
     asked = sorted({one["code"] for one in findings if one["fix"] == "ask"})
     found = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 TEXTS = {"message", "remedy", "formula", "notes", "help", "shortDescription", "fullDescription"}
-TIMES = {"created_at", "experiment_id", "latency_ms", "seconds"}
+TIMES = {"created_at", "latency_ms", "seconds"}
 VERSIONS = {"packages", "python", "platform", "cached_from", "command"}
 KEYS = {"index_snapshots", "indexes", "cache_key"}
 IGNORED = TEXTS | TIMES | VERSIONS | KEYS
@@ -33,6 +33,8 @@ ABSOLUTE = 1e-12
 LOOSE = 5e-3
 """How far a figure may be off whose vector scores come from another processor."""
 
+_EXPERIMENT = re.compile(r"\d{8}-\d{6}-(?=[0-9a-f]{8})")
+"""The time in an experiment's id, before the configuration's hash."""
 _VERSION = re.compile(r"\d+(\.\d+)+(\.?[a-z]+\d*)?")
 
 
@@ -63,7 +65,7 @@ def normalise(value: Any, *, private: bool = False, loose: bool = False) -> Any:
         return [normalise(inner, private=private, loose=loose) for inner in value]
     if isinstance(value, float):
         return float(f"{value:.12g}")
-    return value
+    return _EXPERIMENT.sub("…-", value) if isinstance(value, str) else value
 
 
 def _shape(value: Any) -> Any:
