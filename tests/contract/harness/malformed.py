@@ -37,7 +37,7 @@ def describe_malformed(run: Run, source: Path, folder: Path) -> dict[str, Any]:
         option = f" {OTHER_SIDE[kind]} files/{other}" if other else ""
         names = [entry["file"] for entry in group]
         files = " ".join(f"files/{name}" for name in names)
-        done = run(f"{COMMANDS[kind]} {files}{option} --all --format json", folder)
+        done = run(f"{COMMANDS[kind]} {files}{option} --format json", folder)
         reports = {Path(file["path"]).name: file for file in json.loads(done.stdout)["files"]}
         for name in names:
             document[name] = {
