@@ -20,6 +20,11 @@ settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that wait for processes: at the end, one worker would wait alone."""
+    items.sort(key=lambda item: item.get_closest_marker("process") is None)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real files that tests use where they stand.

@@ -16,6 +16,8 @@ import pytest
 import trectools_plus
 from trectools_plus.cli.reference import generated_pages, iter_commands
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = dict(iter_commands())
 LEAVES = [name for name in COMMANDS if not any(other.startswith(f"{name} ") for other in COMMANDS)]

@@ -15,6 +15,8 @@ import pytest
 from trectools_plus.cli.errors import translated_errors
 from trectools_plus.cli.reference import iter_commands
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 RUN = ROOT / "fixtures/runs/lexical.run"

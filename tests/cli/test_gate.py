@@ -18,6 +18,8 @@ import yaml
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.cli.errors import run_command
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "s3cret-token"
 Call = Callable[..., tuple[int, str, str]]

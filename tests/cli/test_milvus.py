@@ -13,6 +13,8 @@ from trectools_plus.formats import collection as collection_module
 from trectools_plus.formats import corpus as corpus_module
 from trectools_plus.formats.catalogue import CatalogueDataset
 
+pytestmark = pytest.mark.process
+
 SOURCES = ["--corpus", "corpus.jsonl", "--topics", "topics.tsv"]
 
 

@@ -11,6 +11,8 @@ from harness.cases import BENCHMARKS, CASES, REPORTS
 from harness.normal import LOOSE
 from harness.observe import INPUTS, ROOT
 
+pytestmark = pytest.mark.process
+
 FROZEN = Path(__file__).parent / "frozen"
 MODES = ("lexical", "vector", "hybrid")
 Ranking = dict[str, list[tuple[str, float]]]

@@ -12,6 +12,8 @@ import pytest
 from harness.cases import CASES
 from harness.help_pages import command_tree
 
+pytestmark = pytest.mark.process
+
 BIN = Path(sys.executable).parent
 SERVERS = {"trectools-plus serve", "trectools-plus review serve"}
 """Commands without a case: they run until they are stopped. `test_servers.py` starts them."""

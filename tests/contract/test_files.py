@@ -9,6 +9,8 @@ from harness.cases import FILES
 from harness.malformed import describe_malformed, in_short
 from harness.observe import INPUTS, ROOT
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.parametrize("case", FILES, ids=lambda case: case.name)
 def test_documents_codes_and_files(case, observed, compare):

@@ -16,6 +16,8 @@ import pytest
 from harness.normal import normalise
 from harness.observe import INPUTS, ROOT
 
+pytestmark = pytest.mark.process
+
 PROGRAM = Path(sys.executable).parent / "trectools-plus"
 
 pytest.importorskip("fastapi")

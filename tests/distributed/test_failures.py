@@ -17,6 +17,8 @@ from trectools_plus.errors import InputError, MissingExtraError, UsageError
 
 from .conftest import kill
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):

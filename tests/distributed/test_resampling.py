@@ -17,6 +17,8 @@ from trectools_plus.statistics.bootstrap import bootstrap_intervals, bootstrap_m
 from trectools_plus.statistics.resamples import map_chunks
 from trectools_plus.statistics.systems import compare_columns
 
+pytestmark = pytest.mark.process
+
 NOON = datetime(2025, 1, 31, 12, tzinfo=UTC)
 
 

@@ -25,6 +25,8 @@ from trectools_plus.validation import load_qrels
 
 from .conftest import kill
 
+pytestmark = pytest.mark.process
+
 WHOLE = [*DEFAULT_MEASURES, "AP", "Bpref", "nDCG", "MeanRank", "Judged@10", "ERR@20"]
 BY_DOCUMENT = ["nDCG@10", "Accuracy", "P(judged_only=True)@5"]
 

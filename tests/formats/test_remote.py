@@ -28,6 +28,8 @@ from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.formats.remote import is_address
 from trectools_plus.formats.source import read_source
 
+pytestmark = pytest.mark.process
+
 fsspec = pytest.importorskip("fsspec", reason="pip install 'trectools-plus[distributed]'")
 
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 a 2\n"

@@ -19,6 +19,8 @@ import httpx
 import pytest
 import zstandard
 
+pytestmark = pytest.mark.process
+
 PACKAGES = ("s3fs", "moto", "flask", "flask_cors", "gcsfs", "gcp_storage_emulator")
 QRELS = b"".join(b"q%d 0 d%d %d\n" % (q, d, d % 3) for q in range(9) for d in range(9))
 RUN = b"".join(b"q%d Q0 d%d %d %d t\n" % (q, q + d, d, 9 - d) for q in range(9) for d in (1, 2))

@@ -16,6 +16,8 @@ from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.measures.processes import open_scorer
 from trectools_plus.measures.scoring import score_judged
 
+pytestmark = pytest.mark.process
+
 MEASURES = parse_measures(["AP", "nDCG", "Bpref", "RelRet", "APcap@300"])
 LARGE = processes.WORTH_BYTES
 

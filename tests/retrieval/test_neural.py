@@ -36,6 +36,7 @@ pytestmark = [
     # Of libraries on libraries: nothing of it is ours.
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.process,
 ]
 
 TEXTS = {

@@ -18,6 +18,8 @@ from trectools_plus.service.jobs import StoppedError
 from trectools_plus.service.settings import Limits
 from trectools_plus.service.uploads import Part
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 RUNS = ROOT / "fixtures/runs"

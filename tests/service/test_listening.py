@@ -17,6 +17,8 @@ from trectools_plus.service import listening
 from trectools_plus.service.app import create_app
 from trectools_plus.service.server import listen
 
+pytestmark = pytest.mark.process
+
 
 async def _app(scope: Any, receive: Any, send: Any) -> None:
     while (await receive()).get("more_body"):

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+pytestmark = pytest.mark.process
+
 _WATCHED = ("open", "os.system", "subprocess.Popen", "socket.connect", "socket.getaddrinfo")
 _seen: list[tuple[str, str]] = []
 _state = {"installed": False, "watching": False}

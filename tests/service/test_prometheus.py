@@ -22,6 +22,8 @@ import yaml
 from trectools_plus.service.metrics import render_report
 from trectools_plus.service.settings import DEFAULT_PREFIX
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 MONITORING = ROOT / "docs/monitoring"
 BIN = Path(sys.executable).parent

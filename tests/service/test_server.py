@@ -20,6 +20,8 @@ import pytest
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.service.server import listen, read_key
 
+pytestmark = pytest.mark.process
+
 BIN = Path(sys.executable).parent
 KEY = "correct-horse-battery-staple"
 

@@ -28,6 +28,8 @@ from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
 from trectools_plus.validation.matching import near_matches
 
+pytestmark = pytest.mark.process
+
 N = 40_000
 MANY_LINES = 200_000
 MANY: dict[str, tuple[Callable[[], bytes], str]] = {

@@ -19,6 +19,8 @@ from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.reporting.html.page import PageFigure, write_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
 
+pytestmark = pytest.mark.process
+
 QUERIES = 60
 WIDTHS = (390, 1440)
 SVG = (

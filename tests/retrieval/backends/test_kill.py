@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 QUERIES = 300
 KILLS = 20
 CONCURRENCY = 3

@@ -27,6 +27,8 @@ from trectools_plus.retrieval.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.streamed_corpus import hash_corpus, stream_corpus
 
+pytestmark = pytest.mark.process
+
 CORPUS = Corpus.from_dict(
     {"a": "swept wing flow", "b": "heat transfer in flow", "c": "thin shells", "q2": "a wing"}
 )

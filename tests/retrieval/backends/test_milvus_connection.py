@@ -25,6 +25,8 @@ from trectools_plus.retrieval.backends.milvus_connection import (
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.streamed_corpus import as_stream
 
+pytestmark = pytest.mark.process
+
 SECRET = "root:s3cret-Pass"
 
 

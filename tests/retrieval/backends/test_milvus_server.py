@@ -30,6 +30,8 @@ from trectools_plus.retrieval.run_files import fetch_to_dir
 
 from .milvus_server import TOKEN, MilvusServer, require_server
 
+pytestmark = pytest.mark.process
+
 CORPUS = Corpus.from_dict({"a": "swept wing flow", "b": "heat transfer", "c": "thin shells"})
 QUERIES = 1_000
 FETCH = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("milvus")
+pytestmark = [pytest.mark.usefixtures("milvus"), pytest.mark.process]
 
 SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "milvus-stream"
 

@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="signals of POSIX"),
+    pytest.mark.process,
+]
 
 RETRIEVER = """
 import hashlib, os, threading, time

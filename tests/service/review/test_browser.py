@@ -15,6 +15,8 @@ from trectools_plus.reporting.files import write_reports
 from trectools_plus.service.review.judgments import Judged, find_annotator, read_all_judged
 from trectools_plus.service.review.store import read_store
 
+pytestmark = pytest.mark.process
+
 CODES = {
     "ArrowDown": 40,
     "ArrowUp": 38,

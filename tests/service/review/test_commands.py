@@ -17,6 +17,8 @@ from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.service.review.judgments import find_annotator, read_all_judged
 from trectools_plus.service.review.store import read_store
 
+pytestmark = pytest.mark.process
+
 BIN = Path(sys.executable).parent
 
 
