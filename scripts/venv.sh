@@ -2,8 +2,9 @@
 #
 #   prepare_venv EXTRA...     e.g. prepare_venv hpo    or    prepare_venv dev hpo
 #
-# Installs only when pyproject.toml or constraints.txt changed, or an extra is new.
-# TRECTOOLS_PLUS_VENV names another folder; PYTHON another interpreter.
+# Installs only when pyproject.toml or the constraints changed, or an extra is new.
+# TRECTOOLS_PLUS_VENV names another folder; PYTHON another interpreter; CONSTRAINTS another file than
+# constraints.txt.
 
 find_python() {
     local candidate
@@ -19,9 +20,9 @@ find_python() {
 }
 
 prepare_venv() {
-    local python stamp extra
+    local python stamp extra constraints=${CONSTRAINTS:-constraints.txt}
     venv=${TRECTOOLS_PLUS_VENV:-$PWD/.venv}
-    stamp="$(cat pyproject.toml constraints.txt | cksum) $PWD"
+    stamp="$(cat pyproject.toml "$constraints" | cksum) $PWD"
     if [ "$(head -n 1 "$venv/.installed" 2>/dev/null)" = "$stamp" ]; then
         local wanting=""
         for extra in "$@"; do
@@ -33,6 +34,6 @@ prepare_venv() {
     [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
     echo "Installing trectools-plus into $venv; this happens once and takes a minute …" >&2
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --only-binary :all: --constraint constraints.txt --editable ".[$(IFS=,; echo "$*")]"
+        --only-binary :all: --constraint "$constraints" --editable ".[$(IFS=,; echo "$*")]"
     printf '%s\n' "$stamp" "$@" >"$venv/.installed"
 }

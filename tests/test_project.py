@@ -9,9 +9,13 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 import trectools_plus
 from trectools_plus.cli.reference import generated_pages, iter_commands
@@ -163,3 +167,30 @@ def test_every_module_imports_on_its_own() -> None:
     ]
     for module in modules:
         importlib.import_module(module.removesuffix(".__init__"))
+
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+REQUIREMENTS = {
+    requirement.name: requirement
+    for extra, texts in {"": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}.items()
+    if not extra.startswith("dev")
+    for requirement in map(Requirement, texts)
+}
+
+
+def pinned(constraints: str) -> dict[str, Version]:
+    lines = (ROOT / constraints).read_text("utf-8").splitlines()
+    pins = (line.split("==") for line in lines if not line.startswith("#"))
+    return {canonicalize_name(name): Version(version) for name, version in pins}
+
+
+@pytest.mark.parametrize("name", sorted(REQUIREMENTS.keys() - {"sentence-transformers"}))
+def test_the_lowest_version_that_is_allowed_is_the_one_that_is_tested(name: str) -> None:
+    (bound,) = REQUIREMENTS[name].specifier
+    assert bound.operator == ">="
+    assert pinned("constraints-lowest.txt")[canonicalize_name(name)] == Version(bound.version)
+
+
+@pytest.mark.parametrize("name", sorted(REQUIREMENTS))
+def test_the_versions_of_continuous_integration_are_allowed(name: str) -> None:
+    assert pinned("constraints.txt")[canonicalize_name(name)] in REQUIREMENTS[name].specifier

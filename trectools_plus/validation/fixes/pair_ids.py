@@ -49,7 +49,7 @@ def map_document_ids(draft: Draft, job: Job) -> Draft:
         return draft
     pair = _pair(draft.run, job.other)
     ids = draft.run.frame["doc_id"]
-    near = pair.near_documents
+    near = pair.near_documents.sort("row")
     written = (
         ids.clone().scatter(near["row"], near["other"]) if near.height else _without_affix(pair)
     )

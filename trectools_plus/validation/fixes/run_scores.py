@@ -34,8 +34,9 @@ def separate_scores(draft: Draft, job: Job) -> Draft:
             continue
         rows = order[np.isin(run.blocks.query[order], chosen)]
         written = _from_ranks(run, rows) if code == "R142" else _separated(run, rows)
-        changed = pl.Series(rows).filter(written.is_not_null())
-        texts = texts.clone().scatter(changed, written.drop_nulls())
+        # Older versions of polars set values at rising indices only.
+        new = pl.DataFrame({"row": rows, "text": written}).drop_nulls("text").sort("row")
+        texts = texts.clone().scatter(new["row"], new["text"])
         job.done(code, int(np.isin(queries[flags], chosen).sum()))
     return draft if texts.equals(draft.fields["c5"]) else draft.with_fields(c5=texts)
 
