@@ -79,6 +79,7 @@ class Bench:
         *,
         queries: int = 60,
         grade: int = 1,
+        plots: bool = False,
         **settings: Any,
     ) -> Path:
         """Run a benchmark over run files and return its output folder.
@@ -89,6 +90,7 @@ class Bench:
                 not at all.
             queries: How many queries there are.
             grade: The relevant documents' grade.
+            plots: Whether to draw plots, which takes long.
             settings: Further settings.
         """
         from trectools_plus.benchmark.config_file import load_config
@@ -115,10 +117,16 @@ class Bench:
             Path(runs[mode]).write_text("".join(rows))
         options = {"measures": ["R@10", "RR@10"], "resamples": 500, **settings}
         options |= {"runs": runs, "qrels": str(qrels), "output_dir": str(self.folder / name)}
-        write_reports(run_benchmark(load_config(options=options)), plots=False)
+        write_reports(run_benchmark(load_config(options=options)), plots=plots)
         return self.folder / name
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def module_bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """For reports that the tests of a module share: copy them before changing them."""
+    return Bench(tmp_path_factory.mktemp("bench"))

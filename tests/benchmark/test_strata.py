@@ -75,8 +75,8 @@ class Maker:
         }
         return run_benchmark(load_config(options=options), cached=True)
 
-    def write(self, name: str, **settings: Any) -> Path:
-        write_reports(self.run(name, **settings), plots=False)
+    def write(self, name: str, *, plots: bool = False, **settings: Any) -> Path:
+        write_reports(self.run(name, **settings), plots=plots)
         return self.folder / name
 
 
@@ -127,7 +127,7 @@ def test_a_report_without_topics_has_none(make: Maker) -> None:
 
 
 def test_the_report_satisfies_its_schema_and_reads_back(make: Maker) -> None:
-    folder = make.write("out")
+    folder = make.write("out", plots=True)
     document = json.loads((folder / "BenchmarkReport.json").read_text())
     jsonschema.Draft202012Validator(report_json_schema()).validate(document)
     figure = document["strata"]["kind"]["easy"]["b"]["RR@10"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,18 @@ from trectools_plus.errors import InputError
 from trectools_plus.reporting.files import write_reports
 
 
-@pytest.fixture
-def report(bench: Any) -> Path:
+@pytest.fixture(scope="module")
+def made(module_bench: Any) -> Path:
     places = {n: 1 + n % 4 for n in range(60)}
     targets = {"R@10": {"baseline": 0.5, "competitive": 0.6, "strong": 0.7}}
-    folder: Path = bench.make("out", {"a": {**places, 7: 0}, "b": {7: 0}}, targets=targets)
+    modes = {"a": {**places, 7: 0}, "b": {7: 0}}
+    folder: Path = module_bench.make("out", modes, plots=True, targets=targets)
     return folder
+
+
+@pytest.fixture
+def report(made: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made, tmp_path / "out")
 
 
 def edit(folder: Path, change: Any) -> None:
@@ -136,7 +143,8 @@ def test_what_is_missing_cannot_be_verified(report: Path) -> None:
         verify_report(report)
 
 
-def test_a_source_that_changed_is_named(report: Path) -> None:
+def test_a_source_that_changed_is_named(bench: Any) -> None:
+    report = bench.make("out", {"a": {}, "b": {7: 0}})
     source = report.parent / "out-data" / "a.run"
     source.write_text(source.read_text() + "\n")
     assert verify_report(report).problems == [f"{source}: the file changed (its hash is another)"]
