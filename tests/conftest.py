@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,6 +53,20 @@ def ir_datasets_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory
     for path in (home, *home.rglob("*")):
         path.chmod(path.stat().st_mode | 0o200)
     return home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_index_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Every index is built once for all tests and workers, and never in the user's cache.
+
+    Tests of the cache itself name a folder of their own.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRECTOOLS_PLUS_CACHE", str(folder / "index-cache"))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -99,14 +99,13 @@ def test_architecture_names_every_package_and_every_module_exists() -> None:
         assert (ROOT / "trectools_plus" / module).exists(), module
 
 
-def test_python_page_runs(tmp_path: Path) -> None:
+def test_python_page_runs() -> None:
     page = DOCS[Path("python.md")].read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert blocks
     code = f"import os; os.chdir({str(ROOT)!r})\n" + "\n".join(blocks)
     done = subprocess.run(
         [sys.executable, "-W", "error::DeprecationWarning:trectools_plus", "-c", code],
-        env={**os.environ, "TRECTOOLS_PLUS_CACHE": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
         timeout=120,
@@ -141,7 +140,6 @@ def test_demo_prints_a_table_and_where_the_reports_are(tmp_path: Path) -> None:
         f"scripts/demo --output-dir {output}",
         ROOT,
         TRECTOOLS_PLUS_VENV=sys.prefix,
-        TRECTOOLS_PLUS_CACHE=str(tmp_path / "cache"),
     )
     assert done.returncode == 0, done.stderr
     assert "MaxOntSim@10" in done.stdout

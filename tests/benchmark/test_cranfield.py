@@ -30,7 +30,6 @@ def result(ir_datasets_home: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     folder = tmp_path_factory.mktemp("cranfield")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
-        patch.setenv("TRECTOOLS_PLUS_CACHE", str(folder / "cache"))
         config = BenchmarkConfig(dataset="irds:cranfield", output_dir=str(folder / "out"))
         result = run_benchmark(config)
     write_reports(result, plots=False)

@@ -50,9 +50,7 @@ def compared(
     path.write_text(json.dumps({"metadata": metadata, "test_cases": rows}), encoding="utf-8")
     options = {"dataset": "hpo", "test_file": path, "measures": "RR,HitRate@1"}
     options |= {"output_dir": folder / f"out-{field}-{language}", "resamples": 2000}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRECTOOLS_PLUS_CACHE", str(folder / "cache"))
-        result = run_benchmark(load_config(options=compare_vectors_options(options)))
+    result = run_benchmark(load_config(options=compare_vectors_options(options)))
     write_reports(result, plots=False)
     return result.report
 
@@ -99,11 +97,8 @@ def test_german_texts_come_with_advice(
     assert note in render_markdown(report)
 
 
-def test_figures_and_conclusions_of_the_page_on_terms(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What docs/terms.md says holds now; ``scripts/docs --measured`` writes its table again."""
-    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(folder / "cache"))
+def test_figures_and_conclusions_of_the_page_on_terms() -> None:
+    """The page docs/terms.md holds; ``scripts/docs --measured`` writes its table again."""
     page = (ROOT / "docs" / "terms.md").read_text("utf-8")
     measured = runpy.run_path(str(ROOT / "scripts" / "docs"))["terms_page"]()
     number = re.compile(r"\b[01]\.\d{3,4}\b")
@@ -121,15 +116,13 @@ def test_figures_and_conclusions_of_the_page_on_terms(
     assert max(paraphrase, key=paraphrase.__getitem__) == "BM25"
 
 
-def test_lexical_search_of_the_descriptions(folder: Path, cases: list[dict[str, Any]]) -> None:
+def test_lexical_search_of_the_descriptions(cases: list[dict[str, Any]]) -> None:
     from trectools_plus.formats.tables import Topics
     from trectools_plus.retrieval.fetch import fetch
 
     texts = {f"{number:02}": case["description"] for number, case in enumerate(cases)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRECTOOLS_PLUS_CACHE", str(folder / "cache"))
-        topics = Topics.from_dict(texts)
-        run = fetch(corpus_of(load_ontology()), topics, ["bm25"])["bm25"].run.frame
+    topics = Topics.from_dict(texts)
+    run = fetch(corpus_of(load_ontology()), topics, ["bm25"])["bm25"].run.frame
     values = []
     for number, case in enumerate(cases):
         found = run.filter(query_id=f"{number:02}")["doc_id"].to_list()

@@ -87,8 +87,7 @@ def test_what_cannot_be_run_is_one_line(call, words, further, code, said):
     assert len(err.splitlines()) == 1
 
 
-def test_the_multi_vector_retriever_has_a_name(call, words, monkeypatch, tmp_path):
-    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path))
+def test_the_multi_vector_retriever_has_a_name(call, words):
     base = ("extraction", "run", *words, "--format", "json", "--no-bootstrap-ci")
     code, out, err = call(*base, "--retriever", "label_synonyms_max")
     assert (code, err) == (0, "")

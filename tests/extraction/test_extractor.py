@@ -95,8 +95,7 @@ def test_another_confidence_gives_what_a_new_extractor_would(ontology):
         assert first.at_confidence(least).extract(text) == fresh
 
 
-def test_the_vector_retriever_is_built_over_names(ontology, monkeypatch, tmp_path):
-    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path))
+def test_the_vector_retriever_is_built_over_names(ontology):
     found = Extractor(ontology).extract("Retinal colobomas, ocular abnormality.")
     assert {one.term_id for one in found} == {"X:1", "X:2"}
     alone = extractor(ontology, method="retrieval").extract("Retinal colobomas.")
@@ -110,8 +109,7 @@ def test_scores_that_are_no_cosines_have_no_threshold_of_their_own():
     assert make_extraction_settings(given).chunk_threshold == 2
 
 
-def test_a_hybrid_retriever_is_heard(ontology, monkeypatch, tmp_path):
-    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path))
+def test_a_hybrid_retriever_is_heard(ontology):
     settings = make_extraction_settings({"method": "retrieval", "retriever": "hybrid"})
     found = Extractor(ontology, settings).extract("Retinal colobomas.")
     assert [one.term_id for one in found] == ["X:2"]

@@ -17,10 +17,8 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def reports(shared_data, tmp_path_factory):
+def reports(shared_data):
     folder = shared_data / "phentrieve" / "extraction"
-    patch = pytest.MonkeyPatch()
-    patch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path_factory.mktemp("cache")))
     made = {}
     plans = {
         "both": {},
@@ -31,7 +29,6 @@ def reports(shared_data, tmp_path_factory):
     for name, values in plans.items():
         settings = ExtractionSettings(**values)
         made[name] = run_extraction(folder, dataset="GeneReviews", settings=settings).report
-    patch.undo()
     return made
 
 
