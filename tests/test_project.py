@@ -73,12 +73,16 @@ def test_every_command_has_a_test(name: str) -> None:
 @cache
 def frozen_commands() -> frozenset[str]:
     """The commands that do their work in a contract case, with output that is compared."""
-    lines = []
-    for case in runpy.run_path(str(CONTRACT / "harness" / "cases.py"))["CASES"]:
-        document = json.loads((CONTRACT / "frozen" / f"{case}.json").read_text("utf-8"))
-        for step in document["commands"]:
-            if step["exit"] in (0, 1) and (step["stdout"] or document["files"]):
-                lines.append(step["command"].removeprefix("trectools-plus "))
+    cases = runpy.run_path(str(CONTRACT / "harness" / "cases.py"))["CASES"]
+    documents = [
+        json.loads((CONTRACT / "frozen" / f"{case}.json").read_text("utf-8")) for case in cases
+    ]
+    lines = [
+        step["command"].removeprefix("trectools-plus ")
+        for document in documents
+        for step in document["commands"]
+        if step["exit"] in (0, 1) and (step["stdout"] or document["files"])
+    ]
     return frozenset(
         name
         for name in LEAVES
