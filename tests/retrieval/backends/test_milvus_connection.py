@@ -96,9 +96,10 @@ def test_refuses_other_addresses(text: str, what: str) -> None:
 
 def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for missing, uri in (("pymilvus", "http://host"), ("milvus_lite", str(tmp_path / "a.db"))):
-        with monkeypatch.context() as patch, pytest.raises(MissingExtraError) as caught:
+        with monkeypatch.context() as patch:
             patch.setitem(sys.modules, missing, None)
-            MilvusConnection(MilvusAddress.parse(uri))
+            with pytest.raises(MissingExtraError) as caught:
+                MilvusConnection(MilvusAddress.parse(uri))
         assert_one_line(caught.value, "pip install 'trectools-plus[milvus]'")
 
 
