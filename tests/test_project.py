@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,9 +28,9 @@ pytestmark = pytest.mark.process
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = dict(iter_commands())
 LEAVES = [name for name in COMMANDS if not any(other.startswith(f"{name} ") for other in COMMANDS)]
-TEST_SOURCES = "\n".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
 DOCS = {path.relative_to(ROOT / "docs"): path for path in (ROOT / "docs").rglob("*.md")}
 BIN = Path(sys.executable).parent
+CONTRACT = ROOT / "tests" / "contract"
 
 
 def shell_lines(markdown: str) -> list[str]:
@@ -61,9 +64,42 @@ def test_every_command_has_help_with_an_example_that_fits(name: str) -> None:
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_every_command_has_a_test(name: str) -> None:
-    _, *words = name.split()
-    called = rf"\b{'_'.join(words)}\b|[\"' ]{words[-1]}[\"' ]"
-    assert re.search(called, TEST_SOURCES), f"no test calls {name}"
+    """A contract case runs it and its frozen document shows what it did; or it is a server."""
+    ran = frozen_commands() | started_servers()
+    assert name in ran, f"add a case of {name} to tests/contract/harness/cases.py, and freeze it"
+
+
+@cache
+def frozen_commands() -> frozenset[str]:
+    """The commands that do their work in a contract case, with output that is compared."""
+    cases = runpy.run_path(str(CONTRACT / "harness" / "cases.py"))["CASES"]
+    documents = [
+        json.loads((CONTRACT / "frozen" / f"{case}.json").read_text("utf-8")) for case in cases
+    ]
+    lines = [
+        step["command"].removeprefix("trectools-plus ")
+        for document in documents
+        for step in document["commands"]
+        if step["exit"] in (0, 1) and (step["stdout"] or document["files"])
+    ]
+    return frozenset(
+        name
+        for name in LEAVES
+        if any(f"trectools-plus {line} ".startswith(f"{name} ") for line in lines)
+    )
+
+
+@cache
+def started_servers() -> frozenset[str]:
+    """The commands that test_servers.py starts: a call or a tuple begins with their words."""
+    tree = ast.parse((CONTRACT / "test_servers.py").read_text("utf-8"))
+    rows = [node.args for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    rows += [node.elts for node in ast.walk(tree) if isinstance(node, ast.Tuple)]
+    words = [[item.value for item in row if isinstance(item, ast.Constant)] for row in rows]
+    servers = {name: name.split()[1:] for name in LEAVES if name.endswith(" serve")}
+    return frozenset(
+        name for name, start in servers.items() if any(row[: len(start)] == start for row in words)
+    )
 
 
 @pytest.mark.parametrize("name", sorted(trectools_plus.__all__))
@@ -73,7 +109,19 @@ def test_every_exported_name_has_docstring_docs_and_test(name: str) -> None:
         assert (exported.__doc__ or "").strip()
         assert not exported.__doc__.startswith(f"{name}("), "a docstring made by dataclass"
     assert f"`{name}" in DOCS[Path("python.md")].read_text("utf-8")
-    assert re.search(rf"\b{name}\b", TEST_SOURCES)
+    assert name in names_used_by_tests()
+
+
+@cache
+def names_used_by_tests() -> frozenset[str]:
+    """The names and attributes in the code of tests; imports, comments and texts are no use."""
+    trees = (ast.parse(path.read_text("utf-8")) for path in (ROOT / "tests").rglob("test_*.py"))
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    return frozenset(
+        node.id if isinstance(node, ast.Name) else node.attr
+        for node in nodes
+        if isinstance(node, ast.Name | ast.Attribute)
+    )
 
 
 def test_generated_pages_are_current() -> None:
@@ -112,6 +160,8 @@ def test_python_page_runs() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    figure, shape = done.stdout.splitlines()[:2]
+    assert (round(float(figure), 6), shape) == (0.849286, "shape: (42, 4)")
 
 
 README_LINES = shell_lines((ROOT / "README.md").read_text("utf-8"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -242,7 +243,7 @@ def test_refusals(arguments: list[str], message: str) -> None:
 
 
 def test_without_the_extra_a_model_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trectools_plus.retrieval.models.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     options = [
         ["--embedding-model", "m"],
         ["--mode", "splade", "--splade-model", "m"],

@@ -135,7 +135,7 @@ def test_output_file_holds_what_stdout_would(run):
 
 
 def test_parquet_to_a_terminal_is_refused(run, monkeypatch):
-    monkeypatch.setattr(score.sys, "stdout", _Terminal())
+    monkeypatch.setattr(sys, "stdout", _Terminal())
     with pytest.raises(UsageError, match="parquet is binary"):
         score.evaluate_runs("qrels.txt", ["a.run"], output_format="parquet")
 

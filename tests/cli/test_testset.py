@@ -49,6 +49,11 @@ def invoke(*words: str) -> Result:
 )
 def test_validate_exit_codes(words: tuple[str, ...], code: int) -> None:
     assert invoke("validate", *words).exit_code == code
+    done = invoke("validate", *words, "--format", "json")
+    assert done.exit_code == code
+    found = [one for file in json.loads(done.stdout)["files"] for one in file["findings"]]
+    fails = ("error", "warning") if "--strict" in words else ("error",)
+    assert any(one["severity"] in fails for one in found) == bool(code)
 
 
 @pytest.mark.parametrize("form", ["text", "concise", "json", "github", "sarif", "junit"])

@@ -49,6 +49,11 @@ def _invoke(*arguments: str, stdin: str | None = None) -> Result:
 )
 def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
     assert _invoke(*arguments).exit_code == code
+    done = _invoke(*arguments, "--format", "json")
+    assert done.exit_code == code
+    found = [one for file in json.loads(done.stdout)["files"] for one in file["findings"]]
+    fails = ("error", "warning") if "--strict" in arguments else ("error",)
+    assert any(one["severity"] in fails for one in found) == bool(code)
 
 
 @pytest.mark.usefixtures("folder")

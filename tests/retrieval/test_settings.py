@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import re
+
 import pytest
+from bm25s import stopwords
 
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.settings import (
@@ -39,7 +42,14 @@ def test_survives_json() -> None:
 
 @pytest.mark.parametrize("language", STOPWORD_LANGUAGES)
 def test_every_stop_word_list_exists(language: str) -> None:
-    Analyzer(RetrievalSettings(stopwords=language))
+    name = "EN" if language == "english" else language.upper()
+    listed = [word.lower() for word in getattr(stopwords, f"STOPWORDS_{name}")]
+    words = [word for word in listed if re.fullmatch(r"[^\W\d_]{2,}", word)]
+    assert len(words) > 20
+    text = " ".join(words)
+    assert Analyzer(RetrievalSettings(stopwords=language)).terms(text) == []
+    kept = Analyzer(RetrievalSettings(stopwords=None, stemmer=None)).terms(text)
+    assert len(kept) == len(words)
 
 
 def test_messages_name_the_option_and_the_way_out() -> None:

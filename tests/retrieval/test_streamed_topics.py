@@ -14,7 +14,6 @@ from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.catalogue import CatalogueDataset
 from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.topics import read_topics
-from trectools_plus.retrieval import document_set, id_digests, streamed_topics
 from trectools_plus.retrieval.document_set import hash_topics
 from trectools_plus.retrieval.streamed_topics import (
     StreamedTopics,
@@ -22,6 +21,8 @@ from trectools_plus.retrieval.streamed_topics import (
     iter_queries,
     stream_topics,
 )
+
+from .conftest import digests_of
 
 
 def streamed(file: Path) -> StreamedTopics:
@@ -43,17 +44,15 @@ LINES = st.lists(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(lines=LINES, rows=st.integers(1, 4), bits=st.sampled_from([1, 64]))
+@given(lines=LINES, before=st.sampled_from([0, 0, 0, 8_190]), bits=st.sampled_from([1, 64]))
 def test_a_file_is_read_and_refused_as_if_it_were_held(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, str]], rows: int, bits: int
+    tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, str]], before: int, bits: int
 ) -> None:
+    """Also behind so many queries that they are in several steps."""
     file = tmp_path_factory.mktemp("topics") / "topics.tsv"
+    lines = [*((f"n{number}", "x") for number in range(before)), *lines]
     file.write_text("".join(f"{query_id}\t{text}\n" for query_id, text in lines))
-    digest = id_digests.digest_id
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (document_set, streamed_topics):
-            patch.setattr(module, "ROWS_PER_STEP", rows)
-        patch.setattr(streamed_topics, "digest_id", lambda text: digest(text) >> (64 - bits))
+    with digests_of(bits) as digested:
         try:
             held = read_topics(file)
         except TrectoolsPlusError:
@@ -61,6 +60,7 @@ def test_a_file_is_read_and_refused_as_if_it_were_held(
                 len(streamed(file))
             return
         assert_same(streamed(file), held)
+        assert {text.decode() for text in digested} >= {*held.to_dict()}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval import vector
 from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.encoder import TextEncoder
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -50,9 +49,7 @@ def test_equals_brute_force_with_ties(seed: int, copies: int, depth: int, block:
     documents = np.repeat(unit_rows(10, seed), copies, axis=0)
     documents = np.vstack([documents, np.zeros((2, 256), dtype=np.float32)])
     queries = unit_rows(3, seed + 1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vector, "_PRODUCTS_PER_BLOCK", block)
-        results = nearest(documents, queries, depth)
+    results = nearest(documents, queries, depth, block)
     for query, (rows, scores) in zip(queries, results, strict=True):
         wide = documents.astype(np.float64) * query.astype(np.float64)
         exact = wide.sum(axis=1).astype(np.float32)

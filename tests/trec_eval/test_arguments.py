@@ -44,8 +44,9 @@ def test_every_flag():
 
 
 def test_help_and_version_need_no_files():
-    assert parse_arguments(["-h", "-m", "P"]).help
-    assert parse_arguments(["-v"]).version_wanted
+    helped, version = parse_arguments(["-h", "-m", "P"]), parse_arguments(["-v"])
+    assert (helped.help, helped.version_wanted, helped.files) == (True, False, [])
+    assert (version.help, version.version_wanted, version.files) == (False, True, [])
 
 
 def test_order_and_names_are_those_of_trec_eval():

@@ -174,17 +174,15 @@ def test_the_command_stays_within_time_and_memory(
     assert mebibytes < 700
 
 
-def test_what_stands_above_an_overlong_line_is_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "MAX_LINE_BYTES", 100)
+def test_what_stands_above_an_overlong_line_is_checked(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    path.write_bytes(b"1 Q0 d 1 2 t\n1 Q0 d 2 1 t\n" + b"x" * 200 + b"\n1 Q0 d 3 0 t\n")
+    overlong = b"x" * (limits.MAX_LINE_BYTES + 1)
+    path.write_bytes(b"1 Q0 d 1 2 t\n1 Q0 d 2 1 t\n" + overlong + b"\n1 Q0 d 3 0 t\n")
     found = {finding.code: finding for finding in validate_run(path).findings}
     assert found["R131"].count == 1
     assert found["F110"].line == 3
     assert found["F110"].severity == "error"
-    path.write_bytes(b"x" * 200)
+    path.write_bytes(overlong)
     assert [finding.code for finding in validate_qrels(path).findings] == ["F110"]
 
 

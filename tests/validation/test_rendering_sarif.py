@@ -11,7 +11,7 @@ import pytest
 
 from trectools_plus.validation import FileReport, validate_qrels, validate_run
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.rendering import render, sarif
+from trectools_plus.validation.rendering import render
 from trectools_plus.validation.rendering.places import file_uri
 
 SCHEMA = json.loads(Path(__file__).with_name("sarif-2.1.0-used.schema.json").read_text("utf-8"))
@@ -60,10 +60,17 @@ def test_rules_explain_themselves() -> None:
 
 
 def test_rules_link_to_their_anchor_once_the_documentation_has_an_address(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert all("helpUri" not in rule or rule["helpUri"] for rule in sarif._driver()["rules"])
-    monkeypatch.setattr(sarif, "documentation_url", lambda: "https://docs.example.org/tp/")
+    rules = checked([])["tool"]["driver"]["rules"]
+    assert all("helpUri" not in rule or rule["helpUri"] for rule in rules)
+    metadata = tmp_path / "trectools_plus-99.0.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text(
+        "Metadata-Version: 2.1\nName: trectools-plus\nVersion: 99.0\n"
+        "Project-URL: Documentation, https://docs.example.org/tp/\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
     rules = checked([])["tool"]["driver"]["rules"]
     assert rules[0]["helpUri"] == "https://docs.example.org/tp/rules/#F101"
 

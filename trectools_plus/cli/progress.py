@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -20,17 +20,20 @@ _GLANCE = 0.3  # seconds after which the length of the work can be guessed
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
+def progress_bar(clock: Callable[[], float] = monotonic) -> Iterator[Progress]:
     """Yield a ``progress(description, done, total)`` that draws on a terminal's stderr.
 
     Where stderr is no terminal it does nothing. A bar appears once its work can be expected to
     take more than two seconds, and disappears at the end. What the work itself prints, such as a
     retriever of the user's own, goes to stderr too: stdout is for the result.
+
+    Args:
+        clock: Returns the time in seconds.
     """
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))
         stack.enter_context(_shown_warnings())
-        yield _Bars(stack) if sys.stderr.isatty() else _nothing
+        yield _Bars(stack, clock) if sys.stderr.isatty() else _nothing
 
 
 @contextmanager
@@ -53,17 +56,18 @@ def _nothing(description: str, done: int, total: int) -> None:
 class _Bars:
     """One bar for each description, drawn by rich."""
 
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack, clock: Callable[[], float]) -> None:
         self._stack = stack
+        self._clock = clock
         self._screen: Any = None
         self._tasks: dict[str, Any] = {}
         self._description = ""
-        self._began = self._latest = monotonic()
+        self._began = self._latest = clock()
 
     def __call__(self, description: str, done: int, total: int) -> None:
         if description != self._description:
             self._description, self._began = description, self._latest
-        self._latest = monotonic()
+        self._latest = self._clock()
         if description in self._tasks:
             self._screen.update(self._tasks[description], completed=done, total=total)
         elif self._is_long(done, total):

@@ -112,7 +112,12 @@ class MultiVectorRetriever:
 
 
 def nearest_documents(
-    vectors: Scores, queries: Scores, parts: TextParts, aggregation: Aggregation, depth: int
+    vectors: Scores,
+    queries: Scores,
+    parts: TextParts,
+    aggregation: Aggregation,
+    depth: int,
+    block: int = _PRODUCTS_AT_ONCE,
 ) -> Iterator[tuple[Positions, Scores]]:
     """The documents with the highest aggregated products, exactly.
 
@@ -122,6 +127,7 @@ def nearest_documents(
         parts: Which rows are whose.
         aggregation: How products of parts become a document's score.
         depth: How many documents to return at most for each query.
+        block: How many products to compute at once.
 
     Yields:
         For each query the document numbers, best first and ties by lower number, and the scores:
@@ -130,7 +136,7 @@ def nearest_documents(
     kinds = [kind for kind in aggregation.kinds if kind in parts.segments]
     first = min(parts.segments[kind].first for kind in kinds)
     end = max(parts.segments[kind].end for kind in kinds)
-    step = max(1, _PRODUCTS_AT_ONCE // (end - first))
+    step = max(1, block // (end - first))
     for start in range(0, len(queries), step):
         batch = queries[start : start + step]
         products = batch @ vectors[first:end].T

@@ -84,19 +84,22 @@ class VectorRetriever:
         ]
 
 
-def nearest(documents: Scores, queries: Scores, depth: int) -> list[tuple[Positions, Scores]]:
+def nearest(
+    documents: Scores, queries: Scores, depth: int, block: int = _PRODUCTS_PER_BLOCK
+) -> list[tuple[Positions, Scores]]:
     """The rows of ``documents`` with the highest dot products, exactly.
 
     Args:
         documents: ``float32`` of shape ``(n_documents, dimensions)``, rows of length 1 or 0.
         queries: ``float32`` of shape ``(n_queries, dimensions)``, rows of length 1 or 0.
         depth: How many rows to return at most for each query.
+        block: How many products to compute at once.
 
     Returns:
         For each query the row numbers, best first and ties by lower row number, and the products:
         computed in 64 bits, rounded to 32.
     """
-    candidates = _candidates(documents, queries, depth)
+    candidates = _candidates(documents, queries, depth, block)
     results = []
     for query, rows in zip(queries, candidates, strict=True):
         scores = exact_products(documents, rows, query).astype(np.float32)
@@ -115,13 +118,13 @@ def margin(dimensions: int) -> float:
     return (2 * dimensions + 24) * 2.0**-24
 
 
-def _candidates(documents: Scores, queries: Scores, depth: int) -> list[Positions]:
+def _candidates(documents: Scores, queries: Scores, depth: int, block_size: int) -> list[Positions]:
     """For each query, in rising order, every row that can be among its ``depth`` best."""
     rows = [np.empty(0, dtype=np.intp) for _ in queries]
     products = [np.empty(0, dtype=np.float32) for _ in queries]
     floors = np.full(len(queries), -np.inf)
     slack = margin(documents.shape[1])
-    for start, block in _blocks(documents, max(1, _PRODUCTS_PER_BLOCK // len(queries))):
+    for start, block in _blocks(documents, max(1, block_size // len(queries))):
         block_products = queries @ block.T
         for number, line in enumerate(block_products):
             new = np.flatnonzero(line >= floors[number])

@@ -198,8 +198,9 @@ def test_files_say_what_they_show_and_nothing_of_when(make_report: Any) -> None:
 def test_labels_from_outside_are_text(make_report: Any) -> None:
     report = make_report({"a": {"nDCG@10": 0.5}})
     mode = report.modes["a"].model_copy(update={"label": "<b>&$\\frac$ 日本 _"})
-    for plot in draw_plots(report.model_copy(update={"modes": {"a": mode}}), data(["a"])[0]):
-        ET.fromstring(render_plot(plot, "svg"))
+    plots = draw_plots(report.model_copy(update={"modes": {"a": mode}}), data(["a"])[0])
+    shown = [text for plot in plots for text in ET.fromstring(render_plot(plot, "svg")).itertext()]
+    assert any("<b>&$\\frac$ 日本 _" in text for text in shown)
 
 
 def test_write_plots_fills_a_folder(make_report: Any, tmp_path: Path) -> None:

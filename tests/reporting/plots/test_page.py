@@ -14,6 +14,22 @@ def test_the_pages_code_runs() -> None:
     page = (ROOT / "docs" / "plots.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert blocks
-    subprocess.run(
-        [sys.executable, "-W", "error", "-c", "\n".join(blocks)], cwd=ROOT, check=True, timeout=120
+    shown = (
+        "for axes in figure.axes:\n"
+        "    curves = [line.get_label() for line in axes.get_lines()]\n"
+        "    print(axes.get_xlabel(), axes.get_ylabel(), sorted(curves), sep=' | ')\n"
     )
+    code = "\n".join([*blocks, shown])
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "Recall | Interpolated precision | ['lexical', 'vector']",
+        "k (first results looked at, logarithmic) | HitRate@k | ['lexical', 'vector']",
+    ]

@@ -462,11 +462,12 @@ def test_a_date_to_wait_for_goes_by_the_clock_of_the_service() -> None:
     assert "it asks to wait 90 s, more than max_wait" in failure.reason
 
 
-def test_too_large_an_answer_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trectools_plus.retrieval.backends.http.LARGEST_ANSWER", 2**20)
-    (failure,), _ = ask({}, lambda _: httpx.Response(200, content=b" " * (2**20 + 1)))
+def test_too_large_an_answer_is_not_read_to_its_end() -> None:
+    chunks = iter([b" " * 2**20] * 70)
+    (failure,), _ = ask({}, lambda _: httpx.Response(200, content=chunks))
     assert isinstance(failure, Failure)
-    assert "larger than 1 MiB" in failure.reason
+    assert "larger than 64 MiB" in failure.reason
+    assert len(list(chunks)) == 5
 
 
 def test_entries_by_position() -> None:

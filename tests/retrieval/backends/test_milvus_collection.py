@@ -9,7 +9,7 @@ import pytest
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.corpus import Document
-from trectools_plus.retrieval.backends import milvus_collection, milvus_filling
+from trectools_plus.retrieval.backends import milvus_collection
 from trectools_plus.retrieval.document_stream import DocumentStream
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.streamed_corpus import StreamedCorpus
@@ -40,25 +40,41 @@ def open_collection(
     return milvus_collection.open_collection(connection, corpus, *args, **options)
 
 
+class Between:
+    """A connection whose calls pass through a function first: ``change(call, method, ...)``."""
+
+    def __init__(self, connection: Any, change: Callable[..., Any]) -> None:
+        self._connection = connection
+        self._change = change
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def call(self, method: str, *rest: Any, **options: Any) -> Any:
+        return self._change(self._connection.call, method, *rest, **options)
+
+
 def collections(connection: Any) -> list[str]:
     return sorted(connection.call("list_collections"))
 
 
-def test_a_collection_is_found_again(
-    connect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(milvus_filling, "_ROWS_PER_BATCH", 4)
-    documents, said = Listed(10), []
+def test_a_collection_is_found_again(connect: Callable[..., Any]) -> None:
+    documents, said = Listed(2100), []
     connection = connect()
     first = open_collection(
         connection, documents, RetrievalSettings(), progress=lambda *step: said.append(step)
     )
-    assert [done for what, done, _ in said if what == "inserting documents"] == [0, 4, 8, 10]
+    assert [done for what, done, _ in said if what == "inserting documents"] == [
+        0,
+        1000,
+        2000,
+        2100,
+    ]
     assert documents.passes == 2
     connection.close()
 
     connection = connect()
-    documents = Listed(10)
+    documents = Listed(2100)
     documents.documents.reverse()
     again = open_collection(connection, documents, RetrievalSettings(rrf_k=7))
     assert documents.passes == 1, "hashed, not inserted"
@@ -88,21 +104,16 @@ def test_nothing_half_filled_stays(connect: Callable[..., Any]) -> None:
     assert collections(connection) == []
 
 
-def test_what_a_killed_process_left_is_filled_anew(
-    connect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_killed_process_left_is_filled_anew(connect: Callable[..., Any]) -> None:
     connection = connect()
-    call = type(connection).call
 
-    def killed(self: Any, method: str, *rest: Any, **options: Any) -> Any:
+    def killed(call: Callable[..., Any], method: str, *rest: Any, **options: Any) -> Any:
         if method in ("rename_collection", "drop_collection"):
             raise KeyboardInterrupt
-        return call(self, method, *rest, **options)
+        return call(method, *rest, **options)
 
-    monkeypatch.setattr(type(connection), "call", killed)
     with pytest.raises(KeyboardInterrupt):
-        open_collection(connection, Listed(3), RetrievalSettings())
-    monkeypatch.undo()
+        open_collection(Between(connection, killed), Listed(3), RetrievalSettings())
     assert [name.endswith("_building") for name in collections(connection)] == [True]
     found = open_collection(connection, Listed(3), RetrievalSettings())
     assert collections(connection) == [found.name]
@@ -146,13 +157,16 @@ def test_documents_that_change_between_hash_and_insertion(connect: Callable[...,
     assert collections(connection) == []
 
 
-def test_documents_that_do_not_arrive(
-    connect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(milvus_collection, "_count", lambda *_: 2)
+def test_documents_that_do_not_arrive(connect: Callable[..., Any]) -> None:
     connection = connect()
+
+    def lossy(call: Callable[..., Any], method: str, name: str = "", *rest: Any, **kw: Any) -> Any:
+        if method == "insert":
+            rest = (rest[0][1:],)
+        return call(method, *([name] if name else []), *rest, **kw)
+
     with pytest.raises(InputError, match="3 documents were inserted but Milvus counts 2"):
-        open_collection(connection, Listed(3), RetrievalSettings())
+        open_collection(Between(connection, lossy), Listed(3), RetrievalSettings())
     assert collections(connection) == []
 
 

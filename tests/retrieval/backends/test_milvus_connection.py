@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import socket
 import subprocess
@@ -96,14 +95,11 @@ def test_refuses_other_addresses(text: str, what: str) -> None:
 
 
 def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    find_spec = importlib.util.find_spec
-    module = "trectools_plus.retrieval.backends.milvus_connection.find_spec"
     for missing, uri in (("pymilvus", "http://host"), ("milvus_lite", str(tmp_path / "a.db"))):
-        monkeypatch.setattr(
-            module, lambda name, missing=missing: None if name == missing else find_spec("json")
-        )
-        with pytest.raises(MissingExtraError) as caught:
-            MilvusConnection(MilvusAddress.parse(uri))
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, missing, None)
+            with pytest.raises(MissingExtraError) as caught:
+                MilvusConnection(MilvusAddress.parse(uri))
         assert_one_line(caught.value, "pip install 'trectools-plus[milvus]'")
 
 
@@ -137,21 +133,28 @@ def test_a_wrong_token(
 def test_a_server_that_fails_and_repeats_the_token(
     connect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import pymilvus
     from pymilvus.exceptions import MilvusException
 
-    connection = connect()
-    monkeypatch.setenv(TOKEN_VARIABLE, SECRET)
-    monkeypatch.setattr(connection, "address", MilvusAddress("http://host:1", is_local=False))
+    class Client(pymilvus.MilvusClient):
+        def __init__(self, **_: Any) -> None:
+            pass
 
-    class Client:
+        def get_server_version(self, timeout: float) -> str:
+            return "v2.6.2"
+
         def list_collections(self, timeout: float) -> None:
             password = SECRET.partition(":")[2]
             raise MilvusException(message=f"tired of {SECRET} and {password}\nand of you")
 
-    monkeypatch.setattr(connection, "_client", Client())
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setenv(TOKEN_VARIABLE, SECRET)
+    monkeypatch.setattr(pymilvus, "MilvusClient", Client)
+    connection = connect("http://host:1")
     with pytest.raises(InputError) as caught:
         connection.call("list_collections")
-    monkeypatch.undo()
     assert_one_line(caught.value, "answered: tired of *** and ***", "http://host:1")
 
 
