@@ -1,6 +1,5 @@
 """--low-memory gives the same figures for any order of rows, and findings at the file's lines."""
 
-import functools
 import gzip
 import itertools
 import random
@@ -12,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
-from trectools_plus.formats.query_chunks import iter_query_chunks
+from trectools_plus.formats import query_chunks
 from trectools_plus.formats.regrouping import regroup_queries
 from trectools_plus.formats.tables import Run
-from trectools_plus.measures import low_memory, parse_measures
+from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.run_files import open_files
 from trectools_plus.validation import FindingsError, load_run
@@ -25,9 +24,7 @@ MEASURES = parse_measures([*DEFAULT_MEASURES, "AP", "Bpref", "nDCG"])
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    small = functools.partial(iter_query_chunks, size=100)
-    monkeypatch.setattr(low_memory, "iter_query_chunks", small)
-    monkeypatch.setattr(low_memory, "regroup_queries", functools.partial(regroup_queries, size=200))
+    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 100)
 
 
 def make(folder, n_queries=20, n_documents=7):

@@ -1,6 +1,5 @@
 """Whatever way a run is scored in, the same runs are refused, for the same rules."""
 
-import functools
 import gzip
 import random
 from pathlib import Path
@@ -11,10 +10,9 @@ from hypothesis import strategies as st
 
 from trectools_plus.distributed.files import place_of
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats import limits
+from trectools_plus.formats import limits, query_chunks
 from trectools_plus.formats.query_chunks import iter_query_chunks
-from trectools_plus.formats.regrouping import regroup_queries
-from trectools_plus.measures import low_memory, parse_measures, spreading, streaming
+from trectools_plus.measures import parse_measures, spreading
 from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.run_files import open_files
 from trectools_plus.validation import FindingsError, load_qrels, load_run
@@ -28,10 +26,7 @@ LONGEST_LINE = 3000
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     """Cut small files into several pieces, and call short lines endless."""
-    small = functools.partial(iter_query_chunks, size=100)
-    for module in (low_memory, streaming):
-        monkeypatch.setattr(module, "iter_query_chunks", small)
-    monkeypatch.setattr(low_memory, "regroup_queries", functools.partial(regroup_queries, size=200))
+    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 100)
     monkeypatch.setattr(limits, "MAX_LINE_BYTES", LONGEST_LINE)
 
 

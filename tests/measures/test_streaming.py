@@ -1,6 +1,5 @@
 """Scoring piece by piece is scoring, bit for bit; what may not be scored is left to the reader."""
 
-import functools
 import gzip
 import itertools
 import json
@@ -14,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError
-from trectools_plus.formats.query_chunks import iter_query_chunks
+from trectools_plus.formats import query_chunks
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.measures import parse_measures, streaming
+from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.judgments import Judgments
 from trectools_plus.measures.run_files import open_files
@@ -34,8 +33,7 @@ SCORES = ["1.0", "1.000000001", "1", "0.5", "2e0", "-3", "7", "1e30", "0"]
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     """Cut even small files into several pieces."""
-    small = functools.partial(iter_query_chunks, size=60)
-    monkeypatch.setattr(streaming, "iter_query_chunks", small)
+    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 60)
 
 
 def ready(qrels):
@@ -223,9 +221,7 @@ ANY_QRELS = Qrels.from_dict({str(q): {"d01": 1, "d02": 1} for q in range(1, 4)})
 
 
 def test_real_runs_are_scored_in_pieces(shared_data, monkeypatch):
-    monkeypatch.setattr(
-        streaming, "iter_query_chunks", functools.partial(iter_query_chunks, size=1 << 20)
-    )
+    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 1 << 20)
     folder = shared_data / "robust03"
     qrels = load_qrels(folder / "qrels.txt.gz")
     for path in sorted(folder.glob("input.*")):

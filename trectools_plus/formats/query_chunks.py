@@ -22,7 +22,7 @@ _WINDOW_BYTES = 1 << 16
 _FIRST_FIELD = re.compile(rb"[^ \t\v\f\r\n]*[ \t\v\f]?")
 
 
-def iter_query_chunks(path: str | Path, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
+def iter_query_chunks(path: str | Path, size: int | None = None) -> Iterator[Chunk]:
     """Cut a file's content into pieces that end where a query ends.
 
     A query is known by the first field of its neighbouring lines. A piece is longer than ``size``
@@ -30,13 +30,14 @@ def iter_query_chunks(path: str | Path, size: int = CHUNK_BYTES) -> Iterator[Chu
 
     Args:
         path: The file, compressed or not.
-        size: How many bytes a piece should have.
+        size: How many bytes a piece should have; ``None`` for ``CHUNK_BYTES``.
 
     Raises:
         InputError: If the file is missing, a folder, or may not be read.
         FormatError: If a compressed stream ends early, is damaged or expands beyond all measure;
             by a piece: if the file has become shorter meanwhile.
     """
+    size = CHUNK_BYTES if size is None else size
     return _of_file(Path(path), size) if is_plain_file(path) else _of_stream(path, size)
 
 

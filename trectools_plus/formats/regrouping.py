@@ -10,15 +10,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from trectools_plus.formats import query_chunks
 from trectools_plus.formats.content import iter_content
-from trectools_plus.formats.query_chunks import CHUNK_BYTES, Chunk, with_mark_kept
+from trectools_plus.formats.query_chunks import Chunk, with_mark_kept
 
 MAX_PARTS = 500
 """How many files are written at once; systems allow a thousand or so."""
 
 
 def regroup_queries(
-    path: str | Path, folder: Path, size: int = CHUNK_BYTES, *, start: int = 0
+    path: str | Path, folder: Path, size: int | None = None, *, start: int = 0
 ) -> Iterator[Chunk]:
     """Bring the lines of each query together.
 
@@ -28,14 +29,15 @@ def regroup_queries(
     Args:
         path: The run, compressed or not.
         folder: Where the files go; they take as much room as the run does unpacked.
-        size: About how many bytes a piece should have; larger runs than ``MAX_PARTS`` times that
-            have larger pieces.
+        size: About how many bytes a piece should have, ``None`` for ``query_chunks.CHUNK_BYTES``;
+            larger runs than ``MAX_PARTS`` times that have larger pieces.
         start: How many bytes at the beginning to leave out: a byte order mark, or whole lines.
 
     Raises:
         InputError: If the file is missing, a folder, or may not be read.
         FormatError: If a compressed stream ends early, is damaged or expands beyond all measure.
     """
+    size = query_chunks.CHUNK_BYTES if size is None else size
     n_bytes = sum(len(content) for content in iter_content(path))
     n_parts = min(MAX_PARTS, n_bytes // size + 1)
     parts = [folder / f"{number:03}" for number in range(n_parts)]
