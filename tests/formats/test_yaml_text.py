@@ -23,6 +23,8 @@ def test_or_what_yaml_makes_of_it() -> None:
 def test_lines_are_those_of_the_nearest_value() -> None:
     document = read_texts("a: 1\nb:\n  - x\n  - c:\n      d: 2\n")
     assert document.find_line(("a",)) == 1
+    assert document.find_line(("b", 0)) == 3
+    assert document.find_line(("b", 1)) == 4
     assert document.find_line(("b", 1, "c", "d")) == 5
     assert document.find_line(("b", 1, "c", "none", 3)) == 4
     assert document.find_line(("z",)) is None

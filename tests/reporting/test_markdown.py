@@ -70,6 +70,13 @@ def test_every_section_is_there_in_order(make_report: Any) -> None:
     ]
 
 
+def test_targets_say_where_each_mode_stands(make_report: Any) -> None:
+    modes = {"a": {"nDCG@10": 0.2}, "b": {"nDCG@10": 0.5}, "c": {"nDCG@10": None}}
+    [_, _, row] = rows_of(render_markdown(make_report(modes, comparisons=[])), "Targets")
+    assert row[0] == "nDCG@10"
+    assert row[4:] == ["below baseline", "strong", "undefined"]
+
+
 def test_tables_have_as_many_cells_in_every_row(make_report: Any) -> None:
     text = render_markdown(make_report())
     block: list[int] = []

@@ -52,16 +52,26 @@ def test_bca_moves_towards_the_long_tail():
     assert bca.high[0] > percentile.high[0]
 
 
-@pytest.mark.parametrize("statistic", STATISTICS)
-@given(
-    table=arrays(np.float64, st.tuples(st.integers(2, 12), st.just(2)), elements=st.floats(0, 1))
-)
-def test_leave_one_out_is_leaving_out_each_row_in_turn(statistic, table):
+def check_leave_one_out(statistic, table):
     location = LOCATIONS[statistic]
     ours = np.sort(location.leave_one_out(table), axis=0)
     rows = range(len(table))
     theirs = np.stack([location.estimate(np.delete(table, row, axis=0)) for row in rows])
     np.testing.assert_allclose(ours, np.sort(theirs, axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("rows", range(2, 13))
+def test_leave_one_out_of_distinct_values(statistic, rows):
+    check_leave_one_out(statistic, np.random.default_rng(rows).random((rows, 2)))
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@given(
+    table=arrays(np.float64, st.tuples(st.integers(2, 12), st.just(2)), elements=st.floats(0, 1))
+)
+def test_leave_one_out_is_leaving_out_each_row_in_turn(statistic, table):
+    check_leave_one_out(statistic, table)
 
 
 @given(

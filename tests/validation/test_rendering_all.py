@@ -36,6 +36,16 @@ def test_text_shows_each_row(report: FileReport) -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_rows_longer_than_80_characters_are_cut(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    rows = [f"1 0 {'d' * (n - 14)} {n - 78} {99 - n} base" for n in (79, 80, 81)]
+    assert [len(row) for row in rows] == [79, 80, 81]
+    path.write_text("".join(f"{row}\n" for row in rows))
+    _, whole, cut = render([validate_run(path, every_line=True)], "concise").splitlines()
+    assert f": {rows[1]}. " in whole
+    assert f": {rows[2][:79]}…. " in cut
+
+
 @pytest.mark.parametrize("name", ["concise", "github"])
 def test_each_place_is_a_line(report: FileReport, name: str) -> None:
     lines = [line for line in render([report], name).splitlines() if "R107" in line]

@@ -284,6 +284,25 @@ def test_broken_file_is_found(code: str, tmp_path: Path) -> None:
     assert finding.count >= 1
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("R107", "R110", "R111", "R113", "R115", "R120", "R122", "R124", "R125", "R131"),
+        *("R141", "R143", "R151", "R152", "Q110", "Q111", "Q121", "Q122"),
+    ],
+)
+def test_column_is_where_the_wrong_field_begins(code: str, tmp_path: Path) -> None:
+    case = CASES[code]
+    finding = _finding(code, _report(code, case.bad, case, tmp_path))
+    assert finding is not None
+    assert finding.line is not None
+    assert isinstance(case.bad, str)
+    right = (QRELS if code.startswith("Q") else RUN).splitlines()[finding.line - 1].split(" ")
+    row = case.bad.splitlines()[finding.line - 1].split(" ")
+    [wrong] = [n for n, (ours, theirs) in enumerate(zip(row, right, strict=True)) if ours != theirs]
+    assert finding.column == len(" ".join([*row[:wrong], ""])) + 1
+
+
 @pytest.mark.parametrize("code", sorted(CASES))
 def test_nearly_broken_file_is_not(code: str, tmp_path: Path) -> None:
     case = CASES[code]
@@ -353,6 +372,7 @@ def test_severity_follows_what_is_seen(
         ("F101", "\ufeff", "no data rows (the file is empty)"),
         ("F103", b"\xff\xfe", "the text is UTF-16"),
         ("F103", b"\x00\x00\xfe\xff", "the text is UTF-32"),
+        ("R141", RUN.replace("8.0", "9.5"), "d01 and d02 tie at 9.5; trec_eval puts d02 first"),
         ("R143", RUN.replace("8.0", "9.49999999"), "9.5 and 9.49999999 are equal in float32"),
         ("Q121", QRELS.replace("d02 0", "d02 -1"), "1 grade -1;"),
         ("Q131", QRELS.replace("d09 1", "d09 0"), "1 of 3 queries has no relevant document: 3"),
@@ -452,6 +472,18 @@ def test_byte_orders_are_converted_as_they_are_named(tmp_path: Path) -> None:
         path.write_bytes(RUN.encode(encoding))
         fix_run(path, out, codes=["F103"])
         assert out.read_text("utf-8") == RUN
+
+
+@pytest.mark.parametrize(
+    ("name", "packed", "renamed"),
+    [("a.run", True, "a.run.gz"), ("a.run.gz", False, "a.run"), ("a.run.bz2", True, "a.run.gz")],
+)
+def test_the_name_for_the_bytes_is_suggested(
+    name: str, packed: bool, renamed: str, tmp_path: Path
+) -> None:
+    data = gzip.compress(RUN.encode(), mtime=0) if packed else RUN.encode()
+    [finding] = validate_run(_write(tmp_path / name, data)).findings
+    assert (finding.code, finding.remedy) == ("F112", f"Rename it to {renamed}")
 
 
 def test_zlib_s_own_words_are_left_out(tmp_path: Path) -> None:

@@ -154,6 +154,11 @@ def _differences(report: BenchmarkReport) -> Plot:
     return next(plot for plot in draw_plots(report, table) if plot.name == "differences")
 
 
+def test_differences_are_named_after_the_first_measure(make_report: Any) -> None:
+    report = make_report({"a": {"nDCG@10": 0.3, "RR@10": 0.2}, "b": {"nDCG@10": 0.4, "RR@10": 0.1}})
+    assert _differences(report).title == "Differences in nDCG@10, query by query"
+
+
 def test_very_many_rows_still_make_a_picture(make_report: Any) -> None:
     measures = {f"P@{cutoff}": 0.5 for cutoff in range(1, 251)}
     report = make_report({f"m{number}": measures for number in range(5)})
