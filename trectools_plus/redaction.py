@@ -32,12 +32,12 @@ def hide_secrets(text: str) -> str:
 
 
 def has_secrets(text: str) -> bool:
-    """Whether a text has a URL with a password, key or signature in it, as ``hide_secrets``."""
+    """Return true if ``hide_secrets`` finds a password, key or signature in a text."""
     return hide_secrets(text) != text
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a query parameter of that name is taken for a secret."""
+    """Return true if a query parameter of that name is taken for a secret."""
     return _SECRET_NAME.search(_HUMP.sub("-", unquote(name)).lower()) is not None
 
 

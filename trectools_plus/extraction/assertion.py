@@ -137,7 +137,7 @@ def _reaches(trigger: _Trigger, mention: Mention, found: Sequence[_Trigger], tex
 
 
 def _ends(other: _Trigger, trigger: _Trigger) -> bool:
-    """Whether one phrase ends the reach of another: whose finding it is ends by its own phrases."""
+    """Return true if one phrase ends another's reach; a person's ends by phrases of its own."""
     if "other_person" in (other.assertion, trigger.assertion):
         if other.assertion != trigger.assertion:
             return False

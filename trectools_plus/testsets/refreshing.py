@@ -130,7 +130,7 @@ class _Strata:
         self._field = field
 
     def quota(self, count: int, test_set: TestSet, new: Sequence[TestQuery]) -> dict[Stratum, int]:
-        """How many to replace of each stratum, no more than the pool has new ones of it."""
+        """Return the number to replace of each stratum, at most what the pool has new."""
         strata = list(map(self._of, test_set.queries))
         sizes, available = Counter(strata), Counter(map(self._of, new))
         possible = sum(min(size, available[stratum]) for stratum, size in sizes.items())

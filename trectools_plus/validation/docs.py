@@ -72,7 +72,7 @@ def _section(rule: Rule) -> Iterator[str]:
 
 
 def fix_of(rule: Rule) -> str:
-    """What the fix of a rule does, with its effect on the figures if it has one."""
+    """Describe the fix of a rule, with its effect on the figures if it has one."""
     offer = OFFERS.get(rule.code)
     effect = f". It {offer.effect}" if offer and offer.effect else ""
     return f"{FIXES[rule.fix]}{effect}"

@@ -220,7 +220,7 @@ def _is_tree(value: Any) -> bool:
 
 
 def _is_single(segment: JSONPathSegment) -> bool:
-    """Whether a step leads to one value at most."""
+    """Return true if a step leads to one value at most."""
     from jsonpath.segments import JSONPathRecursiveDescentSegment
     from jsonpath.selectors import IndexSelector, NameSelector
 
@@ -232,7 +232,7 @@ def _is_single(segment: JSONPathSegment) -> bool:
 
 
 def _is_by_key(segment: JSONPathSegment) -> bool:
-    """Whether a step goes through all members of an object: ``.*`` or ``~``."""
+    """Return true if a step goes through all members of an object: ``.*`` or ``~``."""
     from jsonpath.selectors import KeysSelector, WildcardSelector
 
     spelled = KeysSelector if segment.token.value == "[" else KeysSelector | WildcardSelector
@@ -258,7 +258,7 @@ def _holds_nothing(value: Any, segment: JSONPathSegment) -> bool:
 
 
 def _has_empty_list(value: Any) -> bool:
-    """Whether there is an empty list, however deep."""
+    """Return true if there is an empty list, however deep."""
     if isinstance(value, dict):
         return any(map(_has_empty_list, value.values()))
     return isinstance(value, list) and (not value or any(map(_has_empty_list, value)))
@@ -301,7 +301,7 @@ def _reports_error(name: str, member: Any) -> bool:
 
 
 def _is_void(value: Any) -> bool:
-    """Whether the value of a member for errors says that there is none."""
+    """Return true if the value of a member for errors says that there is none."""
     if isinstance(value, dict):
         return all(map(_is_void, value.values()))
     if isinstance(value, list):
