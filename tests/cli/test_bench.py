@@ -13,7 +13,7 @@ import typer
 from trectools_plus.cli.bench import benchmark_run, parse_runs
 from trectools_plus.cli.errors import run_command
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.lists import split_list
+from trectools_plus.text import split_list
 
 Call = Callable[..., tuple[int, str, str]]
 

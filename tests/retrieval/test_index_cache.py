@@ -16,7 +16,7 @@ import pytest
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.base import no_progress
+from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.index_cache import IndexRecipe, cache_folder, open_index
 from trectools_plus.retrieval.modes import build_retrievers
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -324,7 +324,7 @@ def test_two_processes_build_once(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import sys, time
         from pathlib import Path
-        from trectools_plus.retrieval.base import no_progress
+        from trectools_plus.progress import no_progress
         from trectools_plus.retrieval.index_cache import IndexRecipe, open_index
 
         def build(folder):
@@ -359,7 +359,7 @@ def test_two_processes_build_once(tmp_path: Path) -> None:
 def test_a_killed_builder_frees_the_lock(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import time
-        from trectools_plus.retrieval.base import no_progress
+        from trectools_plus.progress import no_progress
         from trectools_plus.retrieval.index_cache import IndexRecipe, open_index
 
         def build(folder):

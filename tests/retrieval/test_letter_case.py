@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.base import no_progress
+from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.encoder import DIMENSIONS, MODEL, TextEncoder
 from trectools_plus.retrieval.fetch import fetch

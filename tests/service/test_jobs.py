@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.retrieval.base import Progress
+from trectools_plus.progress import Progress
 from trectools_plus.service.jobs import Job, Jobs
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.service.settings import Limits

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from trectools_plus.text import listed, number, plural, visible
 from trectools_plus.validation.matching import common_affix, near_matches
-from trectools_plus.validation.wording import listed, number, plural, visible
 
 
 @pytest.mark.parametrize(

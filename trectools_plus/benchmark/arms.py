@@ -12,7 +12,7 @@ from trectools_plus.benchmark.report import UnscoredMode
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Run
-from trectools_plus.retrieval.base import Progress
+from trectools_plus.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,8 +36,8 @@ from trectools_plus.benchmark.summary import (
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import IncomparableError
 from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions
-from trectools_plus.retrieval.base import Progress, no_progress
 from trectools_plus.retrieval.modes import models_used
 
 

@@ -17,7 +17,7 @@ from trectools_plus.benchmark.config import (
 )
 from trectools_plus.benchmark.report import Comparison, ConfidenceInterval
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     from trectools_plus.measures.evaluation import Evaluation

@@ -24,7 +24,7 @@ from trectools_plus.benchmark.gate_changes import QueryChange, most_changed, not
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report_folder import ReportFolder, ScoreBook
 from trectools_plus.errors import IncomparableError, InputError
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     pass

@@ -19,7 +19,7 @@ from trectools_plus.formats.collection import (
 )
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
-from trectools_plus.retrieval.base import Progress, no_progress
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.streamed_corpus import AnyCorpus, hash_corpus, stream_corpus
 
 TERM_FILES = ("ontology", "annotations")

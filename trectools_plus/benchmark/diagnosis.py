@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import Comparison, Diagnosis, MeasureResult, ModeResult
 from trectools_plus.benchmark.report_parts import ends_of
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 _LOW_JUDGED = 0.8
 _FEW_QUERIES = 30

@@ -14,7 +14,7 @@ from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.report import Diagnostics, FailingQuery
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 _JUDGED = "Judged@10"
 

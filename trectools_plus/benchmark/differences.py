@@ -28,7 +28,7 @@ from trectools_plus.benchmark.report import Comparison, ComponentMeasure, Confid
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 _SEPARATOR = "/"
 """Between a fusion and the component left out; no mode has it in its name, as that names a file."""

@@ -7,8 +7,8 @@ import polars as pl
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.retrieval.streamed_corpus import AnyCorpus
+from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.matching import common_affix, folded, near_matches
-from trectools_plus.validation.wording import listed, plural, visible
 
 _SHOWN = 3
 

@@ -27,7 +27,7 @@ from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.retrieval.base import Progress, no_progress
+from trectools_plus.progress import Progress, no_progress
 
 _Entry = TypeVar("_Entry", FailingQuery, NearMiss)
 

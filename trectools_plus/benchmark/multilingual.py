@@ -20,8 +20,8 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_parts import ConfidenceInterval, ReportModel
 from trectools_plus.benchmark.runner import BenchmarkResult, run_benchmark
 from trectools_plus.errors import UsageError
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
-from trectools_plus.retrieval.base import Progress, no_progress
 from trectools_plus.testsets.languages import declared_language
 from trectools_plus.testsets.shipped import load_test_set
 from trectools_plus.validation.text_languages import primary_language

@@ -26,7 +26,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, RunInfo, read_repor
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.retrieval.base import Progress, no_progress
+from trectools_plus.progress import Progress, no_progress
 
 if TYPE_CHECKING:
     from trectools_plus.measures.evaluation import Evaluation, Missing

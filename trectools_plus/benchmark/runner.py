@@ -19,8 +19,8 @@ from trectools_plus.benchmark.output_folder import OutputFolder, claim_folder
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_folder import ReportFolder, copy_files
 from trectools_plus.formats.tables import Run
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, format_time, utc_now
-from trectools_plus.retrieval.base import Progress, no_progress
 
 DEFAULT_FOLDER = "results"
 LATENCY_SCHEMA = {"run": pl.String, "query_id": pl.String, "latency_ms": pl.Float64}

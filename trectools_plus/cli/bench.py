@@ -131,7 +131,7 @@ def benchmark_run(
       benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
     from trectools_plus.benchmark.config_file import load_config
-    from trectools_plus.formats.lists import split_list
+    from trectools_plus.text import split_list
 
     values = retrieval.values(beside_file=config is not None)
     options: dict[str, Any] = {

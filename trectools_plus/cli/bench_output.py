@@ -36,8 +36,8 @@ def report_benchmark(
         scheduler: Spread the work over the workers of this scheduler.
     """
     from trectools_plus.benchmark.runner import run_benchmark
-    from trectools_plus.cli.progress import progress_bar
     from trectools_plus.distributed import use_scheduler
+    from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
     from trectools_plus.reporting.files import write_reports
 

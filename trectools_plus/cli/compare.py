@@ -54,7 +54,7 @@ def _report_of(path: Path) -> Path:
         return path
     from trectools_plus.benchmark.config_file import load_config
     from trectools_plus.benchmark.runner import run_benchmark
-    from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
     from trectools_plus.reporting.files import write_reports
 

@@ -86,7 +86,7 @@ def benchmark_compare_vectors(
     """
     from trectools_plus.benchmark.compare_vectors import compare_vectors_options
     from trectools_plus.benchmark.config_file import load_config
-    from trectools_plus.formats.lists import split_list
+    from trectools_plus.text import split_list
 
     values = retrieval_values(
         setting,

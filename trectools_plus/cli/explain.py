@@ -95,8 +95,8 @@ def _as_dict(rule: Rule) -> dict[str, Any]:
 
 def _rule_lines(rules: Sequence[Rule], width: int) -> Iterator[str]:
     """Rules as lists of their parts, wrapped to the width."""
+    from trectools_plus.text import sentences
     from trectools_plus.validation.docs import fix_of
-    from trectools_plus.validation.wording import sentences
 
     for at, rule in enumerate(rules):
         if at:

@@ -95,10 +95,10 @@ def extraction_run(
       extraction run data --dataset GeneReviews --method dictionary --output-dir results/names
       extraction run data --dataset GeneReviews --predictions mine.jsonl --format json
     """
-    from trectools_plus.cli.progress import progress_bar
     from trectools_plus.extraction.runner import run_extraction
     from trectools_plus.extraction.scores import Resampling
     from trectools_plus.extraction.settings import make_extraction_settings
+    from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
     from trectools_plus.reporting.extraction_files import render_extraction_json, write_extraction
     from trectools_plus.reporting.extraction_text import (

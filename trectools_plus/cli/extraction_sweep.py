@@ -55,12 +55,12 @@ def extraction_sweep(
       extraction sweep data --systems both --parameter num_results --values 1,5,10,30
     """
     from trectools_plus.cli.printing import write_json
-    from trectools_plus.cli.progress import progress_bar
     from trectools_plus.extraction.scores import Resampling
     from trectools_plus.extraction.sweep import DEFAULT_VALUES, sweep
-    from trectools_plus.formats.lists import split_list
+    from trectools_plus.progress import progress_bar
     from trectools_plus.reporting.extraction_comparison_text import print_sweep, sweep_document
     from trectools_plus.reporting.extraction_files import write_sweep
+    from trectools_plus.text import split_list
 
     with progress_bar() as progress:
         found = sweep(
@@ -84,7 +84,7 @@ def extraction_sweep(
 
 
 def _numbers(text: str) -> list[float]:
-    from trectools_plus.formats.lists import split_list
+    from trectools_plus.text import split_list
 
     try:
         return [float(part) for part in split_list(text)]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
+    from trectools_plus.progress import Progress
     from trectools_plus.retrieval.backends.settings import BackendSettings
-    from trectools_plus.retrieval.base import Progress
     from trectools_plus.retrieval.streamed_corpus import AnyCorpus
     from trectools_plus.retrieval.streamed_topics import AnyTopics
 

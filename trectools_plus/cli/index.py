@@ -65,11 +65,11 @@ def index_build(
       trectools-plus index build --dataset hpo --multi-vector
       trectools-plus index build --corpus corpus.jsonl --modes lexical --set stemmer=german
     """
-    from trectools_plus.cli.progress import progress_bar
-    from trectools_plus.formats.lists import split_list
+    from trectools_plus.progress import progress_bar
     from trectools_plus.retrieval.index_build import build_indexes
     from trectools_plus.retrieval.modes import check_modes
     from trectools_plus.retrieval.settings import make_settings
+    from trectools_plus.text import split_list
 
     names = split_list(modes)
     check_modes(names)

@@ -63,8 +63,7 @@ def benchmark_multilingual(
       benchmark multilingual hpo-en-tiny hpo-de-tiny --multi-vector --embedding-model models/e5
     """
     from trectools_plus.benchmark.multilingual import run_multilingual
-    from trectools_plus.cli.progress import progress_bar
-    from trectools_plus.formats.lists import split_list
+    from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
     from trectools_plus.reporting.multilingual import (
         print_multilingual,
@@ -72,6 +71,7 @@ def benchmark_multilingual(
         render_multilingual_markdown,
         write_multilingual,
     )
+    from trectools_plus.text import split_list
 
     values = retrieval.values()
     options: dict[str, Any] = {

@@ -48,7 +48,7 @@ def query_text(
       trectools-plus query "fits" --multi-vector --aggregation-strategy label_synonyms_max
       trectools-plus query "wing flutter" --corpus corpus.jsonl --mode hybrid --format json
     """
-    from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.progress import progress_bar
     from trectools_plus.retrieval.modes import build_retrievers, check_modes
     from trectools_plus.retrieval.settings import make_settings
 

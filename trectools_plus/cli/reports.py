@@ -113,8 +113,8 @@ def benchmark_verify(report: Report) -> None:
       benchmark verify results/today/BenchmarkReport.json
     """
     from trectools_plus.benchmark.verify import verify_report
-    from trectools_plus.cli.progress import progress_bar
-    from trectools_plus.validation.wording import plural
+    from trectools_plus.progress import progress_bar
+    from trectools_plus.text import plural
 
     with progress_bar() as progress:
         found = verify_report(report, progress)
@@ -147,7 +147,7 @@ def benchmark_merge(
       benchmark merge results/today --run mine=mine.run
     """
     from trectools_plus.benchmark.merge import merge_run
-    from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.progress import progress_bar
     from trectools_plus.reporting.console import print_report
     from trectools_plus.reporting.files import write_reports
 

@@ -108,7 +108,7 @@ def runs_fetch(
       runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
     """
     from trectools_plus.benchmark.config_file import load_fetch_settings
-    from trectools_plus.cli.progress import progress_bar
+    from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
     from trectools_plus.retrieval.run_files import fetch_to_dir
     from trectools_plus.retrieval.settings import make_settings
@@ -156,7 +156,7 @@ def runs_fetch(
 
 def _choose_modes(modes: str | None, searching: FetchSettings) -> list[str]:
     """The modes that are named, or all that there are."""
-    from trectools_plus.formats.lists import split_list
+    from trectools_plus.text import split_list
 
     names = list(searching.modes or searching.retriever or DEFAULT_MODES)
     if modes is not None:

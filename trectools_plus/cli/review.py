@@ -135,7 +135,7 @@ def review_export(
     from trectools_plus.formats.qrels import write_qrels
     from trectools_plus.service.review.export import export_qrels
     from trectools_plus.service.review.store import read_store
-    from trectools_plus.validation.wording import plural
+    from trectools_plus.text import plural
 
     with closing(read_store(database)) as store:
         found = export_qrels(store, annotator)

@@ -93,11 +93,11 @@ def evaluate_runs(
       trectools-plus eval qrels.txt a.run -m "MaxOntSim(formula='lin')@10" --ontology hp.obo
     """
     from trectools_plus.cli import printing, score_output
-    from trectools_plus.cli.progress import progress_bar
     from trectools_plus.distributed import use_scheduler
     from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
     from trectools_plus.measures.names import parse_measures, split_names
     from trectools_plus.measures.run_files import name_runs, open_files
+    from trectools_plus.progress import progress_bar
 
     if output_format == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError("parquet is binary", where="--format", remedy="add --output FILE")
@@ -141,7 +141,7 @@ def _over_files(
 
 def _print_notes(evaluation: Evaluation) -> None:
     """What the reader should know about the input, on stderr."""
-    from trectools_plus.validation.wording import plural
+    from trectools_plus.text import plural
 
     without = evaluation.queries_without_relevant
     if without:

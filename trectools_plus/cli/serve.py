@@ -136,10 +136,10 @@ def serve(
         return
     if database is not None:
         raise UsageError("--database goes with --review only")
-    from trectools_plus.formats.lists import split_list
     from trectools_plus.retrieval.settings import make_settings
     from trectools_plus.service.server import read_key, run_server
     from trectools_plus.service.settings import Limits, ServiceSettings
+    from trectools_plus.text import split_list
 
     values = retrieval_values(
         setting, multi_vector=multi_vector, embedding_model=embedding_model, device=device

@@ -14,7 +14,8 @@ from trectools_plus.extraction.names import eligible_terms, names_of
 from trectools_plus.extraction.searching import Searcher, corpus_of_names, corpus_of_terms
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.retrieval.base import Progress, Retriever, no_progress
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.base import Retriever
 from trectools_plus.retrieval.modes import STRATEGIES, build_retrievers
 
 _Candidates = tuple[list[Mention], list[Mention]]

@@ -24,7 +24,7 @@ from trectools_plus.extraction.scores import (
 from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.retrieval.base import Progress, no_progress
+from trectools_plus.progress import Progress, no_progress
 
 SYSTEMS: dict[str, dict[str, Any]] = {
     "both": {"method": "both"},

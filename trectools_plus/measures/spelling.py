@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.lists import split_list
+from trectools_plus.text import split_list
 
 
 class Spelled(NamedTuple):

@@ -15,8 +15,8 @@ import polars as pl
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.base import BaseMeasure, FloatArray, Measure
 from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.text import plural
 from trectools_plus.user_code import import_object
-from trectools_plus.validation.wording import plural
 
 ENTRY_POINT_GROUP = "trectools_plus.measures"
 LARGEST_VALUE = 1e100

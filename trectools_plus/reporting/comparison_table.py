@@ -15,7 +15,7 @@ from trectools_plus.reporting.significance import (
     describe_claim,
     describe_test,
 )
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 _LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
 """One mark per mode; with more modes than letters the table marks the best only."""

@@ -18,7 +18,7 @@ from trectools_plus.reporting.components_text import component_lines
 from trectools_plus.reporting.mode_notes import join_labels, mode_notes, report_notes
 from trectools_plus.reporting.near_misses_text import near_sentence
 from trectools_plus.reporting.significance import group_lines
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -13,7 +13,7 @@ from trectools_plus.reporting.comparison_table import show
 from trectools_plus.reporting.markdown_comparisons import show_interval
 from trectools_plus.reporting.markdown_text import escape, table
 from trectools_plus.reporting.significance import describe_test, show_p
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 _HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p (t)", "Adj. p", "")
 _SHOWN = 5

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.extraction.report import ExtractionReport, Figure, Score
 from trectools_plus.reporting.markdown_text import escape, shorten, table
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     from rich.console import Console

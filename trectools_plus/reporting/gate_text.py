@@ -9,7 +9,7 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.reporting.comparison_table import show
 from trectools_plus.reporting.markdown_text import escape, table
 from trectools_plus.reporting.significance import show_p
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
 """The first line of the comment, by which it is found again."""

@@ -30,7 +30,7 @@ from trectools_plus.reporting.markdown_text import MOST_QUERIES, escape, plain, 
 from trectools_plus.reporting.mode_notes import mode_notes, report_notes
 from trectools_plus.reporting.near_misses_text import NONE_NEAR, near_rows, near_sentence
 from trectools_plus.reporting.report_facts import show_baseline, show_rank
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 _MOST_COLUMNS = 5
 """With more modes than this, modes become rows."""

@@ -12,7 +12,7 @@ from trectools_plus.reporting.report_facts import (
     list_definition,
     list_hashes,
 )
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 
 def diagnostics_section(report: BenchmarkReport) -> str:

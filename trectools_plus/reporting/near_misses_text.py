@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trectools_plus.benchmark.report import BenchmarkReport, TermLabel
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 NONE_NEAR = "None: no first result is wrong and a parent, child or sibling of an expected term."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trectools_plus.benchmark.compare import alpha_of, describe_family
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.reporting.mode_notes import join_labels
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 _NAMED = 8
 """How many modes of a group are named before they are only counted."""

@@ -10,7 +10,7 @@ from trectools_plus.benchmark.overfitting import OverfittingCheck, PartContrast
 from trectools_plus.reporting.comparison_table import show
 from trectools_plus.reporting.significance import show_p
 from trectools_plus.testsets.agreement import GradeAgreement
-from trectools_plus.validation.wording import plural, visible
+from trectools_plus.text import plural, visible
 
 if TYPE_CHECKING:
     from rich.table import Table

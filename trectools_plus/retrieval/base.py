@@ -62,17 +62,6 @@ class Retriever(Protocol):
         """
 
 
-class Progress(Protocol):
-    """Told how far long work has come; screens are somebody else's business."""
-
-    def __call__(self, description: str, done: int, total: int) -> None:
-        """Note that ``done`` of ``total`` steps are finished."""
-
-
-def no_progress(description: str, done: int, total: int) -> None:
-    """A listener that does nothing."""
-
-
 def empty_ranking() -> Ranking:
     """What a query without any usable word finds."""
     return Ranking([], np.empty(0, dtype=np.float32))

@@ -18,7 +18,7 @@ from trectools_plus.formats.catalogue import CatalogueDataset
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
 from trectools_plus.formats.corpus import Document, iter_corpus
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.base import Progress, no_progress
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.id_digests import digest_id, find_suspects
 
 _ROWS_PER_STEP = 8_192

@@ -12,7 +12,8 @@ import polars as pl
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Run, Topics
-from trectools_plus.retrieval.base import Progress, Ranking, Retriever, no_progress
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.base import Ranking, Retriever
 from trectools_plus.retrieval.fetch_status import FetchOutcome
 from trectools_plus.retrieval.hybrid import HybridRetriever
 from trectools_plus.retrieval.modes import build_retrievers, check_modes, left_out

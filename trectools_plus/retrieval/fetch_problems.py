@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, raise_all
 from trectools_plus.retrieval.fetch_status import SCORED, FetchOutcome
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 _NAMED = 3
 

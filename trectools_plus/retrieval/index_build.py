@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.base import Progress, Retriever, no_progress
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.base import Retriever
 from trectools_plus.retrieval.hybrid import HybridRetriever
 from trectools_plus.retrieval.index_cache import IndexRecipe, cache_folder
 from trectools_plus.retrieval.modes import build_retrievers

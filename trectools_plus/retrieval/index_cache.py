@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.errors import InputError, TrectoolsPlusError
-from trectools_plus.retrieval.base import Progress
+from trectools_plus.progress import Progress
 
 T = TypeVar("T")
 

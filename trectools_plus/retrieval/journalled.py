@@ -10,6 +10,7 @@ from typing import Any
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
 from trectools_plus.retrieval.answered_runs import AnsweredRun
 from trectools_plus.retrieval.backends.answering import Answer, Wanted
@@ -20,7 +21,7 @@ from trectools_plus.retrieval.backends.asking import (
     index_keys,
 )
 from trectools_plus.retrieval.backends.base import Backend, BackendRequest
-from trectools_plus.retrieval.base import Progress, Ranking, no_progress
+from trectools_plus.retrieval.base import Ranking
 from trectools_plus.retrieval.fetch import FetchedRun, fetch
 from trectools_plus.retrieval.journal import Journal, open_journal
 from trectools_plus.retrieval.modes import fused_names, models_used

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.aggregation import AGGREGATIONS
-from trectools_plus.retrieval.base import Progress, Retriever, no_progress
+from trectools_plus.retrieval.base import Retriever
 from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.encoder import Encoder
 from trectools_plus.retrieval.hybrid import HybridRetriever, fusion_of

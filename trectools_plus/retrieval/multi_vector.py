@@ -14,14 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.errors import InputError
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.aggregation import Aggregation, aggregation_of
-from trectools_plus.retrieval.base import (
-    Progress,
-    Ranking,
-    Scores,
-    empty_ranking,
-    no_progress,
-)
+from trectools_plus.retrieval.base import Ranking, Scores, empty_ranking
 from trectools_plus.retrieval.encoder import Encoder, TextEncoder
 from trectools_plus.retrieval.index_cache import IndexRecipe, open_index
 from trectools_plus.retrieval.parts import TextParts

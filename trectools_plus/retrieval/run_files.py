@@ -15,6 +15,7 @@ from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.run import write_run, write_run_frames
 from trectools_plus.formats.tables import Run, Topics
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import (
     describe_machine,
     format_time,
@@ -25,7 +26,6 @@ from trectools_plus.ranking import separate_ties
 from trectools_plus.retrieval.answered_runs import AnsweredRun
 from trectools_plus.retrieval.backends.answering import Wanted
 from trectools_plus.retrieval.backends.base import Backend
-from trectools_plus.retrieval.base import Progress, no_progress
 from trectools_plus.retrieval.collapse import Collapse
 from trectools_plus.retrieval.fetch import FetchedRun
 from trectools_plus.retrieval.fetch_problems import refuse_unscorable

@@ -8,10 +8,10 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.lists import split_list
 from trectools_plus.retrieval.aggregation import DEFAULT_WEIGHTS, AggregationName
 from trectools_plus.retrieval.parts import KINDS
 from trectools_plus.retrieval.values import Flag, Number, WholeNumber, explain_problem
+from trectools_plus.text import split_list
 
 Normalisation = Literal["min-max", "z-score"]
 RerankerName = Literal["lexical", "cross-encoder"]

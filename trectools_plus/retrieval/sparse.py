@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.base import Progress, Ranking, empty_ranking, no_progress
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.base import Ranking, empty_ranking
 from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.index_cache import (
     IndexRecipe,

@@ -9,7 +9,7 @@ import polars as pl
 from trectools_plus.formats.corpus import Document
 from trectools_plus.formats.opening import can_be_read_twice
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
-from trectools_plus.retrieval.base import Progress, no_progress
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.document_stream import (
     CorpusDocuments,
     CorpusFile,

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 from pydantic_core import ErrorDetails
 
-from trectools_plus.formats.lists import split_list
+from trectools_plus.text import split_list
 
 SEPARATOR = " — "
 """Between what is wrong and how to mend it, in the message of a validator."""

@@ -14,13 +14,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.retrieval.base import (
-    Progress,
-    Ranking,
-    Scores,
-    empty_ranking,
-    no_progress,
-)
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.base import Ranking, Scores, empty_ranking
 from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.encoder import Encoder, TextEncoder
 from trectools_plus.retrieval.index_cache import IndexRecipe, load_array, open_index

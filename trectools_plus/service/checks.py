@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from trectools_plus.benchmark.report import FindingRecord
 from trectools_plus.measures.base import Measure
 from trectools_plus.measures.evaluation import Missing
-from trectools_plus.retrieval.base import Progress
+from trectools_plus.progress import Progress
 from trectools_plus.service.documents import refuse_large
 from trectools_plus.service.evaluation import refuse_many
 from trectools_plus.service.settings import Limits

@@ -25,8 +25,8 @@ from trectools_plus.measures.base import Measure
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.measures.evaluator import score_runs
 from trectools_plus.measures.names import parse_measures, split_names
+from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_time, utc_now
-from trectools_plus.retrieval.base import Progress
 from trectools_plus.service.documents import refuse_large
 from trectools_plus.service.names import answer_key
 from trectools_plus.service.problems import ProblemError

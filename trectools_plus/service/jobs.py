@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from trectools_plus.retrieval.base import Progress
+from trectools_plus.progress import Progress
 from trectools_plus.service.problems import Problem, ProblemError, as_problem, to_json
 from trectools_plus.service.settings import Limits
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from trectools_plus.measures.evaluator import DEFAULT_MEASURES as SCORE_MEASURES
-from trectools_plus.retrieval.base import Progress
+from trectools_plus.progress import Progress
 from trectools_plus.service import openapi
 from trectools_plus.service.checks import (
     ScoreAnswer,

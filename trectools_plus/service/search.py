@@ -15,7 +15,8 @@ import polars as pl
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.collection import CATALOGUE_PREFIX
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Qrels, Run, Topics
-from trectools_plus.retrieval.base import Progress, Retriever, no_progress
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.base import Retriever
 from trectools_plus.retrieval.modes import canonical_mode
 from trectools_plus.service.names import dataset_name
 from trectools_plus.service.problems import ProblemError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trectools_plus.text import sentences
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.fixes.offers import OFFERS
 from trectools_plus.validation.registry import Rule, Subject
-from trectools_plus.validation.wording import sentences
 
 _HEADINGS: dict[Subject, str] = {
     "file": "Files",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.validation.wording import one_line, plural
+from trectools_plus.text import one_line, plural
 
 NAMED_IN_ERROR = 3
 """How many findings the one-line error message spells out."""

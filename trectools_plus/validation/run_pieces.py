@@ -17,6 +17,7 @@ from trectools_plus.formats.lexer import BOM
 from trectools_plus.formats.query_chunks import Chunk, with_mark_kept
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.source import Source, source_of
+from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.changed_places import RankAndScore, SecondAndThird
 from trectools_plus.validation.engine import check_view
@@ -43,7 +44,6 @@ from trectools_plus.validation.rules.run_ties import (
 from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.shape import SNIFFED_BYTES, Shape, shape_of_run
 from trectools_plus.validation.views import NO_REPEATS
-from trectools_plus.validation.wording import plural
 
 Chunks = Callable[[], Iterable[Chunk]]
 

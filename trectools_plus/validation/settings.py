@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.validation.wording import visible
+from trectools_plus.text import visible
 
 _TABLES = {
     "trectools.toml": ("validate",),

@@ -32,7 +32,7 @@ from trectools_plus.reporting.html.whiskers import WIDTH
 from trectools_plus.reporting.mode_notes import mode_notes, report_notes
 from trectools_plus.reporting.near_misses_text import NONE_NEAR, near_rows, near_sentence
 from trectools_plus.reporting.significance import TEST_NAMES, describe_test, show_p
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     from jinja2 import Environment

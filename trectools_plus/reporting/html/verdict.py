@@ -7,7 +7,7 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.comparison_table import show
 from trectools_plus.reporting.mode_notes import join_labels
-from trectools_plus.validation.wording import plural
+from trectools_plus.text import plural
 
 
 def make_title(report: BenchmarkReport) -> str:

@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Protocol
 
 from trectools_plus.blas import one_blas_thread
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.answering import Answer, FailedQuery, Wanted, answer_batch
 from trectools_plus.retrieval.backends.base import Failure, Query, Source
-from trectools_plus.retrieval.base import Progress, no_progress
 from trectools_plus.retrieval.streamed_topics import AnyTopics, iter_queries
 
 Outcomes = list[Answer | FailedQuery]

@@ -16,11 +16,11 @@ from typing import Any
 from uuid import uuid4
 
 from trectools_plus.errors import InputError
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.milvus_connection import MilvusConnection
 from trectools_plus.retrieval.backends.milvus_filling import fill
 from trectools_plus.retrieval.backends.milvus_schema import create_collection, create_indexes
 from trectools_plus.retrieval.backends.milvus_settings import VectorIndex
-from trectools_plus.retrieval.base import Progress, no_progress
 from trectools_plus.retrieval.document_stream import Survey
 from trectools_plus.retrieval.encoder import DIMENSIONS, TextEncoder
 from trectools_plus.retrieval.index_cache import IndexRecipe

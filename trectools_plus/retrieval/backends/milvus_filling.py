@@ -7,9 +7,9 @@ from typing import Any
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.corpus import Document
+from trectools_plus.progress import Progress
 from trectools_plus.retrieval.backends.milvus_connection import MilvusConnection
 from trectools_plus.retrieval.backends.milvus_schema import MAX_TEXT_BYTES
-from trectools_plus.retrieval.base import Progress
 from trectools_plus.retrieval.document_stream import MultisetHash
 from trectools_plus.retrieval.encoder import TextEncoder
 from trectools_plus.retrieval.settings import RetrievalSettings

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.lists import split_list
 from trectools_plus.retrieval.backends.base import Backend
 from trectools_plus.retrieval.backends.http_settings import HttpSettings
 from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
 from trectools_plus.retrieval.collapse import Collapse
+from trectools_plus.text import split_list
 
 EMBEDDED = "embedded"
 BACKENDS = (EMBEDDED, "http", "milvus", "python")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from trectools_plus.validation.wording import plural, visible
+from trectools_plus.text import plural, visible
 
 _LONGEST_SHOWN = 500
 

@@ -15,6 +15,7 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.rows import open_output
 from trectools_plus.formats.source import read_source
 from trectools_plus.formats.topics import is_header
+from trectools_plus.text import plural
 from trectools_plus.validation.fixes.arguments import FixOptions, refuse_overwriting
 from trectools_plus.validation.fixes.changes import iter_changes
 from trectools_plus.validation.fixes.compressed import note_compression
@@ -26,7 +27,6 @@ from trectools_plus.validation.fixes.text import mend_bytes
 from trectools_plus.validation.topics.reading import form_of
 from trectools_plus.validation.topics.tsv import with_tab
 from trectools_plus.validation.topics.view import Form
-from trectools_plus.validation.wording import plural
 
 _BLANKS = " \t\x0b\x0c"
 _ENCODING_DECLARED = re.compile(r"<\?xml[^>]*\sencoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE)

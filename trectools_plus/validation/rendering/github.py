@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from trectools_plus.text import sentences
 from trectools_plus.validation.findings import FileReport, Finding, Severity
 from trectools_plus.validation.rendering.occurrences import iter_occurrences
 from trectools_plus.validation.rendering.places import printable
-from trectools_plus.validation.wording import sentences
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from trectools_plus.text import visible
 from trectools_plus.validation.findings import FileReport, Finding
-from trectools_plus.validation.wording import visible
 
 LONGEST_ROW = 80
 """Characters of a row that are shown beside its line number."""

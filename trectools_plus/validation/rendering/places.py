@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from urllib.parse import quote
 
-from trectools_plus.validation.wording import visible
+from trectools_plus.text import visible
 
 
 def printable(text: str) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any
 
+from trectools_plus.text import sentences
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Severity
 from trectools_plus.validation.registry import Rule
 from trectools_plus.validation.rendering.chunks import json_chunks
 from trectools_plus.validation.rendering.occurrences import iter_occurrences
 from trectools_plus.validation.rendering.places import file_uri, printable
-from trectools_plus.validation.wording import sentences
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 PACKAGE = "trectools-plus"

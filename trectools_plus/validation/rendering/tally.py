@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from trectools_plus.text import plural
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
 from trectools_plus.validation.fixes.offers import OFFERS
 from trectools_plus.validation.rendering.places import printable
-from trectools_plus.validation.wording import plural
 
 _ORDER = list(Severity)
 

@@ -8,11 +8,11 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
+from trectools_plus.text import plural, sentences
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
 from trectools_plus.validation.rendering.occurrences import iter_rows
 from trectools_plus.validation.rendering.places import line_ranges, printable
 from trectools_plus.validation.rendering.tally import Tally
-from trectools_plus.validation.wording import plural, sentences
 
 WIDTH = 100
 """Columns that no line exceeds, unless a single word (a path, an id) does."""

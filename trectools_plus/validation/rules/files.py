@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.rules.hashed import rows_behind_hash
 from trectools_plus.validation.shape import has_only_bare_cr, wide_encoding
 from trectools_plus.validation.views import TableView
-from trectools_plus.validation.wording import on, plural, quoted
 
 _SURROGATE = 0xED
 """What U+D800 to U+DFFF would begin with, and a byte from 0xA0 on would follow."""

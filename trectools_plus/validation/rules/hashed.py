@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from trectools_plus.formats.numerals import DECIMAL, INTEGER
+from trectools_plus.text import quoted
 from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.shape import field_of
 from trectools_plus.validation.views import TableView
-from trectools_plus.validation.wording import quoted
 
 _LAST_NUMBER = {"run": (6, 5, DECIMAL), "qrels": (4, 4, INTEGER)}
 

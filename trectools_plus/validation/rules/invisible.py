@@ -10,11 +10,11 @@ import polars as pl
 
 from trectools_plus.formats.columns import Columns
 from trectools_plus.formats.lexer import BOM
+from trectools_plus.text import plural, quoted, visible
 from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.views import TableView
-from trectools_plus.validation.wording import plural, quoted, visible
 
 INVISIBLE_BLANKS = (
     r"[\x01-\x08\x0e-\x1f\x7f\u{80}-\u{a0}\u{1680}\u{2000}-\u{200a}"

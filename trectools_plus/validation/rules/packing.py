@@ -6,9 +6,9 @@ from pathlib import Path
 
 from trectools_plus.formats.facts import LONG_LINE_BYTES
 from trectools_plus.formats.limits import MAX_LINE_BYTES
+from trectools_plus.text import visible
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.views import TableView
-from trectools_plus.validation.wording import visible
 
 _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
 

@@ -7,10 +7,10 @@ import re
 import numpy as np
 import polars as pl
 
+from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.matching import INVISIBLE, normal_form
 from trectools_plus.validation.pairs import JUDGED_CUTOFF, PairView
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.wording import listed, plural, visible
 
 FEW_JUDGED = 0.2
 """Share of judged documents in the first 10 below which a run is hardly scored at all."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.pairs import PairView
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.views import TableView
-from trectools_plus.validation.wording import listed, plural, visible
 
 
 @rule(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from trectools_plus.text import plural
 from trectools_plus.validation.pairs import PairView
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.tie_bounds import Bounds, find_bounds
-from trectools_plus.validation.wording import plural
 
 SENSITIVE = 0.0001
 """Change of a mean from which ties are worth a word: it shows in four decimals."""

@@ -6,10 +6,10 @@ import polars as pl
 
 from trectools_plus.formats.qrels import BEIR_LAYOUT
 from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
+from trectools_plus.text import on, plural, quoted, visible
 from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.shape import BEIR_FIELDS, fields_of, other_format
-from trectools_plus.validation.wording import on, plural, quoted, visible
 
 LAYOUT = "qid iter docid grade"
 _NO_ROWS = pl.DataFrame(schema={"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String})

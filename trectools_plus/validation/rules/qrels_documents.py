@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from trectools_plus.text import number, visible
 from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.wording import number, visible
 
 
 @rule(

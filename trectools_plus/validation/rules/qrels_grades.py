@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from trectools_plus.formats.numerals import DECIMAL, INTEGRAL
+from trectools_plus.text import listed, number, on, plural, quoted, visible
 from trectools_plus.validation.order import Rows
 from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import Hit, SeverityName, rule
 from trectools_plus.validation.rules.qrels_columns import grades_in_column_2
-from trectools_plus.validation.wording import listed, number, on, plural, quoted, visible
 
 GRADE_FIELD = 4
 RELEVANT = 1

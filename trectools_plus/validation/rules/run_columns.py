@@ -9,11 +9,11 @@ import polars as pl
 
 from trectools_plus.formats.numerals import DECIMAL, INTEGER
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
+from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.registry import FixName, Hit, rule
 from trectools_plus.validation.rules.invisible import INVISIBLE_BLANKS
 from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.shape import fields_of
-from trectools_plus.validation.wording import on, plural, quoted
 
 LAYOUT = "qid Q0 docid rank score tag"
 DELIMITERS = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
+from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.order import Rows
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.run_view import TREC_MAX_DEPTH, RunView
-from trectools_plus.validation.wording import number, plural, visible
 
 
 @rule(

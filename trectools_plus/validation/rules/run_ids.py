@@ -7,11 +7,11 @@ import re
 import numpy as np
 import polars as pl
 
+from trectools_plus.text import number, on, quoted, visible
 from trectools_plus.validation.order import Flags, Rows
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.sweep import over, pieces
-from trectools_plus.validation.wording import number, on, quoted, visible
 
 _WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"
 READ_AS_MISSING = (*_WORDS.split(" "), "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN")

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.text import in_all, number, on, plural, quoted, visible
 from trectools_plus.validation.order import Ordered, Rows
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.run_view import RunView
-from trectools_plus.validation.wording import in_all, number, on, plural, quoted, visible
 
 RANK_FIELD = 4
 

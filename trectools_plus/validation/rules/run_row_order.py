@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from trectools_plus.text import in_all, visible
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.run_view import RunView
-from trectools_plus.validation.wording import in_all, visible
 
 
 @rule(

@@ -7,11 +7,11 @@ import re
 import numpy as np
 import polars as pl
 
+from trectools_plus.text import number, on, quoted
 from trectools_plus.validation.order import Rows
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.run_view import RunView
 from trectools_plus.validation.shape import NOT_FINITE
-from trectools_plus.validation.wording import number, on, quoted
 
 SCORE_FIELD = 5
 _C_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from trectools_plus.text import quoted
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.run_view import RunView
-from trectools_plus.validation.wording import quoted
 
 
 @rule(

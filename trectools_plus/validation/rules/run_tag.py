@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from trectools_plus.text import on, quoted
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.run_view import RunView
-from trectools_plus.validation.wording import on, quoted
 
 _NOT_IN_TAGS = r"[^A-Za-z0-9_.\-]"
 

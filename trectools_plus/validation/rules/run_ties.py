@@ -11,10 +11,10 @@ from decimal import Decimal, InvalidOperation
 
 import numpy as np
 
+from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.order import Flags, Rows
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.run_view import RunView
-from trectools_plus.validation.wording import number, plural, visible
 
 COMPARED_EXACTLY = 10_000
 """Pairs equal in float64 whose texts are compared digit by digit; only a message hangs on it."""

@@ -6,10 +6,10 @@ from collections import Counter
 
 import polars as pl
 
+from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.testset_view import TestSetView
 from trectools_plus.validation.text_languages import KNOWN_LANGUAGES, guess_language
-from trectools_plus.validation.wording import listed, plural, visible
 
 
 @rule(

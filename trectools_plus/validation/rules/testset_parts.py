@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from trectools_plus.text import in_all, quoted, visible
 from trectools_plus.validation.near_texts import near_across
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.rules.topics_texts import normalised
 from trectools_plus.validation.testset_view import TestSetView
-from trectools_plus.validation.wording import in_all, quoted, visible
 
 
 @rule(

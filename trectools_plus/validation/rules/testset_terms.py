@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from trectools_plus.text import in_all, listed, number, on, plural, visible
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.testset_view import TermState, TestSetView
-from trectools_plus.validation.wording import in_all, listed, number, on, plural, visible
 
 LOWEST_GRADE, HIGHEST_GRADE = 0, 3
 _NAMED = 3

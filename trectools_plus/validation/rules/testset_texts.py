@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from trectools_plus.text import in_all, quoted, visible
 from trectools_plus.validation.near_texts import near_pairs
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.rules.topics_texts import normalised
 from trectools_plus.validation.testset_view import TestSetView
-from trectools_plus.validation.wording import in_all, quoted, visible
 
 
 @rule(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from trectools_plus.text import on
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.topics.view import TopicsView
-from trectools_plus.validation.wording import on
 
 
 def recorded(view: TopicsView, code: str, noun: str = "line") -> Hit | None:

@@ -7,10 +7,10 @@ import unicodedata
 import polars as pl
 
 from trectools_plus.formats.ids import UNWRITABLE, UNWRITABLE_STARTS
+from trectools_plus.text import in_all, on, quoted, visible
 from trectools_plus.validation.registry import FixName, Hit, rule
 from trectools_plus.validation.rules import topics_lines as lines
 from trectools_plus.validation.topics.view import TopicsView
-from trectools_plus.validation.wording import in_all, on, quoted, visible
 
 MAX_WORDS = 1000
 """Words of a text beyond which it is no query any more."""

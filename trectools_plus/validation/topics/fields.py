@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from trectools_plus.text import quoted, visible
 from trectools_plus.validation.registry import SeverityName
 from trectools_plus.validation.topics.nodes import JSON_CONSTANTS, Node, Scalar, Tree, describe
 from trectools_plus.validation.topics.view import Trouble, Troubles
-from trectools_plus.validation.wording import quoted, visible
 
 
 @dataclass(slots=True)

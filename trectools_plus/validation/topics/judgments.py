@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trectools_plus.text import visible
 from trectools_plus.validation.topics.fields import Entry, read_grade, read_id
 from trectools_plus.validation.topics.nodes import Items, Mapping, Node, Scalar, describe
 from trectools_plus.validation.topics.schema import TERM_KEYS, Schema
 from trectools_plus.validation.topics.unfold import Unfolder
 from trectools_plus.validation.topics.view import Trouble, Troubles
-from trectools_plus.validation.wording import visible
 
 Judged = tuple[str, Node, float | None]
 """Document id, its place, its grade; ``None`` where that is no whole number."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from trectools_plus.text import listed
 from trectools_plus.validation.topics.fields import Entry, note_repeats, read_id, read_text
 from trectools_plus.validation.topics.judgments import JudgmentsReader, is_empty
 from trectools_plus.validation.topics.nodes import Items, Mapping, Node, Scalar, Tree, describe
@@ -40,7 +41,6 @@ from trectools_plus.validation.topics.view import (
     Trouble,
     Troubles,
 )
-from trectools_plus.validation.wording import listed
 
 
 def read_test_set(tree: Tree, troubles: Troubles | None = None) -> Content:

@@ -8,10 +8,10 @@ import polars as pl
 
 from trectools_plus.formats.numerals import DECIMAL
 from trectools_plus.formats.topics import is_header
+from trectools_plus.text import quoted, visible
 from trectools_plus.validation.registry import FixName
 from trectools_plus.validation.topics.fields import no_text
 from trectools_plus.validation.topics.view import ENTRIES_SCHEMA, Content, Trouble, Troubles
-from trectools_plus.validation.wording import quoted, visible
 
 _ID_AND_TEXT = re.compile(r"""[ ]*([^\s,;:"'{}\[\]<>|]+)[ ]+([^ ].*)""")
 

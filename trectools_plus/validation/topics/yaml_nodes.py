@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from trectools_plus.text import quoted
 from trectools_plus.validation.topics.nodes import (
     Items,
     Mapping,
@@ -19,7 +20,6 @@ from trectools_plus.validation.topics.nodes import (
     TreeBuilder,
     TreeError,
 )
-from trectools_plus.validation.wording import quoted
 
 _TAG = "tag:yaml.org,2002:"
 _MEANINGS: dict[str, Meaning] = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from trectools_plus.cli.progress import progress_bar
+from trectools_plus.progress import progress_bar
 
 
 class Terminal(io.StringIO):

@@ -1,4 +1,4 @@
-"""How findings word things: plurals, lists of ids, and ids with nothing invisible left in them."""
+"""Texts for people: plurals, lists of ids, visible characters; and lists that people write."""
 
 from __future__ import annotations
 
@@ -77,3 +77,22 @@ def one_line(text: str) -> str:
 def sentences(*parts: str) -> str:
     """Join clauses to sentences: each ends in a full stop unless it ends in another mark."""
     return " ".join(part if part.endswith(("?", ".", "!")) else f"{part}." for part in parts)
+
+
+def split_list(text: str) -> list[str]:
+    """Split at commas that are outside parentheses and quotes: ``AP(rel=2)@100,RBP(p=0.8,rel=1)``.
+
+    Blanks around parts and empty parts are dropped.
+    """
+    parts, depth, start, quote = [], 0, 0, ""
+    for place, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character in "()":
+            depth += 1 if character == "(" else -1
+        elif character == "," and depth <= 0:
+            parts.append(text[start:place])
+            start = place + 1
+    return [part.strip() for part in [*parts, text[start:]] if part.strip()]

@@ -1,4 +1,4 @@
-"""Progress bars on stderr: for people at a terminal, and only for what takes a while.
+"""Progress of long work, and bars on stderr for people at a terminal.
 
 Warnings of the work go to stderr too, a line each.
 """
@@ -10,13 +10,21 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from time import monotonic
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from trectools_plus.retrieval.base import Progress
+from typing import Any, Protocol
 
 _LONG = 2.0  # seconds; shorter work shows no bar
 _GLANCE = 0.3  # seconds after which the length of the work can be guessed
+
+
+class Progress(Protocol):
+    """Receives how far long work has come."""
+
+    def __call__(self, description: str, done: int, total: int) -> None:
+        """Note that ``done`` of ``total`` steps are finished."""
+
+
+def no_progress(description: str, done: int, total: int) -> None:
+    """Show nothing."""
 
 
 @contextmanager
@@ -33,7 +41,7 @@ def progress_bar(clock: Callable[[], float] = monotonic) -> Iterator[Progress]:
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))
         stack.enter_context(_shown_warnings())
-        yield _Bars(stack, clock) if sys.stderr.isatty() else _nothing
+        yield _Bars(stack, clock) if sys.stderr.isatty() else no_progress
 
 
 @contextmanager
@@ -47,10 +55,6 @@ def _shown_warnings() -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(handler)
-
-
-def _nothing(description: str, done: int, total: int) -> None:
-    """Show nothing."""
 
 
 class _Bars:
