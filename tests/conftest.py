@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +14,10 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parent / "contract"))
+
+from harness.program import Program
 
 # Examples of a property: few while developing, more in continuous integration. No deadline: the
 # time of an example depends on the machine more than on the code.
@@ -23,6 +29,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests that wait for processes: at the end, one worker would wait alone."""
     items.sort(key=lambda item: item.get_closest_marker("process") is None)
+
+
+@pytest.fixture(scope="session")
+def thorough() -> bool:
+    """Whether tests go through the whole of a long list, and not a part as with profile fast."""
+    return settings.default is not None and settings.default.max_examples >= 100
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +65,18 @@ def ir_datasets_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory
     for path in (home, *home.rglob("*")):
         path.chmod(path.stat().st_mode | 0o200)
     return home
+
+
+@pytest.fixture(scope="session")
+def program(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Program]:
+    """The installed commands, started warm; with Cranfield, where the shared data is available."""
+    variables = {}
+    with suppress(pytest.skip.Exception):
+        variables["IR_DATASETS_HOME"] = str(request.getfixturevalue("ir_datasets_home"))
+    with Program(tmp_path_factory.mktemp("program"), variables) as running:
+        yield running
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -187,7 +187,10 @@ def spread_outcome(qrels, run):
     table = load_qrels(qrels)
     scorer = spreading.PartScorer(table, MEASURES, lambda *_: None)
     try:
-        parts = [spreading.Part(run, place_of(run), chunk) for chunk in iter_query_chunks(run, 100)]
+        parts = [
+            spreading.Part(run, place_of(run), chunk)
+            for chunk in iter_query_chunks(run, query_chunks.CHUNK_BYTES)
+        ]
         results = [scorer(part) for part in parts]
         scored = spreading._whole(run, results, scorer) if results else None
     except TrectoolsPlusError:
@@ -237,11 +240,12 @@ def simple_rows(n_queries=12, depth=4):
     ]
 
 
-def one_way_broken():
+def one_way_broken(thorough):
     """Runs broken in a single way: everywhere, in a few queries of one piece, or in one row."""
     everywhere = range(48)
-    for change in ROW_CHANGES:
-        for chosen in (everywhere, range(20, 28), range(44, 48), [9]):
+    parts = (range(20, 28), range(44, 48), [9])
+    for number, change in enumerate(ROW_CHANGES):
+        for chosen in (everywhere, *(parts if thorough else [parts[number % 3]])):
             rows = simple_rows()
             for at in chosen:
                 rows[at] = change(rows[at])
@@ -253,10 +257,11 @@ def one_way_broken():
             yield rows
 
 
-def test_every_rule_that_scoring_refuses_is_judged_alike(tmp_path):
+def test_every_rule_that_scoring_refuses_is_judged_alike(tmp_path, thorough, monkeypatch):
+    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 100 if thorough else 200)
     qrels, run = write_qrels(tmp_path), tmp_path / "run"
     refused = set()
-    contents = [b"\n".join([*rows, b""]) for rows in one_way_broken()]
+    contents = [b"\n".join([*rows, b""]) for rows in one_way_broken(thorough)]
     sound = b"\n".join([*simple_rows(), b""])
     contents += [change(sound) for change in WHOLE_CHANGES]
     contents += [path.read_bytes() for path in sorted(FAULTY.iterdir())]
