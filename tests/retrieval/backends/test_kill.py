@@ -17,7 +17,6 @@ from harness.program import Program, Started
 pytestmark = pytest.mark.process
 
 QUERIES = 300
-KILLS = 20
 CONCURRENCY = 3
 BATCH = 2
 
@@ -57,9 +56,10 @@ def kill_at(process: Started, service: Any, arrived: int, delay: float) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-def test_killed_at_20_random_moments_and_resumed(
-    program: Program, start: Any, tmp_path: Path
+def test_killed_at_random_moments_and_resumed(
+    program: Program, start: Any, tmp_path: Path, thorough: bool
 ) -> None:
+    kills = 20 if thorough else 8
     uninterrupted = tmp_path / "uninterrupted"
     finish(begin(program, start().url, uninterrupted))
     expected = (uninterrupted / "dense.run").read_bytes()
@@ -68,10 +68,10 @@ def test_killed_at_20_random_moments_and_resumed(
     service, folder, chance = start(delay=0.004), tmp_path / "killed", random.Random(20)
     in_flight: Counter[str] = Counter()
     killed = 0
-    for kill in range(KILLS):
+    for kill in range(kills):
         before, done = service.asked(), journalled(folder)
         # The last ones hit the writing of the run, when everything has arrived.
-        ahead = chance.randrange(2 * QUERIES // KILLS) if kill < KILLS - 3 else QUERIES
+        ahead = chance.randrange(2 * QUERIES // kills) if kill < kills - 3 else QUERIES
         delay = chance.random() * (0.02 if ahead < QUERIES else 0.1)
         arrived = min(len(before) + ahead, len(before) + QUERIES - len(done))
         process = begin(program, service.url, folder, "--resume")
@@ -84,7 +84,7 @@ def test_killed_at_20_random_moments_and_resumed(
         lost = asked.keys() - set(journalled(folder))
         assert len(lost) <= CONCURRENCY * BATCH
         in_flight.update(lost)
-    assert killed >= KILLS - 3  # the last ones may come to an end first
+    assert killed >= kills - 3  # the last ones may come to an end first
     finish(begin(program, service.url, folder, "--resume"))
     assert (folder / "dense.run").read_bytes() == expected
     # Nothing was lost, and only what was in flight when it was killed was asked again.
