@@ -186,13 +186,18 @@ class BenchmarkConfig(DataSettings):
         for name in self.mode_names:
             if name not in self.mode_keys:
                 raise ValueError(f"`mode_names`: '{name}' is none of the modes — take {known}")
-        asked = {measure.name for measure in _parsed(self.measure_names)} if self.targets else ()
+        asked = {one.name: one for one in _parsed(self.measure_names)} if self.targets else {}
         for name, target in self.targets.items():
             # A manifest spells out the default targets, also of measures that were not asked for.
             if name not in asked and target not in (None, DEFAULT_TARGETS.get(name)):
                 raise ValueError(
                     f"`targets`: {name} is none of the measures — add it to `measures`, or leave "
                     "its target out"
+                )
+            levels = target.model_dump(exclude_none=True) if target else {}
+            if len(levels) > 1 and name in asked and not asked[name].higher_is_better:
+                raise ValueError(
+                    f"`targets`: less is better of {name} — give it one level, `competitive`"
                 )
 
     def _check_baselines(self, known: str) -> None:
@@ -223,7 +228,7 @@ class BenchmarkConfig(DataSettings):
         """Whether documents are known to be terms of an ontology."""
         return self.dataset == "hpo" or self.ontology is not None
 
-    def bind_measures(self, names: Sequence[str]) -> list[Measure]:
+    def bind_measures(self, names: Sequence[str | Measure]) -> list[Measure]:
         """Measures by name, those over an ontology looking at the files of this benchmark.
 
         Raises:

@@ -62,6 +62,7 @@ class Definition:
         trec_eval_call: The trec_eval call that prints the same figure for each query (with ``-q``);
             ``None`` if there is none. Its mean also counts queries without a relevant document;
             see ``trec_eval_sums``.
+        higher_is_better: Whether a higher value is better; false for costs and ranks.
     """
 
     name: str
@@ -75,10 +76,17 @@ class Definition:
     ties: str = TIES
     averaged_over: str = AVERAGED_OVER
     alias: str | None = None
+    higher_is_better: bool = True
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields as plain JSON values."""
-        return asdict(self)
+        """Return the fields as plain JSON values.
+
+        ``higher_is_better`` is among them only where it is false.
+        """
+        fields = asdict(self)
+        if self.higher_is_better:
+            del fields["higher_is_better"]
+        return fields
 
     @property
     def trec_eval_sums(self) -> bool:
@@ -95,6 +103,8 @@ class Measure(ABC):
         alias: The name as the user wrote it, where that differs from ``name``.
         value_without_results: Its value for a query for which a run returned nothing.
         sees_unjudged: Whether it says something of a run of which no document is judged.
+        higher_is_better: Whether a higher value is better; false for costs and ranks. Best modes,
+            gates, marks and plots follow it.
     """
 
     cutoff: int | None = None
@@ -102,6 +112,7 @@ class Measure(ABC):
     alias: str | None = None
     value_without_results: float = 0.0
     sees_unjudged: bool = False
+    higher_is_better: bool = True
 
     @property
     @abstractmethod
@@ -115,7 +126,9 @@ class Measure(ABC):
     @property
     def definition(self) -> Definition:
         """What its figures mean."""
-        return replace(self._definition, alias=self.alias)
+        return replace(
+            self._definition, alias=self.alias, higher_is_better=bool(self.higher_is_better)
+        )
 
     def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
         """What a reader of its figures must know of these qrels, in a line each.

@@ -105,6 +105,7 @@ class _RankOfRelevant(ColumnMeasure):
     """Base of the rank measures, undefined for a query without a relevant document retrieved."""
 
     value_without_results = math.nan
+    higher_is_better = False
 
     def _found(self) -> str:
         return "retrieved" if self.cutoff is None else f"in the first {self.cutoff}"

@@ -95,7 +95,8 @@ def tie_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -> pl.
 
     Within a tie the best order puts higher grades first and the worst puts them last; unjudged
     documents count as grade 0. These orders are extremes for every measure that never falls when
-    a higher grade moves up, which is all of this package's but ``MeanRank`` and ``Judged``.
+    a higher grade moves up (or, where lower is better, never rises), which is all of this
+    package's but ``MeanRank`` and ``Judged``.
 
     Args:
         qrels: The judgments.
@@ -104,7 +105,8 @@ def tie_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -> pl.
 
     Returns:
         ``query_id, measure, worst, best`` for each query with a relevant document, ``null`` where
-        undefined; ``worst <= value <= best`` (for ``MinRank`` the other way round).
+        undefined; ``worst <= value <= best``, and the other way round for a measure of which
+        lower is better, such as ``MinRank``.
 
     Raises:
         UsageError: If a measure depends on document ids.

@@ -12,7 +12,6 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.retrieval.streamed_corpus import AnyCorpus
@@ -67,7 +66,7 @@ def collect_queries(report: BenchmarkReport, evidence: QueryEvidence) -> dict[st
     return {
         "modes": [result.label for result in report.modes.values()],
         "measures": measures,
-        "lower": [is_lower_better(measure) for measure in measures],
+        "lower": [not report.higher_is_better(measure) for measure in measures],
         "parts": PARTS,
         "tops": [_find_top(by_mode) for by_mode in values],
         "level": first.definition.relevance_level,
