@@ -22,7 +22,7 @@ from harness.program import Program
 # Examples of a property: few while developing, more in continuous integration. No deadline: the
 # time of an example depends on the machine more than on the code.
 settings.register_profile("fast", max_examples=12, deadline=None)
-settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True)
+settings.register_profile("ci", max_examples=64, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 
 
@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def thorough() -> bool:
     """Whether tests go through the whole of a long list, and not a part as with profile fast."""
-    return settings.default is not None and settings.default.max_examples >= 100
+    return settings.default is not None and settings.default.max_examples > 12
 
 
 @pytest.fixture(scope="session")
