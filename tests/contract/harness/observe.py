@@ -21,8 +21,8 @@ from harness.program import Done
 
 ROOT = Path(__file__).resolve().parents[3]
 INPUTS = Path(__file__).resolve().parents[1] / "inputs"
-_PACKAGE = re.compile(r"# +- [\w.-]+==\S+")
-"""A line of ir_metadata that names an installed package: environments differ in them."""
+_PACKAGE = re.compile(r"# +- [\w.-]+==\S+|# +python: \S+ \S+")
+"""A line of ir_metadata that names the interpreter or an installed package."""
 SHOWN_ROWS = 200
 """The most rows of a text file that are stored; of longer ones, their number and hash are."""
 
