@@ -28,7 +28,16 @@ def loaded(*words: str) -> set[str]:
     return {name.split(".")[0] for name in done.stderr.splitlines()[-1].split()[1:]}
 
 
-@pytest.mark.parametrize("words", [["--help"], ["runs", "--help"], ["--version"], ["eval", "-h"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["runs", "--help"],
+        ["--version"],
+        ["eval", "-h"],
+        ["trec-eval", "-h", "-m", "all_trec"],
+    ],
+)
 def test_help_loads_no_tables(words: list[str]) -> None:
     assert loaded(*words) & {*HEAVY, "numpy", "polars", "pytrec_eval", "ir_measures"} == set()
 

@@ -166,6 +166,12 @@ def test_names_are_read_without_the_syntax_nodes_that_python_3_14_removed(monkey
     assert evaluate(qrels, {"r": run}, ["Compat"]).values("r", "Compat").tolist() == [1.0]
 
 
+@pytest.mark.parametrize("label", ["AP", "MeanRank", "MaxOntSim"])
+def test_a_cutoff_is_not_a_parameter_in_brackets(label):
+    with pytest.raises(UsageError, match=f"{label} has no parameter cutoff.*it takes: rel"):
+        parse_measure(f"{label}(cutoff=5)")
+
+
 def test_every_alias_is_read():
     for alias, meaning in ALIASES.items():
         at = "" if meaning.label in {"Rprec", "Bpref", "SetP", "NumRet"} else "@7"

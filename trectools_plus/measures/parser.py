@@ -238,7 +238,7 @@ def _from_class(text: str) -> Measure | None:
         return None
     label, parameters, at = take_apart(match["rest"], match["module"] + ":")
     measure_class = load_class(match["module"], label)
-    return construct(measure_class, dict(parameters), at)
+    return construct(measure_class, parameters, at)
 
 
 def _build(parts: Spelled, text: str) -> Measure:

@@ -95,6 +95,11 @@ class Asked:
     given: bool = False
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of its lines in the answer of pytrec_eval."""
+        return self.names if self.measure.takes in ("cutoffs", "points") else (self.measure.name,)
+
+    @property
     def gains(self) -> dict[int, float]:
         """The gain of each grade that has one of its own; the first counts, as in trec_eval."""
         return dict(reversed(self.pairs))

@@ -115,26 +115,13 @@ def _clear_missing(
                 strings[position] = ""
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A request for some lines of one measure."""
-
-    asked: Asked
-    request: str
-    names: tuple[str, ...]
-    lines: tuple[int, ...]
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The names of its lines in pytrec_eval's answer."""
-        takes_lines = self.asked.measure.takes in ("cutoffs", "points")
-        return self.names if takes_lines else (self.asked.measure.name,)
-
-
 def _score_by_pytrec_eval(
     measures: Sequence[Asked], judging: Judging, level: int, judged_only: bool
 ) -> dict[str, FloatArray]:
     """Score the queries that are evaluated.
+
+    A call answers by name, so lines of one name, as of ``iprec_at_recall.0.101,0.102``, get a call
+    each.
 
     Args:
         measures: The measures.
@@ -145,8 +132,6 @@ def _score_by_pytrec_eval(
     Returns:
         By measure name: values of shape (evaluated queries, lines).
     """
-    size = len(judging.evaluated)
-    values = {asked.measure.name: np.zeros((size, len(asked.names))) for asked in measures}
     run = _without_empty_qrels(judging.run)
     cut = not judged_only and all(asked.measure.takes == "cutoffs" for asked in measures)
     deepest = int(max((asked.numbers[-1] for asked in measures), default=1)) if cut else None
@@ -154,40 +139,25 @@ def _score_by_pytrec_eval(
     depth = np.zeros_like(run.retrieved)
     depth[judging.evaluated] = visible_depths(run, deepest, sees_tail=tail)[judging.evaluated]
     renamed = RenamedRun.of(run, run.grade, depth)
-    for parts in _rounds(measures):
-        requests = [part.request for part in parts]
-        keys = [key for part in parts for key in part.keys]
+
+    def ask(requests: Sequence[str], keys: Sequence[str]) -> FloatArray:
         found = renamed.ask(requests, keys, level=level, judged_only=judged_only)
-        at = 0
-        for part in parts:
-            columns = found[judging.evaluated, at : at + len(part.keys)]
-            values[part.asked.measure.name][:, part.lines] = columns
-            at += len(part.keys)
-    return values
+        return found[judging.evaluated]
 
-
-def _rounds(measures: Sequence[Asked]) -> list[list[_Part]]:
-    """Spread requests over as few calls as can be: one mostly.
-
-    A call answers by name, and ``iprec_at_recall.0.101,0.102`` has two lines of one name.
-    """
-    rounds: list[list[_Part]] = []
+    clear = [asked for asked in measures if len({*asked.names}) == len(asked.names)]
+    keys = [key for asked in clear for key in asked.keys]
+    columns = ask([asked.request() for asked in clear], keys) if clear else np.empty((0, 0))
+    ends = np.cumsum([len(asked.keys) for asked in clear], dtype=np.int64)
+    values = {
+        asked.measure.name: columns[:, end - len(asked.keys) : end]
+        for asked, end in zip(clear, ends.tolist(), strict=True)
+    }
     for asked in measures:
-        parts = _parts(asked)
-        rounds += [[] for _ in range(len(parts) - len(rounds))]
-        for number, part in enumerate(parts):
-            rounds[number].append(part)
-    return rounds
-
-
-def _parts(asked: Asked) -> list[_Part]:
-    lines = tuple(range(len(asked.names)))
-    if len({*asked.names}) == len(lines):
-        return [_Part(asked, asked.request(), asked.names, lines)]
-    return [
-        _Part(asked, asked.request([asked.numbers[line]]), (asked.names[line],), (line,))
-        for line in lines
-    ]
+        if asked not in clear:
+            lines = zip(asked.numbers, asked.names, strict=True)
+            alone = [ask([asked.request([number])], [name]) for number, name in lines]
+            values[asked.measure.name] = np.hstack(alone)
+    return values
 
 
 def _without_empty_qrels(run: JudgedRun) -> JudgedRun:

@@ -66,9 +66,7 @@ def test_the_package_calls_pytrec_eval_in_one_place() -> None:
     imports = {
         str(path.relative_to(package)): found
         for path in package.rglob("*.py")
-        if (
-            found := re.findall(r"(?m)^\s*(?:import|from) +pytrec_eval\w*", path.read_text("utf-8"))
-        )
+        if (found := pattern.findall(path.read_text("utf-8")))
     }
     assert imports == {"measures/providers/pytrec_eval.py": ["    import pytrec_eval_ext"]}
 

@@ -55,9 +55,8 @@ class BuiltinProvider:
         found = next((one for one in iter_measures() if one.label == label), None)
         if found is None:
             return None
-        if issubclass(found, BaseMeasure):
-            return construct(found, dict(parameters), at)
-        return found(at, **parameters)
+        refuse_unknown_parameters(label, parameters, found.parameter_defaults)
+        return construct(found, parameters, at)
 
     def score(self, measures: Sequence[ColumnMeasure], run: RankedRun) -> list[FloatArray]:
         """Score every query."""
@@ -73,7 +72,7 @@ class ColumnMeasure(Measure):
             counts as relevant, at least 1.
 
     Raises:
-        UsageError: If a parameter is unknown, or cutoff or level are missing or out of range.
+        UsageError: If cutoff or level are missing or out of range.
     """
 
     provider = BuiltinProvider()
@@ -84,7 +83,6 @@ class ColumnMeasure(Measure):
     parameter_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"rel": 1})
 
     def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
-        refuse_unknown_parameters(self.label, parameters, self.parameter_defaults)
         self.cutoff = checked_cutoff(cutoff, self.label, required=self.requires_cutoff)
         self.parameters: Mapping[str, Any] = {**self.parameter_defaults, **parameters}
         self.relevance_level = checked_level(self.parameters.get("rel", 1), self.label)

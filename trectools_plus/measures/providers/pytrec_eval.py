@@ -200,7 +200,10 @@ class PytrecEvalProvider:
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
         """Bind a measure's parameters."""
         found = _STANDARD.get(label)
-        return None if found is None else TrecEvalMeasure(found, at, **parameters)
+        if found is None:
+            return None
+        refuse_unknown_parameters(label, parameters, found.defaults)
+        return TrecEvalMeasure(found, at, parameters)
 
     def score(self, measures: Sequence[TrecEvalMeasure], run: RankedRun) -> list[FloatArray]:
         """Score every query; 0 for a query without results.
@@ -224,14 +227,15 @@ class TrecEvalMeasure(Measure):
         parameters: Values for names in its defaults.
 
     Raises:
-        UsageError: If a parameter does not exist or has a value that cannot be.
+        UsageError: If a parameter has a value that cannot be.
     """
 
     provider = PytrecEvalProvider()
 
-    def __init__(self, standard: StandardMeasure, cutoff: Any = None, **parameters: Any) -> None:
+    def __init__(
+        self, standard: StandardMeasure, cutoff: Any, parameters: Mapping[str, Any]
+    ) -> None:
         self.standard = standard
-        refuse_unknown_parameters(standard.label, parameters, standard.defaults)
         self.parameters: dict[str, Any] = {**standard.defaults, **parameters}
         self.recall: float | None = None
         if standard.cutoff_parameter == "recall":
@@ -245,7 +249,7 @@ class TrecEvalMeasure(Measure):
             required = standard.trec_name is None
             self.cutoff = checked_cutoff(cutoff, standard.label, required=required)
         for key, value in parameters.items():
-            _CHECKS[key](value, standard.label)
+            _check_parameter(key, value, standard.label)
         self.relevance_level = self.parameters.get("rel") or 1
 
     @property
@@ -485,46 +489,41 @@ def _checked_recall(recall: Any, label: str) -> float:
     return float(recall)
 
 
-def _check_flag(value: Any, label: str) -> None:
-    if not isinstance(value, bool):
-        raise UsageError(f"expected True or False but got {value!r}", where=label)
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _check_dcg(value: Any, label: str) -> None:
-    if value not in ("log2", "exp-log2"):
-        raise UsageError(f"expected dcg 'log2' or 'exp-log2' but got {value!r}", where=label)
-
-
-def _check_beta(value: Any, label: str) -> None:
+def _is_beta(value: Any) -> bool:
     # pytrec_eval reads digits only: 1e-05 would silently be 1.
-    good = isinstance(value, float) and value > 0 and "e" not in repr(value)
-    if not good or value == float("inf"):
-        raise UsageError(
-            f"beta must be a decimal number above 0, got {value!r}",
-            where=label,
-            remedy="write it as SetF(beta=0.5)",
-        )
+    return isinstance(value, float) and 0 < value < float("inf") and "e" not in repr(value)
 
 
-def _check_gains(value: Any, label: str) -> None:
-    whole = isinstance(value, dict) and all(
-        isinstance(number, int) and not isinstance(number, bool)
-        for pair in value.items()
-        for number in pair
-    )
-    if not whole:
-        raise UsageError(
-            f"gains must map whole grades to whole gains, got {value!r}",
-            where=label,
-            remedy="write it as nDCG(gains={0:0,1:1,2:5})@10",
-        )
+def _is_gains(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_whole, [*value, *value.values()]))
 
 
-_CHECKS: dict[str, Callable[[Any, str], object]] = {
-    "rel": checked_level,
-    "judged_only": _check_flag,
-    "relative": _check_flag,
-    "dcg": _check_dcg,
-    "beta": _check_beta,
-    "gains": _check_gains,
+_CHECKS: dict[str, tuple[Callable[[Any], bool], str, str | None]] = {
+    "judged_only": (lambda value: isinstance(value, bool), "expected True or False but", None),
+    "relative": (lambda value: isinstance(value, bool), "expected True or False but", None),
+    "dcg": (
+        lambda value: value in ("log2", "exp-log2"),
+        "expected dcg 'log2' or 'exp-log2' but",
+        None,
+    ),
+    "beta": (_is_beta, "beta must be a decimal number above 0,", "write it as SetF(beta=0.5)"),
+    "gains": (
+        _is_gains,
+        "gains must map whole grades to whole gains,",
+        "write it as nDCG(gains={0:0,1:1,2:5})@10",
+    ),
 }
+"""By parameter: what holds of its values, and what to say of others."""
+
+
+def _check_parameter(name: str, value: Any, label: str) -> None:
+    if name == "rel":
+        checked_level(value, label)
+        return
+    holds, expected, remedy = _CHECKS[name]
+    if not holds(value):
+        raise UsageError(f"{expected} got {value!r}", where=label, remedy=remedy)

@@ -7,10 +7,11 @@ traceback.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from trectools_plus.measures.definitions.base import (
 from trectools_plus.measures.judged import JudgedQueries, RankedRun
 from trectools_plus.text import plural
 from trectools_plus.user_code import import_object
+
+_M = TypeVar("_M", bound=Measure)
 
 ENTRY_POINT_GROUP = "trectools_plus.measures"
 LARGEST_VALUE = 1e100
@@ -46,7 +49,7 @@ class UserProvider:
         """Bind the parameters of a measure that an installed package registers."""
         if label not in self.labels():
             return None
-        return construct(load_entry_point(label), dict(parameters), at)
+        return construct(load_entry_point(label), parameters, at)
 
     def score(self, measures: Sequence[BaseMeasure], run: RankedRun) -> list[FloatArray]:
         """Score every query that has results; the others are ``nan``.
@@ -167,6 +170,17 @@ class BaseMeasure(Measure):
         )
 
 
+@contextmanager
+def _named_errors(where: str, remedy: str | None = None) -> Iterator[None]:
+    """Turn errors of code from outside into a UsageError that names it."""
+    try:
+        yield
+    except TrectoolsPlusError:
+        raise
+    except Exception as error:
+        raise UsageError(f"{type(error).__name__}: {error}", where=where, remedy=remedy) from error
+
+
 def load_class(module_name: str, class_name: str) -> type[BaseMeasure]:
     """Import a measure class; modules in the working directory are found too.
 
@@ -174,16 +188,8 @@ def load_class(module_name: str, class_name: str) -> type[BaseMeasure]:
         UsageError: If the module cannot be imported, or the name is no subclass of BaseMeasure.
     """
     where = f"{module_name}:{class_name}"
-    try:
+    with _named_errors(where, "name a measure as importable.module:ClassName"):
         found = import_object(module_name, class_name)
-    except TrectoolsPlusError:
-        raise
-    except Exception as error:
-        raise UsageError(
-            f"{type(error).__name__}: {error}",
-            where=where,
-            remedy="name a measure as importable.module:ClassName",
-        ) from error
     return _checked_class(found, where)
 
 
@@ -200,24 +206,16 @@ def load_entry_point(name: str) -> type[BaseMeasure]:
             where=", ".join(point.value for point in found),
             remedy="name the class as module:Class",
         )
-    try:
+    with _named_errors(found[0].value):
         loaded = found[0].load()
-    except Exception as error:
-        raise UsageError(f"{type(error).__name__}: {error}", where=found[0].value) from error
     return _checked_class(loaded, found[0].value)
 
 
-def construct(measure_class: type[BaseMeasure], parameters: dict[str, Any], at: Any) -> BaseMeasure:
+def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -> _M:
     """Bind a class's parameters; whatever its constructor raises becomes a UsageError."""
     cutoff = {} if at is None else {"cutoff": at}
-    try:
+    with _named_errors(measure_class.__qualname__):
         measure = measure_class(**cutoff, **parameters)
-    except TrectoolsPlusError:
-        raise
-    except Exception as error:
-        raise UsageError(
-            f"{type(error).__name__}: {error}", where=measure_class.__qualname__
-        ) from error
     if measure.cutoff != at:
         raise UsageError(
             f"{measure_class.__qualname__} does not keep its cutoff {at}",
@@ -241,10 +239,8 @@ def refuse_false_name(measure: Measure, is_standard: Callable[[str], bool]) -> N
     if measure_class.__module__.startswith("trectools_plus."):
         return
     where = f"{measure_class.__module__}:{measure_class.__qualname__}"
-    try:
+    with _named_errors(f"name of {where}"):
         name = measure.name
-    except Exception as error:
-        raise UsageError(f"{type(error).__name__}: {error}", where=f"name of {where}") from error
     if not isinstance(name, str) or not name.isprintable() or not name.strip():
         raise UsageError(f"expected a name but got {name!r}", where=where)
     if is_standard(name):
@@ -283,16 +279,8 @@ def _refuse_too_large(measure: BaseMeasure, values: FloatArray, queries: JudgedQ
 def _scores(
     measure: BaseMeasure, rankings: list[list[str]], grades: list[dict[str, int]]
 ) -> FloatArray:
-    try:
+    with _named_errors(measure.name, "mend its score_query"):
         values = np.asarray(measure.score_queries(rankings, grades), dtype=np.float64)
-    except TrectoolsPlusError:
-        raise
-    except Exception as error:
-        raise UsageError(
-            f"{type(error).__name__}: {error}",
-            where=measure.name,
-            remedy="mend its score_query",
-        ) from error
     if values.shape != (len(rankings),):
         raise UsageError(
             f"expected {plural(len(rankings), 'value')} but got an array of shape {values.shape}",
