@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from trectools_plus.formats.tables import Run as Run
     from trectools_plus.formats.tables import Topics as Topics
     from trectools_plus.formats.topics import read_topics as read_topics
-    from trectools_plus.measures.base import BaseMeasure as BaseMeasure
-    from trectools_plus.measures.names import explain as explain
-    from trectools_plus.measures.residuals import residual_bounds as residual_bounds
-    from trectools_plus.measures.ties import tie_bounds as tie_bounds
+    from trectools_plus.measures.parser import explain as explain
+    from trectools_plus.measures.providers.user import BaseMeasure as BaseMeasure
+    from trectools_plus.measures.scoring.bounds import residual_bounds as residual_bounds
+    from trectools_plus.measures.scoring.bounds import tie_bounds as tie_bounds
     from trectools_plus.ontology.hpo import load_ontology as load_ontology
     from trectools_plus.ontology.ontology import Ontology as Ontology
     from trectools_plus.reporting.extraction_files import write_extraction as write_extraction
@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     from trectools_plus.validation.loading import load_run as load_run
 
 _HOMES = {
-    "BaseMeasure": "measures.base",
+    "BaseMeasure": "measures.providers.user",
     "BenchmarkConfig": "benchmark.config",
     "Collection": "formats.collection",
     "Corpus": "formats.tables",
@@ -146,7 +146,7 @@ _HOMES = {
     "delta_relative_improvement": "statistics.reproducibility",
     "effect_ratio": "statistics.reproducibility",
     "evaluate": "benchmark.evaluate",
-    "explain": "measures.names",
+    "explain": "measures.parser",
     "fetch": "retrieval.fetch",
     "fuse_runs": "retrieval.run_fusion",
     "indistinguishable_groups": "statistics.groups",
@@ -170,7 +170,7 @@ _HOMES = {
     "read_topics": "formats.topics",
     "refresh_test_set": "testsets.refreshing",
     "report_table": "reporting.tables",
-    "residual_bounds": "measures.residuals",
+    "residual_bounds": "measures.scoring.bounds",
     "root_mean_square_error": "statistics.reproducibility",
     "run_benchmark": "benchmark.runner",
     "run_extraction": "extraction.runner",
@@ -180,7 +180,7 @@ _HOMES = {
     "split_test_set": "testsets.splitting",
     "sweep_extraction": "extraction.sweep:sweep",
     "tau_ap": "statistics.rank_correlation",
-    "tie_bounds": "measures.ties",
+    "tie_bounds": "measures.scoring.bounds",
     "truncated_overlap": "statistics.reproducibility",
     "validate": "validation.engine:validate_run",
     "validate_qrels": "validation.engine",

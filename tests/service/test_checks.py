@@ -11,7 +11,7 @@ import pytest
 from harness.program import Program
 from starlette.testclient import TestClient
 
-from trectools_plus.measures.names import parse_measures
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.service.checks import ScoreAnswer, ValidationAnswer, score_parts
 from trectools_plus.service.jobs import StoppedError
 from trectools_plus.service.settings import Limits

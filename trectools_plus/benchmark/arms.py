@@ -123,10 +123,7 @@ def _read_arms(
     if (workers := current_workers()) is not None:
         from trectools_plus.benchmark.spread_arms import read_on_workers
 
-        def tell(done: int) -> None:
-            progress("reading runs", done, len(given))
-
-        arms = read_on_workers(workers, given, dataset, folder, tell)
+        arms = read_on_workers(workers, given, dataset, folder, progress)
     left = [name for name in given if name not in arms]
     for done, name in enumerate(left, len(arms)):
         progress("reading runs", done, len(given))

@@ -47,7 +47,7 @@ def make_cache_key(config: BenchmarkConfig, contents: Mapping[str, str]) -> str 
     Raises:
         InputError: If a run cannot be read.
     """
-    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.measures.parser import parse_measures
 
     if not config.is_embedded:
         return None

@@ -18,7 +18,7 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.values import Flag, Names, Number, WholeNumber
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.base import Measure
+    from trectools_plus.measures.definitions.base import Measure
 
 DEFAULT_MODE_NAMES = {
     "lexical": "Lexical-Only",
@@ -150,7 +150,7 @@ class BenchmarkConfig(DataSettings):
                 "or leave `measures` out"
             )
         if self.annotations is not None:
-            from trectools_plus.measures.max_ont_sim import check_files_used
+            from trectools_plus.measures.definitions.max_ont_sim import check_files_used
 
             try:
                 check_files_used(_parsed(self.measure_names), annotations=self.annotations)
@@ -234,12 +234,12 @@ class BenchmarkConfig(DataSettings):
         Raises:
             UsageError: If there is no such measure.
         """
-        from trectools_plus.measures.names import parse_measures
+        from trectools_plus.measures.parser import parse_measures
 
         measures = parse_measures(names)
         if self.ontology is None and self.annotations is None:
             return measures
-        from trectools_plus.measures.max_ont_sim import bind_files
+        from trectools_plus.measures.definitions.max_ont_sim import bind_files
 
         return bind_files(measures, self.ontology, self.annotations)
 
@@ -273,7 +273,7 @@ class BenchmarkConfig(DataSettings):
 
 def _parsed(names: Sequence[str]) -> list[Measure]:
     """The measures; an unknown one is the ``ValueError`` that pydantic reports with the field."""
-    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.measures.parser import parse_measures
 
     try:
         return parse_measures(names)

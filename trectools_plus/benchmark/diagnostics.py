@@ -93,8 +93,8 @@ def has_rejected(qrels: Qrels) -> bool:
 
 def _score(qrels: Qrels, runs: Mapping[str, Run], measure: str) -> Evaluation:
     """One more measure of runs that have been checked, over all queries that count."""
-    from trectools_plus.measures.evaluator import score_runs
-    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.measures.evaluation import score_runs
+    from trectools_plus.measures.parser import parse_measures
 
     return score_runs(qrels, runs, parse_measures([measure]), "zero")
 

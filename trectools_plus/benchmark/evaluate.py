@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, Collection
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.admission import refuse_unscorable
-from trectools_plus.measures.evaluation import Evaluation, Missing
-from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
-from trectools_plus.measures.evaluator import evaluate as evaluate_runs
-from trectools_plus.measures.names import parse_measures
+from trectools_plus.measures.evaluation import (
+    DEFAULT_MEASURES,
+    Evaluation,
+    Missing,
+    refuse_unscorable,
+    score_runs,
+)
+from trectools_plus.measures.evaluation import evaluate as evaluate_runs
+from trectools_plus.measures.parser import parse_measures
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.base import Measure
+    from trectools_plus.measures.definitions.base import Measure
     from trectools_plus.retrieval.base import Retriever
     from trectools_plus.retrieval.collapse import Collapse
     from trectools_plus.testsets.model import TestSet

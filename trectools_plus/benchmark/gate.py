@@ -24,7 +24,7 @@ from trectools_plus.benchmark.report_folder import ReportFolder, ScoreBook
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.base import Measure
+    from trectools_plus.measures.definitions.base import Measure
 
 DEFAULT_MEASURES = ("R@10",)
 DEFAULT_DROP = 0.05
@@ -189,7 +189,7 @@ def _check_rules(rules: GateRules) -> None:
 
 
 def _parsed(measures: Sequence[str]) -> list[Measure]:
-    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.measures.parser import parse_measures
 
     return parse_measures(measures)
 

@@ -155,7 +155,7 @@ def _measures(table: pl.DataFrame, wanted: Sequence[str] | None) -> list[str]:
         raise InputError("the reports hold no value", remedy="run the benchmark again")
     if wanted is None:
         return known[:1]
-    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.measures.parser import parse_measures
 
     names = [measure.name for measure in parse_measures(wanted)]
     missing = [name for name in names if name not in known]

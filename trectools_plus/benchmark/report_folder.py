@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.progress import Progress, no_progress
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.base import Measure
+    from trectools_plus.measures.definitions.base import Measure
     from trectools_plus.measures.evaluation import Evaluation, Missing
 
 _NEAR = 1e-9
@@ -181,16 +181,15 @@ class ReportFolder:
         Raises:
             InputError: If runs or judgments are missing, or not those of the report.
         """
-        from trectools_plus.measures.evaluator import score_runs
+        from trectools_plus.measures.evaluation import score_runs
 
         if runs is None:
             runs = self.read_runs(progress, changed=changed)
         missing: Missing = self.report.manifest.config.get("missing", "zero")
         qrels = self.read_qrels(changed=changed)
-        tell = partial(progress, "scoring")
         bound = self.config.bind_measures(measures)
-        evaluation = score_runs(qrels, runs, bound, missing, tell)
-        tell(len(runs), len(runs))
+        evaluation = score_runs(qrels, runs, bound, missing, progress)
+        progress("scoring", len(runs), len(runs))
         return evaluation
 
 

@@ -213,7 +213,7 @@ def testset_overfitting(
       trectools-plus testset overfitting r/a r/b --used a.json --held-out b.json -m RR@10,nDCG@10
     """
     from trectools_plus.benchmark.overfitting import check_overfitting
-    from trectools_plus.measures.names import split_names
+    from trectools_plus.measures.parser import split_names
     from trectools_plus.reporting.testset_text import overfitting_document, print_overfitting
     from trectools_plus.testsets.shipped import load_test_set
 
