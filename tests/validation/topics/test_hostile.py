@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.nodes import model as nodes
 from trectools_plus.formats.source import Source
 from trectools_plus.validation import FileReport, validate_topics
-from trectools_plus.validation.topics import nodes
 from trectools_plus.validation.topics.engine import check_topics
 from trectools_plus.validation.topics.reading import read_view
 

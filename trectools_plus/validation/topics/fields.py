@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from trectools_plus.formats.nodes.model import JSON_CONSTANTS, Node, Scalar, Tree, describe
 from trectools_plus.text import quoted, visible
 from trectools_plus.validation.registry import SeverityName
-from trectools_plus.validation.topics.nodes import JSON_CONSTANTS, Node, Scalar, Tree, describe
 from trectools_plus.validation.topics.view import Trouble, Troubles
 
 

@@ -7,11 +7,11 @@ from typing import Any, NoReturn
 
 import polars as pl
 
+from trectools_plus.formats.nodes.json import parse_json
+from trectools_plus.formats.nodes.model import Mapping, TreeError, describe
 from trectools_plus.formats.topics import ID_KEYS, TEXT_KEYS
 from trectools_plus.text import listed, quoted
 from trectools_plus.validation.topics.fields import Entry, note_repeats, read_id, read_text
-from trectools_plus.validation.topics.json_nodes import parse_json
-from trectools_plus.validation.topics.nodes import Mapping, TreeError, describe
 from trectools_plus.validation.topics.view import ENTRIES_SCHEMA, Content, Trouble, Troubles
 
 

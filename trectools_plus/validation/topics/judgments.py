@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trectools_plus.formats.nodes.aliases import Unfolder
+from trectools_plus.formats.nodes.model import Items, Mapping, Node, Scalar, describe
 from trectools_plus.text import visible
 from trectools_plus.validation.topics.fields import Entry, read_grade, read_id
-from trectools_plus.validation.topics.nodes import Items, Mapping, Node, Scalar, describe
 from trectools_plus.validation.topics.schema import TERM_KEYS, Schema
-from trectools_plus.validation.topics.unfold import Unfolder
 from trectools_plus.validation.topics.view import Trouble, Troubles
 
 Judged = tuple[str, Node, float | None]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from trectools_plus.formats.nodes.model import Node, Scalar, describe
 from trectools_plus.text import visible
 from trectools_plus.validation.topics.fields import Entry
-from trectools_plus.validation.topics.nodes import Node, Scalar, describe
 from trectools_plus.validation.topics.schema import METADATA_KEYS, NOTE_KEYS, NOTE_WORDS
 from trectools_plus.validation.topics.view import Trouble, Troubles
 

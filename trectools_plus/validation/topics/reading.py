@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from trectools_plus.formats.columns import Columns
+from trectools_plus.formats.nodes.model import Tree, TreeError
 from trectools_plus.formats.overlong import Overlong
 from trectools_plus.validation.shape import Shape, has_only_bare_cr, wide_encoding
 from trectools_plus.validation.topics.jsonl import JsonLines
 from trectools_plus.validation.topics.markup import read_sgml, read_xml
-from trectools_plus.validation.topics.nodes import Tree, TreeError
 from trectools_plus.validation.topics.schema import ID_KEYS, TEXT_KEYS
 from trectools_plus.validation.topics.testset import read_test_set
 from trectools_plus.validation.topics.tsv import read_tsv
@@ -125,10 +125,10 @@ def _parse(text: str, form: Form) -> Tree:
     if len(text) > MAX_DOCUMENT_BYTES:
         raise TreeError(f"a document of over {MAX_DOCUMENT_BYTES >> 20} MiB", 1)
     if form == "json":
-        from trectools_plus.validation.topics.json_nodes import parse_json
+        from trectools_plus.formats.nodes.json import parse_json
 
         return parse_json(text) if text.strip() else Tree()
-    from trectools_plus.validation.topics.yaml_nodes import parse_yaml
+    from trectools_plus.formats.nodes.yaml import parse_yaml
 
     return parse_yaml(text)
 

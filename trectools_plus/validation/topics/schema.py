@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
+from trectools_plus.formats.nodes.model import Scalar
 from trectools_plus.text import visible
-from trectools_plus.validation.topics.nodes import Scalar
 from trectools_plus.validation.topics.view import Trouble, Troubles
 
 ID_KEYS = ("query_id", "id", "qid", "_id", "case_id")

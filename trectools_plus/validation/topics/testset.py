@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from trectools_plus.formats.nodes.aliases import MAX_REPEATED, TooMuchError, Unfolder
+from trectools_plus.formats.nodes.model import Items, Mapping, Node, Scalar, Tree, describe
 from trectools_plus.text import listed
 from trectools_plus.validation.topics.fields import Entry, note_repeats, read_id, read_text
 from trectools_plus.validation.topics.judgments import JudgmentsReader, is_empty
-from trectools_plus.validation.topics.nodes import Items, Mapping, Node, Scalar, Tree, describe
 from trectools_plus.validation.topics.notes import NotesReader
 from trectools_plus.validation.topics.schema import (
     CASE_KEYS,
@@ -31,7 +32,6 @@ from trectools_plus.validation.topics.schema import (
     TOP_KEYS,
     Schema,
 )
-from trectools_plus.validation.topics.unfold import MAX_REPEATED, TooMuchError, Unfolder
 from trectools_plus.validation.topics.view import (
     ENTRIES_SCHEMA,
     JUDGMENTS_SCHEMA,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trectools_plus.validation.topics.nodes import Items, Mapping, Node, Scalar
+from trectools_plus.formats.nodes.model import Items, Mapping, Node, Scalar
 
 MAX_REPEATED = 50_000
 """Values that aliases and merges may add to those that are written."""

@@ -8,7 +8,7 @@ from itertools import accumulate
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
-from trectools_plus.validation.topics.nodes import (
+from trectools_plus.formats.nodes.model import (
     Items,
     Mapping,
     Meaning,

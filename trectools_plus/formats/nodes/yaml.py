@@ -9,8 +9,7 @@ from typing import Any
 
 import yaml
 
-from trectools_plus.text import quoted
-from trectools_plus.validation.topics.nodes import (
+from trectools_plus.formats.nodes.model import (
     Items,
     Mapping,
     Meaning,
@@ -20,6 +19,7 @@ from trectools_plus.validation.topics.nodes import (
     TreeBuilder,
     TreeError,
 )
+from trectools_plus.text import quoted
 
 _TAG = "tag:yaml.org,2002:"
 _MEANINGS: dict[str, Meaning] = {
