@@ -17,16 +17,11 @@ from trectools_plus.formats.lines import decode_lines, decode_text
 from trectools_plus.formats.rows import refuse_unwritable, write_rows
 from trectools_plus.formats.source import Source, read_source
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
+from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, is_header
 from trectools_plus.formats.trec_topics import Topic, iter_sgml, iter_xml
 
-ID_KEYS = ("_id", "query_id", "qid", "id")
-TEXT_KEYS = ("text", "query_text", "query", "title")
 MAX_FIELDS = 1000
 """Fields that topics may have all together; each becomes a column."""
-
-# Field names of a header line, compared in lower case without "-", "_" and blanks.
-_HEADER_IDS = frozenset({"queryid", "qid", "id", "topicid", "topic", "number"})
-_HEADER_TEXTS = frozenset({"text", "query", "title", "topic", "querytext", "question"})
 
 
 def read_topics(path: str | Path) -> Topics:
@@ -101,11 +96,6 @@ def write_topics(topics: Topics, path: str | Path) -> None:
         what = f"topic {shortened(empty['query_id'][0])} has no text"
         raise InputError(what, where="topics", remedy="readers refuse an empty query")
     write_rows(rows, path, separator="\t")
-
-
-def is_header(query_id: str, text: str) -> bool:
-    """Whether two fields of a TSV row are names of columns rather than an id and a text."""
-    return _squeeze(query_id) in _HEADER_IDS and _squeeze(text) in _HEADER_TEXTS
 
 
 def _refuse_bare_cr(source: Source) -> None:
@@ -186,7 +176,7 @@ def _iter_jsonl(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
     id_key = text_key = ""
     for line, record in iter_objects(lines, path):
         # The first line decides, so that no line can slip in another meaning.
-        id_key = id_key or find_key(record, ID_KEYS, "query id", path, line)
+        id_key = id_key or find_key(record, LINE_ID_KEYS, "query id", path, line)
         text_key = text_key or find_key(record, TEXT_KEYS, "text", path, line)
         query_id, text = get_id(record, id_key, path, line), get_text(record, text_key, path, line)
         further = {
@@ -234,7 +224,3 @@ def _collect(topics: Iterable[Topic], path: str) -> Topics:
         **{name: [topic.further.get(name) for topic in found] for name in names},
     }
     return Topics(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), path)
-
-
-def _squeeze(name: str) -> str:
-    return re.sub(r"[-_\s]", "", name).lower()

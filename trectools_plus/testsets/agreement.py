@@ -10,12 +10,12 @@ import polars as pl
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.source import Source, read_source
 from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats.topic_schema import form_of
 from trectools_plus.statistics.agreement import Agreement
 from trectools_plus.statistics.kappa import WEIGHTS, cohens_kappa
+from trectools_plus.testsets.loading import find_test_set, load_test_set
 from trectools_plus.testsets.model import HIGHEST_GRADE, LOWEST_GRADE
-from trectools_plus.testsets.shipped import find_test_set, load_test_set
 from trectools_plus.testsets.tables import qrels_of
-from trectools_plus.validation.topics.reading import form_of
 
 DEFAULT_THRESHOLD = 0.6
 """Kappa has to be above it: "substantial agreement" (Landis and Koch 1977)."""

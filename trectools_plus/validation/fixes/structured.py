@@ -10,13 +10,14 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 
+from trectools_plus.formats.nodes.documents import MAX_DOCUMENT_BYTES
 from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Items, Node, Scalar, Tree, TreeError
+from trectools_plus.formats.topic_schema import Form
 from trectools_plus.validation.fixes.job import Job
+from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.topics.jsonl import JsonLines
-from trectools_plus.validation.topics.reading import MAX_DOCUMENT_BYTES
-from trectools_plus.validation.topics.testset import read_test_set
-from trectools_plus.validation.topics.view import Form, Trouble, Troubles
+from trectools_plus.validation.topics.view import Trouble, Troubles
 
 _QUOTED = ("T114", "T115", "T117")
 

@@ -9,9 +9,15 @@ import polars as pl
 
 from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Mapping, TreeError, describe
-from trectools_plus.formats.topics import ID_KEYS, TEXT_KEYS
+from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS
 from trectools_plus.text import listed, quoted
-from trectools_plus.validation.topics.fields import Entry, note_repeats, read_id, read_text
+from trectools_plus.validation.topics.fields import (
+    Entry,
+    note_constants,
+    note_repeats,
+    read_id,
+    read_text,
+)
 from trectools_plus.validation.topics.view import ENTRIES_SCHEMA, Content, Trouble, Troubles
 
 
@@ -77,9 +83,7 @@ class JsonLines:
             self._troubles.add("T104", Trouble(error.line, error.what, error.column, remedy=remedy))
             return
         note_repeats(tree, self._troubles)
-        for node in tree.constants:
-            what, remedy = f"{node.text} is no JSON", "Write a number or null"
-            self._troubles.add("T104", Trouble(node.line, what, node.column, remedy=remedy))
+        note_constants(tree, self._troubles)
         if not isinstance(tree.root, Mapping):
             what = f"expected a JSON object but got {describe(tree.root) if tree.root else ''}"
             self._troubles.add("T104", Trouble(number, what))
@@ -89,14 +93,14 @@ class JsonLines:
     def _add(self, number: int, record: Mapping) -> None:
         fields = {key.text: value for key, value in record.pairs.values()}
         if not self._id_key:
-            self._id_key = next((key for key in ID_KEYS if key in fields), "")
+            self._id_key = next((key for key in LINE_ID_KEYS if key in fields), "")
         if not self._text_key:
             self._text_key = next((key for key in TEXT_KEYS if key in fields), "")
         entry = Entry(number)
         if self._id_key and self._id_key in fields:
             entry.query_id = read_id(fields[self._id_key], "id", entry, self._troubles)
         else:
-            self._missing(number, self._id_key, ID_KEYS, "id", fields)
+            self._missing(number, self._id_key, LINE_ID_KEYS, "id", fields)
         if self._text_key and self._text_key in fields:
             entry.text = read_text(fields[self._text_key], entry, self._troubles)
         else:

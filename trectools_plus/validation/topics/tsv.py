@@ -7,7 +7,7 @@ import re
 import polars as pl
 
 from trectools_plus.formats.numerals import DECIMAL
-from trectools_plus.formats.topics import is_header
+from trectools_plus.formats.topic_schema import is_header
 from trectools_plus.text import quoted, visible
 from trectools_plus.validation.registry import FixName
 from trectools_plus.validation.topics.fields import no_text
