@@ -15,7 +15,7 @@ from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.testset_view import TestSetView
 from trectools_plus.validation.topics.engine import check_topics
-from trectools_plus.validation.topics.reading import read_view
+from trectools_plus.validation.topics.loading import read_view
 
 HPO_PREFIX = "HP:"
 

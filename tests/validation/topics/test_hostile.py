@@ -14,7 +14,7 @@ from trectools_plus.formats.nodes import model as nodes
 from trectools_plus.formats.source import Source
 from trectools_plus.validation import FileReport, validate_topics
 from trectools_plus.validation.topics.engine import check_topics
-from trectools_plus.validation.topics.reading import read_view
+from trectools_plus.validation.topics.loading import read_view
 
 PIECES = st.sampled_from(
     [

@@ -16,7 +16,7 @@ from trectools_plus.formats.nodes.model import Items, Node, Scalar, Tree, TreeEr
 from trectools_plus.formats.topic_schema import Form
 from trectools_plus.validation.fixes.job import Job
 from trectools_plus.validation.topics.cases import read_test_set
-from trectools_plus.validation.topics.jsonl import JsonLines
+from trectools_plus.validation.topics.loading import JsonLines
 from trectools_plus.validation.topics.view import Trouble, Troubles
 
 _QUOTED = ("T114", "T115", "T117")

@@ -24,7 +24,7 @@ from trectools_plus.validation.fixes.offers import OFFERS
 from trectools_plus.validation.fixes.structured import quote_values
 from trectools_plus.validation.fixes.summary import FixSummary
 from trectools_plus.validation.fixes.text import mend_bytes
-from trectools_plus.validation.topics.tsv import with_tab
+from trectools_plus.validation.topics.loading import with_tab
 
 _BLANKS = " \t\x0b\x0c"
 _ENCODING_DECLARED = re.compile(r"<\?xml[^>]*\sencoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE)
