@@ -9,7 +9,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.columns import scan_columns
 from trectools_plus.formats.nodes.documents import Syntax, load_value
 from trectools_plus.formats.nodes.model import TreeError
 from trectools_plus.formats.source import Source, read_source
@@ -125,7 +124,7 @@ def read_test_set(path: str | Path) -> TestSet:
     """
     source = read_source(path)
     syntax = _syntax_of(source)
-    view = read_view(scan_columns(source, 2), syntax)
+    view = read_view(source, syntax)
     _refuse_errors(view)
     if view.cases is None:
         seen = ", ".join(view.frame["query_id"])[:60]
@@ -200,11 +199,11 @@ class _Content:
         """Add the queries, without those whose id and text an earlier one has."""
         queries: list[dict[str, Any]] = []
         known = set()
-        table = None if view.judgments is None else view.judgments.frame
-        lines = None if view.judgments is None else view.judgments.line_numbers
+        table = view.judgments
         assert table is not None
+        lines = table.line_numbers
         assert lines is not None
-        doc_ids, grades = table["doc_id"].to_list(), table["relevance"].to_list()
+        doc_ids, grades = table.frame["doc_id"].to_list(), table.frame["relevance"].to_list()
         for number, (line, query_id, text, text_line) in enumerate(view.frame.iter_rows(), 1):
             named = query_id or number_of_case(number)
             if (named, text) in known:

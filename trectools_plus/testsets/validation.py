@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from trectools_plus.errors import FormatError, MissingExtraError
-from trectools_plus.formats.columns import scan_columns
 from trectools_plus.formats.source import read_source
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
@@ -69,7 +68,7 @@ class TestSetChecker:
             source = read_source(find_test_set(name_or_path), partial=True)
         except FormatError as error:
             return damaged_report(error, "testset")
-        topics = read_view(scan_columns(source, 2))
+        topics = read_view(source)
         topics.path, topics.every_line = shown, self._every_line
         view = TestSetView(topics, parts=() if self._apart else self._parts)
         view.terms = self._terms(view, shown)

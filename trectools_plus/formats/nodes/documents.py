@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from trectools_plus.formats.nodes.json import parse_json
+from trectools_plus.formats.nodes import json as json_nodes
 from trectools_plus.formats.nodes.model import Items, Mapping, Node, Scalar, Tree, TreeError
 
 MAX_DOCUMENT_BYTES = 64 << 20
@@ -29,7 +29,7 @@ def parse_document(text: str, syntax: Syntax) -> Tree:
     if len(text) > MAX_DOCUMENT_BYTES:
         raise TreeError(f"a document of over {MAX_DOCUMENT_BYTES >> 20} MiB", 1)
     if syntax == "json":
-        return parse_json(text) if text.strip() else Tree()
+        return json_nodes.parse_json(text) if text.strip() else Tree()
     # PyYAML takes a tenth of the time of a short command.
     from trectools_plus.formats.nodes.yaml import parse_yaml
 
@@ -46,9 +46,9 @@ def load_value(node: Node, syntax: Syntax) -> object:
         ValueError: If a scalar has a type that it does not fit.
     """
     if syntax == "json":
-        from trectools_plus.formats.nodes.json import read_scalar
-    else:
-        from trectools_plus.formats.nodes.yaml import read_scalar
+        return _Loader(json_nodes.read_scalar).load(node, ())
+    from trectools_plus.formats.nodes.yaml import read_scalar
+
     return _Loader(read_scalar).load(node, ())
 
 

@@ -14,13 +14,14 @@ from typing import Any, NoReturn
 import polars as pl
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns import Columns
+from trectools_plus.formats.columns import scan_columns
 from trectools_plus.formats.nodes.documents import Syntax, parse_document
 from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Mapping, TreeError, describe
 from trectools_plus.formats.nodes.xml import parse_elements
 from trectools_plus.formats.numerals import DECIMAL
 from trectools_plus.formats.overlong import Overlong
+from trectools_plus.formats.source import Source
 from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, Form, form_of, is_header
 from trectools_plus.formats.topics import Topic, iter_sgml, xml_topic
 from trectools_plus.text import listed, quoted, visible
@@ -43,6 +44,8 @@ from trectools_plus.validation.topics.view import (
     Troubles,
 )
 
+_N_FIELDS = 2
+"""Id and text."""
 _ANYTHING = re.compile(r"[^\s]")
 _CONTENT: dict[Form, re.Pattern[str]] = {
     "tsv": re.compile(r"^(?!#[^\t\n]*$)[ \t\r\v\f]*[^\s]", re.MULTILINE),
@@ -64,14 +67,14 @@ _LOOKED_AT = 100
 _TOP = re.compile("<top>", re.IGNORECASE)
 
 
-def read_view(columns: Columns, form: Form | None = None) -> TopicsView:
-    """Read topics or a test set from a lexed file with any content.
+def read_view(source: Source, form: Form | None = None) -> TopicsView:
+    """Read topics or a test set from a file with any content.
 
     Args:
-        columns: The file's bytes and facts.
-        form: How the file is written, if that is known.
+        source: The file.
+        form: How it is written, if that is known.
     """
-    source = columns.source
+    columns = scan_columns(source, _N_FIELDS)
     text = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
     start = text if source.overlong is None else text + _head(source.overlong)
     form = form or form_of(source.path, start)
