@@ -67,7 +67,7 @@ class Topic:
 
 
 def read_topics(path: str | Path) -> Topics:
-    """Read topics; what a file holds is told by its first characters, not by its name.
+    """Read topics; the first characters of a file decide on its form, not its name.
 
     - TSV: ``id TAB text``; further tabs belong to the text, as blanks. Lines that start with
       ``#`` and hold no tab are comments. A topic that is repeated as it is counts once.
@@ -94,7 +94,7 @@ def read_topics(path: str | Path) -> Topics:
 def iter_topics(path: str | Path) -> Iterator[Topic]:
     """Yield the topics of a file one at a time, read and checked as :func:`read_topics` does.
 
-    TSV and JSON Lines are held line by line; TREC's formats, which are of few topics, as a whole.
+    TSV and JSON Lines are read line by line; TREC's formats, which have few topics, as a whole.
     Repeated topics are yielded again.
 
     Args:

@@ -1,4 +1,4 @@
-"""Do two annotators grade alike? Kappa over the pairs that both have graded."""
+"""Agreement of two annotators: kappa over the pairs that both have graded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class GradeAgreement:
-    """How far two annotators agree.
+    """The agreement of two annotators.
 
     Attributes:
         kappas: Cohen's kappa by weighting: ``none``, ``linear``, ``quadratic``.
@@ -66,7 +66,7 @@ class GradeAgreement:
 
     @property
     def accepted(self) -> bool:
-        """Whether the kappa that decides is above the threshold; not if it is undefined."""
+        """True if the kappa that decides is above the threshold; not if it is undefined."""
         return self.kappas[self.weights].value > self.threshold
 
 

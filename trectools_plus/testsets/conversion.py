@@ -34,7 +34,7 @@ LAYOUTS: Mapping[Layout, tuple[str, str]] = {
 """The files of topics and judgments in each layout."""
 
 METADATA_FILE = "metadata.json"
-"""What the set says of itself, beside them."""
+"""The file with the metadata of the set, beside them."""
 
 _BEIR_HEADER = "query-id\tcorpus-id\tscore\n"
 
@@ -43,7 +43,7 @@ _YAML_FILE = re.compile(r"\.ya?ml(\.\w+)?$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What was written.
+    """The files that were written.
 
     Attributes:
         files: The files.

@@ -187,11 +187,11 @@ class _Content:
             TreeError, ValueError: If a value has no meaning.
         """
         said = {key: load_value(node, syntax) for key, node in cases.metadata.items()}
-        if not cases.own:
+        if not cases.strict:
             said = {key: str(value) for key, value in said.items() if value is not None}
         self.content["metadata"] = {"dataset_id": Path(self.path).name.partition(".")[0], **said}
         self.lines.update({("metadata", key): node.line for key, node in cases.metadata.items()})
-        if cases.own and "test_cases" in cases.lines:
+        if cases.strict and "test_cases" in cases.lines:
             self.content["test_cases"] = []  # one of the two is too many
         self.lines.update({(key,): line for key, line in cases.lines.items()})
 

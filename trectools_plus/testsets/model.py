@@ -75,7 +75,7 @@ class TestQuery(_Model):
 
     @property
     def has_relevant(self) -> bool:
-        """Whether a term is relevant, so that the query has a score."""
+        """True if a term is relevant, so that the query has a score."""
         return any(term.grade > 0 for term in self.relevant)
 
 

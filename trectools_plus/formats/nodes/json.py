@@ -47,7 +47,7 @@ def parse_json(text: str, first_line: int = 1) -> Tree:
         first_line: The number of its first line in the file.
 
     Raises:
-        TreeError: Where the text is no JSON, or is too large or too deep.
+        TreeError: If the text is not JSON, or is too large or too deep.
     """
     return _JsonParser(text, first_line).parse()
 

@@ -45,7 +45,7 @@ def parse_yaml(text: str) -> Tree:
     """Parse one YAML document; aliases share a node and are never copied.
 
     Raises:
-        TreeError: Where the text is no YAML, holds a second document or a tag of its own, or is
+        TreeError: If the text is not YAML, has a second document or an unknown tag, or is
             too large or too deep.
     """
     parser = _YamlParser(text)

@@ -122,9 +122,9 @@ class _Reader:
             cases = Cases("queries" in fields, lines={key.text: key.line for key in keys})
             if "metadata" in fields:
                 self._read_metadata(fields["metadata"], cases)
-            if cases.own:
+            if cases.strict:
                 self._schema.check(keys, TOP_KEYS)
-            self._read_cases(fields["queries" if cases.own else "test_cases"], cases)
+            self._read_cases(fields["queries" if cases.strict else "test_cases"], cases)
         elif not fields or self._schema.check(keys, TOP_KEYS, only_near=True):
             return
         elif "metadata" in fields or any(isinstance(value, Scalar) for value in fields.values()):
@@ -136,7 +136,7 @@ class _Reader:
         if isinstance(node, Mapping):
             pairs = self._unfolder.fields(node)
             cases.metadata = {key.text: value for key, value in pairs}
-            self._notes.read_metadata(pairs, own=cases.own)
+            self._notes.read_metadata(pairs, strict=cases.strict)
         elif not is_empty(node):
             self._notes.note_wrong(node, f"metadata is {describe(node)}, not a mapping", None)
 
@@ -156,7 +156,7 @@ class _Reader:
         if not names.intersection(JUDGED_KEYS):
             self._kind = "topics"
         foreign = names.intersection(LISTED_KEYS) and not names.intersection(GRADED_KEYS)
-        self._read_cases(root, Cases(own=not foreign))
+        self._read_cases(root, Cases(strict=not foreign))
 
     def _read_cases(self, node: Node, cases: Cases) -> None:
         self._cases = cases
@@ -186,19 +186,19 @@ class _Reader:
         fields = {name.text: (name, value) for name, value in pairs}
         entry = Entry(case.line)
         missing = self._read_id_and_text(fields, entry, key)
-        if not cases.own:
+        if not cases.strict:
             missing.discard("id")
         judged = [fields[name] for name in JUDGED_KEYS if name in fields]
         if not judged and self._kind == "testset":
             missing.add("judgments")
         names = (name for name, _ in pairs)
         meant = self._schema.check(
-            names, CASE_KEYS, entry.query_id, missing=missing, only_near=not cases.own
+            names, CASE_KEYS, entry.query_id, missing=missing, only_near=not cases.strict
         )
         for what in sorted(missing - meant - {"judgments"}):
             seen = f"{what} is missing (fields: {listed(list(fields))})"
             self.troubles.add("T105", Trouble(case.line, seen, case.column, entry.query_id))
-        cases.notes.append(self._notes.read_case(fields, entry, own=cases.own))
+        cases.notes.append(self._notes.read_case(fields, entry, strict=cases.strict))
         self._entries.append(entry.as_row())
         first_row = len(self._judgments.rows)
         for _, value in judged:
@@ -328,33 +328,33 @@ class _NotesReader:
         self.languages: list[tuple[int, str | None, str]] = []
         self._troubles = troubles
 
-    def read_case(self, fields: Fields, entry: Entry, *, own: bool) -> dict[str, str]:
+    def read_case(self, fields: Fields, entry: Entry, *, strict: bool) -> dict[str, str]:
         """Read the notes of a test case.
 
         Args:
             fields: Its fields.
             entry: The case.
-            own: True for this package's form; the words of other forms are left out.
+            strict: True for this package's form; the words of other forms are left out.
         """
         found = {}
         for name in NOTE_KEYS:
             if name in fields:
-                text = self._read(name, fields[name][1], entry.query_id, own=own)
+                text = self._read(name, fields[name][1], entry.query_id, strict=strict)
                 if text is not None:
                     found[name] = text
         return found
 
-    def read_metadata(self, pairs: Iterable[tuple[Scalar, Node]], *, own: bool) -> None:
+    def read_metadata(self, pairs: Iterable[tuple[Scalar, Node]], *, strict: bool) -> None:
         """Read the metadata of a set.
 
         Args:
             pairs: Keys and values.
-            own: True for this package's form; the values of other forms are converted to text.
+            strict: True for this package's form; the values of other forms are converted to text.
         """
         for key, node in pairs:
             if key.text not in METADATA_KEYS:
                 continue
-            if own and not _is_text(node):
+            if strict and not _is_text(node):
                 self.note_wrong(node, f"{key.text} of the metadata is {_shown(node)}", None)
             elif key.text == "language" and isinstance(node, Scalar) and node.text:
                 self.languages.append((node.line, None, node.text))
@@ -366,19 +366,19 @@ class _NotesReader:
             remedy = f'Quote it: "{visible(node.text)}"'
         self._troubles.add("T118", Trouble(node.line, what, node.column, query_id, remedy=remedy))
 
-    def _read(self, name: str, node: Node, query_id: str | None, *, own: bool) -> str | None:
+    def _read(self, name: str, node: Node, query_id: str | None, *, strict: bool) -> str | None:
         if isinstance(node, Scalar) and node.meaning == "null":
             return None
         words = NOTE_WORDS.get(name)
         if words is not None:
             if isinstance(node, Scalar) and node.meaning == "text" and node.text in words:
                 return node.text
-            if own:
+            if strict:
                 what = f"{name} is {_shown(node)}, not one of {', '.join(words)}"
                 self.note_wrong(node, what, query_id)
             return None
         if not isinstance(node, Scalar) or node.meaning not in (
-            ("text",) if own else ("text", "integer")
+            ("text",) if strict else ("text", "integer")
         ):
             self.note_wrong(node, f"{name} is {_shown(node)}", query_id)
             return None

@@ -111,14 +111,14 @@ class Cases:
     """Test cases beyond their ids, texts and judgments.
 
     Attributes:
-        own: True for this package's form; sets of other forms have fields of their own.
+        strict: True for this package's form; sets of other forms have fields of their own.
         notes: Category, language and the like of each case, by field.
         judged: The rows of each case in the table of judgments.
         metadata: What the set says of itself, by field.
         lines: The lines of the document's keys.
     """
 
-    own: bool
+    strict: bool
     notes: list[dict[str, str]] = field(default_factory=list)
     judged: list[range] = field(default_factory=list)
     metadata: dict[str, Node] = field(default_factory=dict)
