@@ -100,12 +100,12 @@ if TYPE_CHECKING:
     from trectools_plus.statistics.tukey import randomised_tukey as randomised_tukey
     from trectools_plus.testsets.agreement import compare_grades as compare_grades
     from trectools_plus.testsets.conversion import convert_test_set as convert_test_set
+    from trectools_plus.testsets.loading import list_test_sets as list_test_sets
+    from trectools_plus.testsets.loading import load_test_set as load_test_set
     from trectools_plus.testsets.model import TestSet as TestSet
     from trectools_plus.testsets.refreshing import refresh_test_set as refresh_test_set
-    from trectools_plus.testsets.shipped import list_test_sets as list_test_sets
-    from trectools_plus.testsets.shipped import load_test_set as load_test_set
     from trectools_plus.testsets.splitting import split_test_set as split_test_set
-    from trectools_plus.testsets.validating import validate_test_sets as validate_test_sets
+    from trectools_plus.testsets.validation import validate_test_sets as validate_test_sets
     from trectools_plus.validation.engine import validate_qrels as validate_qrels
     from trectools_plus.validation.engine import validate_run as validate  # noqa: F401
     from trectools_plus.validation.loading import load_qrels as load_qrels
@@ -154,13 +154,13 @@ _HOMES = {
     "kendall_tau": "statistics.rank_correlation",
     "kendall_tau_union": "statistics.reproducibility",
     "krippendorffs_alpha": "statistics.krippendorff",
-    "list_test_sets": "testsets.shipped",
+    "list_test_sets": "testsets.loading",
     "load_collection": "formats.collection",
     "load_hpo_collection": "benchmark.hpo",
     "load_ontology": "ontology.hpo",
     "load_qrels": "validation.loading",
     "load_run": "validation.loading",
-    "load_test_set": "testsets.shipped",
+    "load_test_set": "testsets.loading",
     "merge_run": "benchmark.merge",
     "queries_needed": "statistics.power",
     "randomised_tukey": "statistics.tukey",
@@ -184,7 +184,7 @@ _HOMES = {
     "truncated_overlap": "statistics.reproducibility",
     "validate": "validation.engine:validate_run",
     "validate_qrels": "validation.engine",
-    "validate_test_sets": "testsets.validating",
+    "validate_test_sets": "testsets.validation",
     "verify_report": "benchmark.verify",
     "write_extraction": "reporting.extraction_files",
     "write_multilingual": "reporting.multilingual",

@@ -157,7 +157,7 @@ def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
 
 def _own_file(test_file: str | None) -> str | None:
     """The file of test cases; ``None`` for a set that comes with the package."""
-    from trectools_plus.testsets.shipped import shipped_names
+    from trectools_plus.testsets.loading import shipped_names
 
     return None if test_file in shipped_names() else test_file
 

@@ -145,8 +145,8 @@ def _open(test_set: Collection | TestSet | str | Path) -> Collection:
         return test_set
     from trectools_plus.benchmark.dataset import open_collection
     from trectools_plus.benchmark.hpo import collection_of
+    from trectools_plus.testsets.loading import find_test_set, load_test_set
     from trectools_plus.testsets.model import TestSet
-    from trectools_plus.testsets.shipped import find_test_set, load_test_set
 
     if isinstance(test_set, TestSet):
         return collection_of(test_set, test_set.metadata.dataset_id)

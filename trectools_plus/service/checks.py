@@ -116,7 +116,7 @@ def validate_parts(
 def _check(
     folder: Folder, parts: list[Part], kind: Kind, profile: str, limits: Limits
 ) -> FileReport:
-    from trectools_plus.testsets.validating import TestSetChecker
+    from trectools_plus.testsets.validation import TestSetChecker
     from trectools_plus.validation.engine import validate_qrels, validate_run
     from trectools_plus.validation.topics.engine import validate_topics
 

@@ -174,7 +174,7 @@ def evaluate_test_set(
     Raises:
         ProblemError: If the test set cannot be used, or has too many queries.
     """
-    from trectools_plus.testsets.reading import read_test_set
+    from trectools_plus.testsets.loading import read_test_set
     from trectools_plus.testsets.tables import topics_of
     from trectools_plus.validation import check_qrels, refuse_errors
 

@@ -21,7 +21,7 @@ from trectools_plus.retrieval.base import Ranking
 from trectools_plus.retrieval.collapse import Collapse
 from trectools_plus.retrieval.modes import build_retrievers
 from trectools_plus.retrieval.run_files import fetch_to_dir
-from trectools_plus.testsets.shipped import find_test_set
+from trectools_plus.testsets.loading import find_test_set
 
 TOPICS = Topics.from_dict({"q1": "heart", "q2": "lung"})
 QRELS = Qrels.from_dict({"q1": {"d1": 1}, "q2": {"d2": 2}})

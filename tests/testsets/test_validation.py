@@ -13,11 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
-from trectools_plus.testsets.conversion import write_split
-from trectools_plus.testsets.reading import read_test_set
-from trectools_plus.testsets.shipped import load_test_set
-from trectools_plus.testsets.splitting import split_test_set
-from trectools_plus.testsets.validating import TestSetChecker, validate_test_sets
+from trectools_plus.testsets.loading import load_test_set, read_test_set
+from trectools_plus.testsets.splitting import split_test_set, write_split
+from trectools_plus.testsets.validation import TestSetChecker, validate_test_sets
 from trectools_plus.validation import CATALOGUE, FileReport, Finding
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"

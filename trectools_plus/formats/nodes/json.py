@@ -1,4 +1,4 @@
-"""JSON as a tree with places, which the standard library's reader does not give."""
+"""JSON as a tree with positions, which the standard library's parser does not give."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import accumulate
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
-from trectools_plus.validation.topics.nodes import (
+from trectools_plus.formats.nodes.model import (
     Items,
     Mapping,
     Meaning,
@@ -47,13 +47,28 @@ def parse_json(text: str, first_line: int = 1) -> Tree:
         first_line: The number of its first line in the file.
 
     Raises:
-        TreeError: Where the text is no JSON, or is too large or too deep.
+        TreeError: If the text is not JSON, or is too large or too deep.
     """
     return _JsonParser(text, first_line).parse()
 
 
+def read_scalar(node: Scalar) -> object:
+    """Convert a scalar as the standard library does.
+
+    Raises:
+        ValueError: If an integer has more digits than Python converts.
+    """
+    if node.meaning == "boolean":
+        return node.text == "true"
+    if node.meaning == "integer":
+        return int(node.text)
+    if node.meaning == "number":
+        return float(node.text)
+    return None if node.meaning == "null" else node.text
+
+
 class _JsonParser:
-    """A loop over tokens with one question: what may come next?"""
+    """A loop over tokens, without recursion."""
 
     def __init__(self, text: str, first_line: int) -> None:
         self._text = text

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
+from trectools_plus.testsets.loading import read_test_set
 from trectools_plus.testsets.model import TestSet
-from trectools_plus.testsets.reading import read_test_set
 from trectools_plus.validation import validate_topics
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "testsets"
@@ -123,7 +123,7 @@ def test_mistakes_in_these_fields_have_a_place(tmp_path, before, after, code, li
 def test_the_published_schema_takes_every_form_that_is_read(tmp_path):
     from jsonschema import Draft202012Validator
 
-    from trectools_plus.testsets.forms import json_schema_of_test_sets
+    from trectools_plus.testsets.model import json_schema_of_test_sets
 
     schema = Draft202012Validator(json_schema_of_test_sets())
     schema.check_schema(schema.schema)

@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.validation.topics.json_nodes import parse_json
-from trectools_plus.validation.topics.nodes import Items, Mapping, Node, Scalar, TreeError
-from trectools_plus.validation.topics.yaml_nodes import parse_yaml
+from trectools_plus.formats.nodes.json import parse_json
+from trectools_plus.formats.nodes.model import Items, Mapping, Node, Scalar, TreeError
+from trectools_plus.formats.nodes.yaml import parse_yaml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 VALUES = st.recursive(

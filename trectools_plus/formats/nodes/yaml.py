@@ -1,4 +1,4 @@
-"""YAML as a tree, from the events of PyYAML's parser: no object is ever constructed."""
+"""YAML as a tree, from the events of PyYAML's parser: the parser constructs no object."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 import yaml
 
-from trectools_plus.text import quoted
-from trectools_plus.validation.topics.nodes import (
+from trectools_plus.formats.nodes.model import (
     Items,
     Mapping,
     Meaning,
@@ -20,6 +19,7 @@ from trectools_plus.validation.topics.nodes import (
     TreeBuilder,
     TreeError,
 )
+from trectools_plus.text import quoted
 
 _TAG = "tag:yaml.org,2002:"
 _MEANINGS: dict[str, Meaning] = {
@@ -45,7 +45,7 @@ def parse_yaml(text: str) -> Tree:
     """Parse one YAML document; aliases share a node and are never copied.
 
     Raises:
-        TreeError: Where the text is no YAML, holds a second document or a tag of its own, or is
+        TreeError: If the text is not YAML, has a second document or an unknown tag, or is
             too large or too deep.
     """
     parser = _YamlParser(text)
@@ -54,7 +54,7 @@ def parse_yaml(text: str) -> Tree:
     except yaml.reader.ReaderError:
         raise parser.bad_character() from None
     except yaml.MarkedYAMLError as error:
-        raise parser.complaint(error) from None
+        raise parser.syntax_error(error) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise TreeError(str(error).splitlines()[0] or "no YAML", 1) from None
 
@@ -112,9 +112,9 @@ class _YamlParser:
             if name not in _MEANINGS and name not in _KNOWN_TAGS:
                 raise TreeError(f"unknown tag {quoted(event.tag)}", *place)
         if isinstance(event, yaml.SequenceStartEvent):
-            return Items(*place)
+            return Items(*place, tag=event.tag)
         if isinstance(event, yaml.MappingStartEvent):
-            return Mapping(*place)
+            return Mapping(*place, tag=event.tag)
         text = _SURROGATES.sub("\ufffd", event.value)
         # The C parser says '' and the pure one None where a scalar is plain.
         plain = not event.style
@@ -125,7 +125,8 @@ class _YamlParser:
         cut = plain and _COMMENT_FOLLOWS.match(self._text, event.end_mark.index) is not None
         line = self._place(event.end_mark)[0] if cut else None
         core = _core_value(text) if plain and meaning == "text" else None
-        return Scalar(*place, text, meaning, _value(event.value, tag, meaning), line, core)
+        value = _value(event.value, tag, meaning)
+        return Scalar(*place, text, meaning, value, line, core, event.tag)
 
     def _place(self, mark: Any) -> tuple[int, int]:
         """Line and column, from 1."""
@@ -135,7 +136,7 @@ class _YamlParser:
         return row + 1, mark.index - self._starts[row] + 1
 
     def bad_character(self) -> TreeError:
-        """What to say of a character that no YAML may hold."""
+        """Return the error for a character that YAML does not allow."""
         found = yaml.reader.Reader.NON_PRINTABLE.search(self._text)
         if found is None:
             return TreeError("a character that YAML does not allow", 1)
@@ -144,31 +145,56 @@ class _YamlParser:
         line = self._text.count("\n", 0, found.start()) + 1
         return TreeError(what, line, found.start() - line_start + 1)
 
-    def complaint(self, error: Any) -> TreeError:
-        """What a parser has to say, at its place."""
+    def syntax_error(self, error: Any) -> TreeError:
+        """Return the error of PyYAML's parser, at its place."""
         mark, start = error.problem_mark, error.context_mark
+        noticed = None if mark is None else self._place(mark)
         if mark is None or (start is not None and not self._text[mark.index :].strip()):
-            mark = start  # what is open at the end of the file is to be mended where it begins
+            mark = start  # what is open at the end of the file is to be closed where it begins
         line, column = (1, None) if mark is None else self._place(mark)
         last = self._text.rstrip("\n").count("\n") + 1
         if line > last:
             line, column = last, None
         indent = re.match(r"[ \t]*", self._text.split("\n", line)[line - 1])
         problem = str(error.problem or error.context or "no YAML")
+        what = f"no YAML: {' '.join(problem.split())}"
         if "cannot start any token" in problem and indent and "\t" in indent[0]:
-            return TreeError("tab used to indent", line, column)
-        return TreeError(f"no YAML: {' '.join(problem.split())}", line, column)
+            what = "tab used to indent"
+        found = TreeError(what, line, column)
+        found.noticed = noticed
+        return found
+
+
+def read_scalar(node: Scalar) -> object:
+    """Convert a scalar as PyYAML's safe loader does, by the rules of YAML 1.1.
+
+    Raises:
+        TreeError: If its tag has no meaning for it.
+        ValueError: If it is tagged, or looks like, a number or date and is not one.
+    """
+    tag = node.tag
+    if tag is None or tag == "!":
+        if node.meaning == "text":
+            return node.text
+        resolver: Any = yaml.resolver.Resolver()
+        tag = resolver.resolve(yaml.ScalarNode, node.text, (True, False))
+    try:
+        constructor = yaml.constructor.SafeConstructor()
+        return constructor.construct_object(yaml.ScalarNode(tag, node.text))
+    except yaml.YAMLError as error:
+        what = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise TreeError(f"no YAML: {what}", node.line, node.column) from None
 
 
 def _core_value(text: str) -> str | None:
-    """What YAML 1.2 reads in a plain text that YAML 1.1 leaves as it is; ``None`` for a text."""
+    """Return what YAML 1.2 reads in a plain text of YAML 1.1; ``None`` for a text."""
     if _CORE_OCTAL.fullmatch(text):
         return str(int(text[2:], 8)) if len(text) <= _DIGITS_READ else "a number"
     return repr(float(text)) if _CORE_FLOAT.fullmatch(text) else None
 
 
 def _value(text: str, tag: str, meaning: Meaning) -> str | None:
-    """What PyYAML makes of a scalar, in words; ``None`` where that is the text itself."""
+    """Return what PyYAML makes of a scalar, in words; ``None`` if that is the text itself."""
     if meaning == "text":
         return None
     if meaning == "other":

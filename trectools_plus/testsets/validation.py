@@ -1,27 +1,28 @@
-"""Checks test sets: by the rules for topics, against an ontology, and against each other."""
+"""Checking test sets: by the rules for topics, against an ontology, and against each other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from trectools_plus.errors import FormatError, MissingExtraError
-from trectools_plus.formats.columns import scan_columns
 from trectools_plus.formats.source import read_source
+from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.testsets.shipped import find_test_set
-from trectools_plus.testsets.terms import ontology_of
+from trectools_plus.testsets.loading import find_test_set
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.testset_view import TestSetView
 from trectools_plus.validation.topics.engine import check_topics
-from trectools_plus.validation.topics.reading import read_view
+from trectools_plus.validation.topics.loading import read_view
 
-_SAID_OTHERWISE = {
+HPO_PREFIX = "HP:"
+
+_SUPERSEDED = {
     "T211": frozenset({"Q121", "Q122"}),
     "T212": frozenset({"T131", "Q131", "Q133"}),
 }
-"""Rules for any judgments that say in milder words what a rule for test sets says."""
+"""Rules for any judgments whose findings a rule for test sets reports as errors."""
 
 
 class TestSetChecker:
@@ -67,15 +68,15 @@ class TestSetChecker:
             source = read_source(find_test_set(name_or_path), partial=True)
         except FormatError as error:
             return damaged_report(error, "testset")
-        topics = read_view(scan_columns(source, 2))
+        topics = read_view(source)
         topics.path, topics.every_line = shown, self._every_line
         view = TestSetView(topics, parts=() if self._apart else self._parts)
         view.terms = self._terms(view, shown)
         self._parts.append(view)
         found = [*check_topics(topics), *run_rules(view, ("testset",), topics)]
-        said: set[str] = set()
-        said.update(*(_SAID_OTHERWISE.get(finding.code, ()) for finding in found))
-        findings = tuple(finding for finding in found if finding.code not in said)
+        superseded: set[str] = set()
+        superseded.update(*(_SUPERSEDED.get(finding.code, ()) for finding in found))
+        findings = tuple(finding for finding in found if finding.code not in superseded)
         index = topics.line_index if self._every_line else None
         return FileReport(
             shown,
@@ -118,3 +119,24 @@ def validate_test_sets(
     checker = TestSetChecker(ontology, apart=apart, every_line=every_line)
     for one in sets:
         yield checker.check(one)
+
+
+def ontology_of(term_ids: Iterable[str], path: str | Path | None = None) -> Ontology | None:
+    """Return the ontology to look ids up in.
+
+    Args:
+        term_ids: Ids of expected terms.
+        path: An OBO file; ``None`` takes the installed Human Phenotype Ontology for sets that have
+            ids of it.
+
+    Returns:
+        ``None`` where no file is named and no id is one of the Human Phenotype Ontology.
+
+    Raises:
+        MissingExtraError: If that is not installed.
+        InputError: If the file cannot be read.
+        FormatError: If it is no ontology.
+    """
+    if path is None and not any(term_id.startswith(HPO_PREFIX) for term_id in term_ids):
+        return None
+    return load_ontology(path)
