@@ -26,8 +26,6 @@ from trectools_plus.retrieval.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.streamed_topics import StreamedTopics, stream_topics
 
-from .conftest import digests_of
-
 FACTS = {"mode": "m", "depth": 10, "http": {"url": "http://a", "headers": {}}}
 
 
@@ -181,7 +179,11 @@ IDS = st.lists(st.text("abcé", min_size=1, max_size=3), unique=True, max_size=3
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ids=IDS, others=IDS, bits=st.sampled_from([1, 3, 64]))
 def test_answers_are_found_by_their_query(
-    tmp_path_factory: pytest.TempPathFactory, ids: list[str], others: list[str], bits: int
+    digests_of: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+    ids: list[str],
+    others: list[str],
+    bits: int,
 ) -> None:
     """Also where digests are so short that many ids share one."""
     folder = tmp_path_factory.mktemp("found")

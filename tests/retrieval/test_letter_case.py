@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.progress import no_progress
-from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.encoder import DIMENSIONS, MODEL, TextEncoder
 from trectools_plus.retrieval.fetch import fetch
 from trectools_plus.retrieval.index_cache import IndexRecipe, open_index
@@ -81,14 +80,14 @@ def test_vectors_of_upper_and_lower_case_are_equal() -> None:
 
 def test_an_index_of_vectors_that_kept_the_case_is_not_used() -> None:
     corpus = Corpus.from_dict({"a": "Heart attack", "b": "Swept wing"})
-    documents = DocumentSet.from_corpus(corpus)
+    documents = corpus.in_index_order()
     facts = {"model": MODEL, "dimensions": DIMENSIONS, "wordllama": version("wordllama")}
 
     def build(folder: Path) -> None:
-        vectors = TextEncoder().embed(documents.corpus.searchable_texts())
+        vectors = TextEncoder().embed(documents.searchable_texts())
         np.save(folder / "vectors.npy", vectors[::-1])
 
-    earlier = IndexRecipe("vector", {"corpus_sha256": documents.sha256, **facts})
+    earlier = IndexRecipe("vector", {"corpus_sha256": documents.sha256(), **facts})
     open_index(earlier, build, lambda folder: None, no_progress)
     (found,) = build_retrievers(corpus, ["vector"])["vector"].search(["heart attack"], 1)
     assert found.doc_ids == ["a"]

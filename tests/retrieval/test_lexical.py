@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.lexical import LexicalRetriever
 from trectools_plus.retrieval.settings import RetrievalSettings
 
@@ -15,7 +14,7 @@ TEXTS = {"d1": "swept wing wing", "d2": "wing flutter at speed", "d3": "heat tra
 
 
 def retriever(texts: dict[str, str], **settings: object) -> LexicalRetriever:
-    documents = DocumentSet.from_corpus(Corpus.from_dict(texts))
+    documents = Corpus.from_dict(texts)
     return LexicalRetriever(documents, RetrievalSettings.model_validate(settings))
 
 

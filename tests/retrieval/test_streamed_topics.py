@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,15 +15,12 @@ from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.catalogue import CatalogueDataset
 from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.topics import read_topics
-from trectools_plus.retrieval.document_set import hash_topics
 from trectools_plus.retrieval.streamed_topics import (
     StreamedTopics,
-    hash_any_topics,
+    hash_topics,
     iter_queries,
     stream_topics,
 )
-
-from .conftest import digests_of
 
 
 def streamed(file: Path) -> StreamedTopics:
@@ -33,7 +31,7 @@ def streamed(file: Path) -> StreamedTopics:
 
 def assert_same(ours: StreamedTopics, held: Topics) -> None:
     assert len(ours) == len(held)
-    assert hash_any_topics(ours) == hash_topics(held) == hash_any_topics(held)
+    assert hash_topics(ours) == hash_topics(held)
     assert list(iter_queries(ours)) == list(ours) == list(iter_queries(held))
 
 
@@ -46,7 +44,11 @@ LINES = st.lists(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=LINES, before=st.sampled_from([0, 0, 0, 8_190]), bits=st.sampled_from([1, 64]))
 def test_a_file_is_read_and_refused_as_if_it_were_held(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, str]], before: int, bits: int
+    digests_of: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+    lines: list[tuple[str, str]],
+    before: int,
+    bits: int,
 ) -> None:
     """Also behind so many queries that they are in several steps."""
     file = tmp_path_factory.mktemp("topics") / "topics.tsv"
@@ -127,3 +129,9 @@ def test_what_cannot_be_read_again(tmp_path: Path) -> None:
     assert stream_topics(None, None) is None
     with pytest.raises(UsageError, match="no dataset"):
         stream_topics(str(tmp_path / "nowhere"), None)
+
+
+def test_hash_of_topics_heeds_order() -> None:
+    assert hash_topics(Topics.from_dict({"1": "a", "2": "b"})) != hash_topics(
+        Topics.from_dict({"2": "b", "1": "a"})
+    )

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.encoder import TextEncoder
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.vector import VectorRetriever, nearest
@@ -70,7 +69,7 @@ def test_near_ties_closer_than_32_bit_products_can_tell() -> None:
 
 def test_search(encoder: TextEncoder) -> None:
     texts = {"a": "heart attack", "b": "myocardial infarction", "c": "airplane wing", "d": ""}
-    documents = DocumentSet.from_corpus(Corpus.from_dict(texts))
+    documents = Corpus.from_dict(texts)
     retriever = VectorRetriever(documents, RetrievalSettings())
     heart, nothing = retriever.search(["cardiac infarction", " "], 10)
     assert heart.doc_ids[0] == "b"
@@ -83,7 +82,7 @@ def test_search(encoder: TextEncoder) -> None:
 
 def test_equal_texts_tie_and_the_higher_id_wins() -> None:
     texts = {f"d{n}": "swept wing" for n in range(9)} | {"x": "heat"}
-    documents = DocumentSet.from_corpus(Corpus.from_dict(texts))
+    documents = Corpus.from_dict(texts)
     found = VectorRetriever(documents, RetrievalSettings()).search(["wing flutter"], 4)[0]
     assert found.doc_ids == ["d8", "d7", "d6", "d5"]
     assert len(set(found.scores.tolist())) == 1

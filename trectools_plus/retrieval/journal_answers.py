@@ -9,9 +9,9 @@ from typing import IO, Any
 
 import numpy as np
 
+from trectools_plus.formats.ids import digest_id
 from trectools_plus.retrieval.backends.answering import Answer
 from trectools_plus.retrieval.base import Ranking
-from trectools_plus.retrieval.id_digests import digest_id
 
 
 class AnswerPlaces:

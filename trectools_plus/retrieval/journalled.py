@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
@@ -28,8 +29,7 @@ from trectools_plus.retrieval.modes import fused_names, models_used
 from trectools_plus.retrieval.parts import TextParts
 from trectools_plus.retrieval.request_checks import check_depth, check_request
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.streamed_corpus import AnyCorpus, hash_corpus
-from trectools_plus.retrieval.streamed_topics import AnyTopics, TopicsChangedError, hash_any_topics
+from trectools_plus.retrieval.streamed_topics import AnyTopics, TopicsChangedError, hash_topics
 
 SUFFIX = ".journal"
 
@@ -48,7 +48,7 @@ class FetchRequest:
         backend: What searches; ``None`` for the embedded modes.
     """
 
-    corpus: AnyCorpus | None
+    corpus: Documents | None
     topics: AnyTopics
     modes: Sequence[str]
     wanted: Wanted
@@ -67,8 +67,8 @@ class FetchRequest:
             "depth": self.wanted.depth,
             "exclude_self": self.wanted.exclude_self,
             "collapse": None if collapse is None else collapse.model_dump(mode="json"),
-            "topics": hash_any_topics(self.topics),
-            "corpus": None if self.corpus is None else hash_corpus(self.corpus),
+            "topics": hash_topics(self.topics),
+            "corpus": None if self.corpus is None else self.corpus.sha256(),
             **(self._embedded_facts if self.backend is None else {}),
         }
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.base import Ranking, empty_ranking
-from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.index_cache import (
     IndexRecipe,
     check_postings,
@@ -46,10 +46,11 @@ class LexicalRetriever:
 
     def __init__(
         self,
-        documents: DocumentSet,
+        documents: Corpus,
         settings: RetrievalSettings,
         progress: Progress = no_progress,
     ) -> None:
+        documents = documents.in_index_order()
         self._doc_ids = documents.doc_ids
         self._analyzer = Analyzer(settings)
         self.recipe = _recipe(documents, settings)
@@ -80,9 +81,9 @@ class LexicalRetriever:
         return Ranking([self._doc_ids[place] for place in matching[top]], matching_scores[top])
 
 
-def _recipe(documents: DocumentSet, settings: RetrievalSettings) -> IndexRecipe:
+def _recipe(documents: Corpus, settings: RetrievalSettings) -> IndexRecipe:
     facts = {
-        "corpus_sha256": documents.sha256,
+        "corpus_sha256": documents.sha256(),
         "settings": settings.model_dump(include={"k1", "b", "stemmer", "stopwords"}, mode="json"),
         "packages": {name: version(name) for name in ("bm25s", "pystemmer")},
     }
@@ -91,18 +92,18 @@ def _recipe(documents: DocumentSet, settings: RetrievalSettings) -> IndexRecipe:
 
 def _build(
     folder: Path,
-    documents: DocumentSet,
+    documents: Corpus,
     settings: RetrievalSettings,
     analyzer: Analyzer,
     progress: Progress,
 ) -> None:
     vocabulary: dict[str, int] = {}
     term_ids: list[list[int]] = []
-    for text in documents.corpus.searchable_texts():
+    for text in documents.searchable_texts():
         terms = analyzer.terms(text)
         term_ids.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms])
         if len(term_ids) % _DOCUMENTS_PER_STEP == 0:
-            progress("indexing words", len(term_ids), len(documents.doc_ids))
+            progress("indexing words", len(term_ids), len(documents))
     if not vocabulary:
         # bm25s divides by the average length, which is 0 here.
         (folder / _EMPTY).write_text("No document has a term.\n", encoding="utf-8")
@@ -110,11 +111,11 @@ def _build(
     index = _new_bm25(settings)
     index.index((term_ids, vocabulary), create_empty_token=False, show_progress=False)
     index.save(folder, show_progress=False)
-    progress("indexing words", len(term_ids), len(documents.doc_ids))
+    progress("indexing words", len(term_ids), len(documents))
 
 
 def _load(
-    folder: Path, documents: DocumentSet, settings: RetrievalSettings, analyzer: Analyzer
+    folder: Path, documents: Corpus, settings: RetrievalSettings, analyzer: Analyzer
 ) -> Any | None:
     """Return the ``bm25s`` index, memory-mapped; ``None`` where no document has a term.
 
@@ -122,19 +123,19 @@ def _load(
         Exception: If the files do not fit together, or the documents or settings.
     """
     if (folder / _EMPTY).exists():
-        if any(map(analyzer.terms, documents.corpus.searchable_texts())):
+        if any(map(analyzer.terms, documents.searchable_texts())):
             raise ValueError("no word of the documents is in it")
         return None
     data = load_array(folder / "data.csc.index.npy", np.float32)
     indices = load_array(folder / "indices.csc.index.npy", np.integer)
     indptr = load_array(folder / "indptr.csc.index.npy", np.integer)
-    check_postings(data, indices, indptr, len(documents.doc_ids))
+    check_postings(data, indices, indptr, len(documents))
     index = _quiet_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
     fresh = _new_bm25(settings)
     if any(getattr(index, name) != getattr(fresh, name) for name in _PARAMETERS):
         raise ValueError("other parameters")
-    if index.scores["num_docs"] != len(documents.doc_ids):
-        raise ValueError(f"another number of documents than {len(documents.doc_ids)}")
+    if index.scores["num_docs"] != len(documents):
+        raise ValueError(f"another number of documents than {len(documents)}")
     if sorted(index.vocab_dict.values()) != list(range(len(indptr) - 1)):
         raise ValueError("another number of words than weights are there for")
     return index

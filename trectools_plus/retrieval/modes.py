@@ -14,7 +14,6 @@ from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.aggregation import AGGREGATIONS
 from trectools_plus.retrieval.base import Retriever
-from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.encoder import Encoder
 from trectools_plus.retrieval.hybrid import HybridRetriever, fusion_of
 from trectools_plus.retrieval.lexical import LexicalRetriever
@@ -145,7 +144,7 @@ class _Maker:
 
     def __init__(self, corpus: Corpus, settings: RetrievalSettings, progress: Progress) -> None:
         self._corpus = corpus
-        self._documents = DocumentSet.from_corpus(corpus)
+        self._documents = corpus.in_index_order()
         self._settings = settings
         self._progress = progress
         self._made: dict[str, Retriever] = {}

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.errors import InputError
+from trectools_plus.formats.hashing import sha256_columns
 from trectools_plus.formats.tables import PARTS_SCHEMA, Corpus
-from trectools_plus.retrieval.document_set import hash_columns
 
 KINDS = ("label", "synonym", "definition")
 """What a part can be. A plain document's title is its label, its text is its definition."""
@@ -121,7 +121,7 @@ class TextParts:
             starts = (start + np.cumsum(sizes) - sizes).astype(np.intp)
             segments[kind] = Segments(starts, sizes, documents)
             start += len(ids)
-        digest = hash_columns(ordered, list(PARTS_SCHEMA))
+        digest = sha256_columns(ordered, list(PARTS_SCHEMA))
         return cls(doc_ids.to_list(), ordered["text"].to_list(), segments, digest, path)
 
     @classmethod

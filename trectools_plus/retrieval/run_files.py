@@ -12,6 +12,7 @@ import polars as pl
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.run import write_run, write_run_frames
 from trectools_plus.formats.tables import Run, Topics
@@ -42,8 +43,7 @@ from trectools_plus.retrieval.manifest import (
 from trectools_plus.retrieval.models import ModelRecord
 from trectools_plus.retrieval.modes import canonical_mode, fused_names, models_used
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.streamed_corpus import AnyCorpus, hash_corpus
-from trectools_plus.retrieval.streamed_topics import AnyTopics, hash_any_topics
+from trectools_plus.retrieval.streamed_topics import AnyTopics, hash_topics
 from trectools_plus.validation import Finding, Severity, validate_run
 
 # A topic without results is listed in the manifest instead.
@@ -81,7 +81,7 @@ class _Shared:
 
 
 def fetch_to_dir(
-    corpus: AnyCorpus | None,
+    corpus: Documents | None,
     topics: AnyTopics,
     modes: Sequence[str],
     output_dir: str | Path,
@@ -133,8 +133,8 @@ def fetch_to_dir(
                 request,
                 None
                 if corpus is None
-                else SourceRecord(path=corpus.path, count=len(corpus), sha256=hash_corpus(corpus)),
-                SourceRecord(path=topics.path, count=len(topics), sha256=hash_any_topics(topics)),
+                else SourceRecord(path=corpus.path, count=len(corpus), sha256=corpus.sha256()),
+                SourceRecord(path=topics.path, count=len(topics), sha256=hash_topics(topics)),
                 dataset,
                 command,
             )

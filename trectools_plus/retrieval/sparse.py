@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.base import Ranking, empty_ranking
-from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.index_cache import (
     IndexRecipe,
     check_postings,
@@ -50,7 +50,7 @@ class SparseRetriever:
 
     def __init__(
         self,
-        documents: DocumentSet,
+        documents: Corpus,
         settings: RetrievalSettings,
         progress: Progress = no_progress,
     ) -> None:
@@ -59,17 +59,18 @@ class SparseRetriever:
                 "the mode splade needs a model",
                 remedy="name its local folder: --splade-model DIR, or --set splade_model=DIR",
             )
+        documents = documents.in_index_order()
         self._doc_ids = documents.doc_ids
         path, device = settings.splade_model, settings.device
         self._model = open_model("SparseEncoder", path, device, "splade_model")
         if settings.max_length is not None:
             self._model.max_seq_length = settings.max_length
-        facts = {"corpus_sha256": documents.sha256, **model_facts(path, device, self._model)}
+        facts = {"corpus_sha256": documents.sha256(), **model_facts(path, device, self._model)}
         self.recipe = IndexRecipe("splade", facts)
         self.index_key = self.recipe.key
 
         def build(folder: Path) -> None:
-            texts = documents.corpus.searchable_texts()
+            texts = documents.searchable_texts()
             matrix = _encode(self._model.encode_document, texts, _TEXTS_PER_BATCH, progress)
             by_word = matrix.T.tocsr()
             for name in _ARRAYS:

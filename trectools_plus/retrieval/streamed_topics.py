@@ -13,12 +13,12 @@ import polars as pl
 from trectools_plus.errors import InputError
 from trectools_plus.formats.catalogue import CatalogueDataset
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
+from trectools_plus.formats.hashing import ROWS_PER_STEP, sha256_columns, sha256_frames
+from trectools_plus.formats.ids import digest_id, find_suspects
 from trectools_plus.formats.opening import can_be_read_twice
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.formats.topics import iter_topics
 from trectools_plus.retrieval.backends.base import Query
-from trectools_plus.retrieval.document_set import ROWS_PER_STEP, hash_frames, hash_topics
-from trectools_plus.retrieval.id_digests import digest_id, find_suspects
 from trectools_plus.retrieval.request_checks import check_ids
 
 
@@ -68,7 +68,7 @@ class StreamedTopics:
 
     @property
     def sha256(self) -> str:
-        """The hash of ``retrieval.document_set.hash_topics``."""
+        """The hash of :func:`hash_topics`."""
         self._survey()
         return self._sha256
 
@@ -99,7 +99,7 @@ class StreamedTopics:
                 check_ids(frame["query_id"], "query", self.path)
                 yield frame
 
-        self._sha256 = hash_frames(frames(), ["query_id", "text"])
+        self._sha256 = sha256_frames(frames(), ["query_id", "text"])
         self._count, self._content = count, content.digest()
 
     def _find_repeated(self, suspects: frozenset[int]) -> frozenset[str]:
@@ -178,6 +178,8 @@ def iter_queries(topics: AnyTopics) -> Iterator[Query]:
         yield Query(*row)
 
 
-def hash_any_topics(topics: AnyTopics) -> str:
-    """SHA-256 of the query ids and texts in their order; the same held or streamed."""
-    return topics.sha256 if isinstance(topics, StreamedTopics) else hash_topics(topics)
+def hash_topics(topics: AnyTopics) -> str:
+    """Return SHA-256 of the query ids and texts in their order; the same in memory or streamed."""
+    if isinstance(topics, StreamedTopics):
+        return topics.sha256
+    return sha256_columns(topics.frame, ["query_id", "text"])

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.base import Ranking, Scores, empty_ranking
-from trectools_plus.retrieval.document_set import DocumentSet
 from trectools_plus.retrieval.encoder import Encoder, TextEncoder
 from trectools_plus.retrieval.index_cache import IndexRecipe, load_array, open_index
 from trectools_plus.retrieval.models import first_rows
@@ -45,20 +45,21 @@ class VectorRetriever:
 
     def __init__(
         self,
-        documents: DocumentSet,
+        documents: Corpus,
         settings: RetrievalSettings,  # noqa: ARG002 (every mode is made from the same three)
         progress: Progress = no_progress,
         encoder: Encoder | None = None,
     ) -> None:
+        documents = documents.in_index_order()
         self._doc_ids = documents.doc_ids
         self._encoder = encoder or TextEncoder()
         self.recipe = IndexRecipe(
-            "vector", {"corpus_sha256": documents.sha256, **self._encoder.facts()}
+            "vector", {"corpus_sha256": documents.sha256(), **self._encoder.facts()}
         )
         self.index_key = self.recipe.key
 
         def build(folder: Path) -> None:
-            build_vectors(folder, documents.corpus.searchable_texts(), self._encoder, progress)
+            build_vectors(folder, documents.searchable_texts(), self._encoder, progress)
 
         def load(folder: Path) -> Scores:
             return load_vectors(folder, len(self._doc_ids), self._encoder.dimensions)

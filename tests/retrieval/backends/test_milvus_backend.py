@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.documents import stream_documents
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query
@@ -25,7 +26,6 @@ from trectools_plus.retrieval.backends.settings import BackendSettings
 from trectools_plus.retrieval.modes import MODES
 from trectools_plus.retrieval.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.streamed_corpus import hash_corpus, stream_corpus
 
 pytestmark = pytest.mark.process
 
@@ -94,7 +94,7 @@ def test_documents_are_streamed(local: MilvusSettings, tmp_path: Path) -> None:
     file = tmp_path / "corpus.jsonl"
     rows = [{"_id": one, "text": text} for one, text in CORPUS.to_dict().items()]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    streamed = stream_corpus(None, str(file))
+    streamed = stream_documents(None, str(file))
     ours = fetch_to_dir(
         streamed, TOPICS, ["lexical"], tmp_path / "ours", backend=MilvusBackend(local)
     )
@@ -107,7 +107,7 @@ def test_documents_are_streamed(local: MilvusSettings, tmp_path: Path) -> None:
     records = [one["lexical"].manifest.backend_settings["collection"] for one in (ours, given)]
     assert records[0] == records[1]
     described = [one["lexical"].manifest.corpus for one in (ours, given)]
-    assert {(one.count, one.sha256) for one in described if one} == {(4, hash_corpus(CORPUS))}
+    assert {(one.count, one.sha256) for one in described if one} == {(4, CORPUS.sha256())}
 
 
 def test_a_server_gives_what_a_local_database_gives(

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.corpus import Document
+from trectools_plus.formats.documents import StreamedDocuments
+from trectools_plus.formats.tables import Document
 from trectools_plus.retrieval.backends import milvus_collection
-from trectools_plus.retrieval.document_stream import DocumentStream
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.streamed_corpus import StreamedCorpus
 
 
 class Listed:
@@ -34,9 +33,9 @@ class Listed:
 
 
 def open_collection(
-    connection: Any, documents: DocumentStream, *args: Any, **options: Any
+    connection: Any, documents: Listed, *args: Any, **options: Any
 ) -> milvus_collection.MilvusCollection:
-    corpus = StreamedCorpus(documents)
+    corpus = StreamedDocuments(lambda: documents, documents.path)
     return milvus_collection.open_collection(connection, corpus, *args, **options)
 
 
@@ -78,7 +77,8 @@ def test_a_collection_is_found_again(connect: Callable[..., Any]) -> None:
     documents.documents.reverse()
     again = open_collection(connection, documents, RetrievalSettings(rrf_k=7))
     assert documents.passes == 1, "hashed, not inserted"
-    assert (again.name, again.key, again.survey) == (first.name, first.key, first.survey)
+    assert (again.name, again.key, again.sha256) == (first.name, first.key, first.sha256)
+    assert again.count == first.count == 2100
     assert again.name.endswith(again.key[:32])
     assert collections(connection) == [first.name]
 

@@ -22,7 +22,6 @@ from trectools_plus.retrieval.backends.milvus_connection import (
     MilvusConnection,
 )
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.streamed_corpus import as_stream
 
 pytestmark = pytest.mark.process
 
@@ -187,7 +186,7 @@ def test_a_damaged_database(
     from trectools_plus.retrieval.backends.milvus_collection import open_collection
 
     whole, damaged = tmp_path / "whole.db", tmp_path / "damaged.db"
-    documents = as_stream(Corpus.from_dict({"a": "wing", "b": "heat"}))
+    documents = Corpus.from_dict({"a": "wing", "b": "heat"})
     connection = connect(str(whole))
     open_collection(connection, documents, RetrievalSettings())
     connection.close()

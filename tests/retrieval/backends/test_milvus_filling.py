@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.corpus import Document
+from trectools_plus.formats.tables import Document
 from trectools_plus.retrieval.backends.milvus_filling import batches, fitting
 
 MAX_TEXT_BYTES = 65_535

@@ -15,7 +15,6 @@ from trectools_plus.formats.tables import Corpus
 from trectools_plus.retrieval.fetch import ask, fetch
 from trectools_plus.retrieval.modes import MODES, build_retrievers
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.streamed_corpus import as_stream
 
 TEXTS = {
     "wing": "flow over a swept wing",
@@ -30,7 +29,7 @@ def open_modes(connection: Any, corpus: Corpus, settings: RetrievalSettings | No
     from trectools_plus.retrieval.backends.milvus_collection import open_collection
 
     settings = settings or RetrievalSettings()
-    collection = open_collection(connection, as_stream(corpus), settings)
+    collection = open_collection(connection, corpus, settings)
     return milvus_search.open_modes(collection, MODES, settings)
 
 
@@ -116,7 +115,7 @@ def test_names_of_modes_and_equal_weights(connect: Callable[..., Any]) -> None:
     from trectools_plus.retrieval.backends import milvus_search
     from trectools_plus.retrieval.backends.milvus_collection import open_collection
 
-    connection, corpus = connect(), as_stream(Corpus.from_dict(TEXTS))
+    connection, corpus = connect(), Corpus.from_dict(TEXTS)
     merged = []
     for weights in (None, (0.5, 0.5)):
         settings = RetrievalSettings(fusion="weighted", weights=weights)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from trectools_plus.formats.documents import Documents
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.streamed_corpus import AnyCorpus
 
 FailureKind = Literal["failed", "unavailable"]
 
@@ -98,7 +98,7 @@ class BackendRequest:
         depth: Results that will be asked for, of each query.
     """
 
-    corpus: AnyCorpus | None
+    corpus: Documents | None
     modes: Sequence[str]
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     progress: Progress = no_progress

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.formats.documents import Documents
 from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query, Source
 from trectools_plus.retrieval.backends.milvus_collection import MilvusCollection, open_collection
 from trectools_plus.retrieval.backends.milvus_connection import (
@@ -23,7 +24,6 @@ from trectools_plus.retrieval.backends.milvus_limits import (
 from trectools_plus.retrieval.backends.milvus_search import open_modes
 from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
 from trectools_plus.retrieval.base import Ranking, Retriever
-from trectools_plus.retrieval.streamed_corpus import StreamedCorpus, as_stream
 
 
 class MilvusBackend:
@@ -74,7 +74,7 @@ class MilvusBackend:
                 "the backend milvus searches documents that it is given",
                 remedy="give --dataset or --corpus",
             )
-        documents = as_stream(request.corpus)
+        documents = request.corpus
         connection = MilvusConnection(self._address)
         try:
             check_version(connection, request.modes)
@@ -148,7 +148,7 @@ def _hits(ranking: Ranking, ms: float) -> Hits:
 
 
 def _describe(
-    collection: MilvusCollection, documents: StreamedCorpus, request: BackendRequest
+    collection: MilvusCollection, documents: Documents, request: BackendRequest
 ) -> dict[str, Any]:
     return {
         "server_version": collection.connection.server_version,
@@ -156,8 +156,8 @@ def _describe(
         "collection_key": collection.key,
         "documents": {
             "path": documents.path,
-            "count": collection.survey.count,
-            "digest": collection.survey.digest,
+            "count": collection.count,
+            "digest": collection.sha256,
         },
         "cut_documents": collection.cut_documents,
         "settings": request.settings.model_dump(mode="json"),

@@ -16,16 +16,15 @@ from typing import Any
 from uuid import uuid4
 
 from trectools_plus.errors import InputError
+from trectools_plus.formats.documents import Documents
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.milvus_connection import MilvusConnection
 from trectools_plus.retrieval.backends.milvus_filling import fill
 from trectools_plus.retrieval.backends.milvus_schema import create_collection, create_indexes
 from trectools_plus.retrieval.backends.milvus_settings import VectorIndex
-from trectools_plus.retrieval.document_stream import Survey
 from trectools_plus.retrieval.encoder import DIMENSIONS, TextEncoder
 from trectools_plus.retrieval.index_cache import IndexRecipe
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.streamed_corpus import StreamedCorpus
 
 _LAYOUT = 2
 _PREFIX = "trectools_plus"
@@ -39,7 +38,8 @@ class MilvusCollection:
         connection: The server that holds it.
         name: Its name there.
         key: Hash of all that shapes it.
-        survey: Count and hash of its documents.
+        count: Number of its documents.
+        sha256: Hash of its documents.
         cut_documents: How many have more words than Milvus takes (65,535 bytes); their last words
             do not count in the lexical mode.
         vector_index: The kind of its vector index.
@@ -49,7 +49,8 @@ class MilvusCollection:
     connection: MilvusConnection
     name: str
     key: str
-    survey: Survey
+    count: int
+    sha256: str
     cut_documents: int
     vector_index: VectorIndex
     reading: Mapping[str, Any]
@@ -57,7 +58,7 @@ class MilvusCollection:
 
 def open_collection(
     connection: MilvusConnection,
-    documents: StreamedCorpus,
+    documents: Documents,
     settings: RetrievalSettings,
     vector_index: VectorIndex = "flat",
     *,
@@ -75,22 +76,26 @@ def open_collection(
     Raises:
         InputError: If there are no documents, an id occurs twice, or the server fails.
     """
-    found = documents.survey(progress)
-    recipe = _recipe(found, settings, vector_index, connection.has_full_text)
+    documents.check(progress)
+    count, digest = len(documents), documents.sha256()
+    recipe = _recipe([count, digest], settings, vector_index, connection.has_full_text)
     name = f"{_PREFIX}_{recipe.key[:32]}"
-    if not _is_whole(connection, name, found.count):
+    if not _is_whole(connection, name, count):
         _make(connection, name, recipe, documents, settings, vector_index, progress)
     cut = _count(connection, name, "is_cut == true")
     reading = _reading(connection, name)
-    return MilvusCollection(connection, name, recipe.key, found, cut, vector_index, reading)
+    return MilvusCollection(connection, name, recipe.key, count, digest, cut, vector_index, reading)
 
 
 def _recipe(
-    found: Survey, settings: RetrievalSettings, vector_index: VectorIndex, has_words: bool
+    documents: list[int | str],
+    settings: RetrievalSettings,
+    vector_index: VectorIndex,
+    has_words: bool,
 ) -> IndexRecipe:
     facts = {
         "layout": _LAYOUT,
-        "documents": [found.count, found.digest],
+        "documents": documents,
         "settings": settings.model_dump(include={"k1", "b", "stemmer", "stopwords"}, mode="json"),
         "packages": {name: version(name) for name in ("bm25s", "pystemmer")},
         "encoder": TextEncoder.facts(),
@@ -148,7 +153,7 @@ def _make(
     connection: MilvusConnection,
     name: str,
     recipe: IndexRecipe,
-    documents: StreamedCorpus,
+    documents: Documents,
     settings: RetrievalSettings,
     vector_index: VectorIndex,
     progress: Progress,

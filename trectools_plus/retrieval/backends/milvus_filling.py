@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.corpus import Document
+from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.hashing import MultisetHash
+from trectools_plus.formats.tables import Document
 from trectools_plus.progress import Progress
 from trectools_plus.retrieval.backends.milvus_connection import MilvusConnection
 from trectools_plus.retrieval.backends.milvus_schema import MAX_TEXT_BYTES
-from trectools_plus.retrieval.document_stream import MultisetHash
 from trectools_plus.retrieval.encoder import TextEncoder
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.streamed_corpus import StreamedCorpus
 from trectools_plus.retrieval.text import Analyzer
 
 _ROWS_PER_BATCH = 1_000
@@ -25,7 +25,7 @@ _DOCUMENTS_PER_ANALYZER = 100_000
 def fill(
     connection: MilvusConnection,
     name: str,
-    documents: StreamedCorpus,
+    documents: Documents,
     settings: RetrievalSettings,
     progress: Progress,
 ) -> None:
@@ -46,7 +46,7 @@ def fill(
         used += len(batch)
         done += len(batch)
         progress("inserting documents", done, count)
-    if hashed.hexdigest() != documents.survey().digest:
+    if hashed.hexdigest() != documents.sha256():
         raise InputError(
             "the documents changed while they were inserted",
             where=documents.path,
