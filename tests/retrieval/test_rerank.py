@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.base import Ranking
-from trectools_plus.retrieval.fetch import ask, fetch
-from trectools_plus.retrieval.parts import TextParts
+from trectools_plus.retrieval.fetch.fetch import ask, fetch
+from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.rerank import (
     LexicalReranker,
     RerankingRetriever,
@@ -19,6 +18,7 @@ from trectools_plus.retrieval.rerank import (
     trigrams,
 )
 from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
+from trectools_plus.retrieval.source import Ranking
 
 CORPUS = Corpus.from_dict(
     {"a": "short stature", "b": "tall stature", "c": "seizure", "d": "epileptic seizure"}

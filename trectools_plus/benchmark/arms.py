@@ -60,10 +60,9 @@ def make_arms(
 def _fetch_arms(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
 ) -> Arms:
-    from trectools_plus.retrieval.backends.answering import Wanted
-    from trectools_plus.retrieval.fetch_problems import describe_failures, refuse_unscorable
-    from trectools_plus.retrieval.fetch_status import SCORED
-    from trectools_plus.retrieval.journalled import FetchRequest, fetch_runs
+    from trectools_plus.retrieval.fetch.answering import Wanted
+    from trectools_plus.retrieval.fetch.journalled import FetchRequest, fetch_runs
+    from trectools_plus.retrieval.fetch.outcome import SCORED, describe_failures, refuse_unscorable
 
     if dataset.topics is None or (dataset.corpus is None and config.is_embedded):
         raise InputError("nothing to search: no corpus or no topics", where=dataset.id)

@@ -15,10 +15,10 @@ from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.remote import is_address
 from trectools_plus.formats.yaml_text import YamlDocument, read_texts
-from trectools_plus.retrieval.backends.http_settings import HttpSettings
-from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
+from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
 from trectools_plus.retrieval.backends.settings import BackendSettings
-from trectools_plus.retrieval.collapse import Collapse
+from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.values import Flag, Names, WholeNumber, explain_problem
 from trectools_plus.testsets.shipped import shipped_names
 

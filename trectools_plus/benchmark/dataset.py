@@ -69,7 +69,7 @@ class Dataset:
 
     def hash_contents(self, progress: Progress = no_progress) -> dict[str, str]:
         """SHA-256 of each part, whatever the format of its file."""
-        from trectools_plus.retrieval.streamed_topics import hash_topics
+        from trectools_plus.retrieval.fetch.topics import hash_topics
 
         hashes = {}
         if self.corpus is not None:

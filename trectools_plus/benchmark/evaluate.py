@@ -17,8 +17,8 @@ from trectools_plus.measures.names import parse_measures
 
 if TYPE_CHECKING:
     from trectools_plus.measures.base import Measure
-    from trectools_plus.retrieval.base import Retriever
-    from trectools_plus.retrieval.collapse import Collapse
+    from trectools_plus.retrieval.fetch.answering import Collapse
+    from trectools_plus.retrieval.source import Retriever
     from trectools_plus.testsets.model import TestSet
 
 DEFAULT_DEPTH = 100
@@ -104,7 +104,7 @@ def evaluate(
                 remedy="leave them out: runs are scored as they are",
             )
         return evaluate_runs(qrels, runs, measures, missing=missing)
-    from trectools_plus.retrieval.backends.answering import Wanted
+    from trectools_plus.retrieval.fetch.answering import Wanted
 
     if missing not in get_args(Missing):
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
@@ -121,8 +121,8 @@ def evaluate(
 def _fetch(retrieval_fn: Any, collection: Collection, wanted: Any) -> Run:
     """The run of a function, named after it."""
     from trectools_plus.retrieval.backends.python import PythonBackend
-    from trectools_plus.retrieval.fetch_problems import refuse_unscorable as refuse_unanswered
-    from trectools_plus.retrieval.journalled import FetchRequest, fetch_runs
+    from trectools_plus.retrieval.fetch.journalled import FetchRequest, fetch_runs
+    from trectools_plus.retrieval.fetch.outcome import refuse_unscorable as refuse_unanswered
     from trectools_plus.retrieval.settings import RetrievalSettings
 
     name = getattr(retrieval_fn, "__name__", None) or type(retrieval_fn).__name__

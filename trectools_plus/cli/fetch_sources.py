@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from trectools_plus.formats.documents import Documents
     from trectools_plus.progress import Progress
     from trectools_plus.retrieval.backends.settings import BackendSettings
-    from trectools_plus.retrieval.streamed_topics import AnyTopics
+    from trectools_plus.retrieval.fetch.topics import AnyTopics
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def open_sources(
         InputError: If something cannot be read.
     """
     from trectools_plus.formats.documents import stream_documents
-    from trectools_plus.retrieval.streamed_topics import stream_topics
+    from trectools_plus.retrieval.fetch.topics import stream_topics
 
     _refuse_misfits(options, searching)
     documents: Documents | None = None

@@ -18,7 +18,7 @@ from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.config_file import FetchSettings
-    from trectools_plus.retrieval.run_files import FetchedFile
+    from trectools_plus.retrieval.fetch.run_files import FetchedFile
 
 OutputFormat = Literal["text", "json"]
 DEFAULT_MODES = ("lexical", "vector", "hybrid")
@@ -110,7 +110,7 @@ def runs_fetch(
     from trectools_plus.benchmark.config_file import load_fetch_settings
     from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
-    from trectools_plus.retrieval.run_files import fetch_to_dir
+    from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
     from trectools_plus.retrieval.settings import make_settings
 
     searching = load_fetch_settings(

@@ -21,9 +21,10 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.retrieval.base import Ranking, empty_ranking
-from trectools_plus.retrieval.settings import Normalisation
-from trectools_plus.retrieval.top_documents import rank_scores
+from trectools_plus.formats.tables import Run
+from trectools_plus.ranking import rank_documents
+from trectools_plus.retrieval.settings import Normalisation, RetrievalSettings
+from trectools_plus.retrieval.source import Ranking, Retriever, empty_ranking, rank_scores, run_of
 
 Values = npt.NDArray[np.float64]
 Found = npt.NDArray[np.bool_]
@@ -141,3 +142,122 @@ def _check_weights(weights: tuple[float, ...] | None) -> None:
             f"weights {', '.join(f'{weight:g}' for weight in weights)} cannot be used",
             remedy="give finite weights of at least 0, one of them above 0",
         )
+
+
+class HybridRetriever:
+    """Asks its components and merges what they find.
+
+    Args:
+        components: The retrievers to ask, in the order of the fusion's weights.
+        fusion: How their rankings are merged.
+        candidates: Least depth asked of each component, so that a short result does not rest on
+            short rankings.
+        names: What the components are called; their own names if ``None``.
+    """
+
+    name = "hybrid"
+
+    def __init__(
+        self,
+        components: Sequence[Retriever],
+        fusion: Fusion,
+        candidates: int,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        fusion.check_count(len(components))
+        self.components = tuple(components)
+        self.names = tuple(names or (component.name for component in components))
+        self._fusion = fusion
+        self._candidates = candidates
+
+    def without(self, name: str) -> HybridRetriever:
+        """The same fusion of the other components.
+
+        The weights of those that stay keep their proportion; where they are all 0, each is 1.
+        """
+        kept = [place for place, own in enumerate(self.names) if own != name]
+        weights = self._fusion.weights
+        if weights is not None:
+            rest = tuple(weights[place] for place in kept)
+            weights = rest if any(rest) else (1.0,) * len(rest)
+        return HybridRetriever(
+            [self.components[place] for place in kept],
+            self._fusion.model_copy(update={"weights": weights}),
+            self._candidates,
+            [self.names[place] for place in kept],
+        )
+
+    def component_depth(self, depth: int) -> int:
+        """How deep the components are asked for a result of ``depth`` documents."""
+        return max(depth, self._candidates)
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank documents by the merged rankings of the components."""
+        asked = self.component_depth(depth)
+        found = [component.search(queries, asked) for component in self.components]
+        return [self.merge(rankings, depth) for rankings in zip(*found, strict=True)]
+
+    def merge(self, rankings: Sequence[Ranking], depth: int) -> Ranking:
+        """Merge one query's rankings, one for each component."""
+        return fuse(rankings, self._fusion, depth)
+
+
+def fusion_of(settings: RetrievalSettings, components: int = 2) -> Fusion:
+    """The fusion that the settings ask for, of so many rankings."""
+    weights = None
+    if settings.fusion == "weighted":
+        weights = settings.weights or (1.0 / components,) * components
+    return Fusion(
+        method=settings.fusion,
+        k=settings.rrf_k,
+        weights=weights,
+        normalisation=settings.normalisation,
+    )
+
+
+def fuse_runs(runs: Sequence[Run], fusion: Fusion, depth: int = 100, name: str = "fused") -> Run:
+    """Merge runs. Their rank columns are ignored: ranks follow the scores in canonical order.
+
+    Args:
+        runs: At least one, each free of errors (see ``validation.load_run``).
+        fusion: How.
+        depth: How many documents to keep for each query, at most; at least 1.
+        name: The new run's tag.
+
+    Returns:
+        All queries of all runs, in the order in which they first appear; ranks from 1, scores
+        exact in 32 bits, canonical order. A query that some runs lack is merged from the others.
+
+    Raises:
+        UsageError: If there is no run, or ``depth`` is below 1, or weights are too many or few.
+        InputError: If scores to be normalised are infinite in 32 bits.
+    """
+    if not runs:
+        raise UsageError("no run to fuse")
+    if depth < 1:
+        raise UsageError(f"expected a depth of at least 1 but got {depth}")
+    fusion.check_count(len(runs))
+    tables = [rankings_of(run) for run in runs]
+    query_ids = list(dict.fromkeys(query_id for table in tables for query_id in table))
+    nothing = empty_ranking()
+    rankings = [
+        fuse([table.get(query_id, nothing) for table in tables], fusion, depth)
+        for query_id in query_ids
+    ]
+    return run_of(query_ids, rankings, name)
+
+
+def rankings_of(run: Run) -> dict[str, Ranking]:
+    """Each query's ranking in canonical order, scores rounded to 32 bits."""
+    grouped = (
+        rank_documents(run.frame).group_by("query_id", maintain_order=True).agg("doc_id", "score")
+    )
+    return {
+        query_id: Ranking(doc_ids, _to_32_bits(scores))
+        for query_id, doc_ids, scores in grouped.iter_rows()
+    }
+
+
+def _to_32_bits(scores: list[float]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    with np.errstate(over="ignore"):  # fuse() refuses infinite scores where they matter
+        return np.array(scores).astype(np.float32)

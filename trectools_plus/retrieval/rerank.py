@@ -23,12 +23,11 @@ import numpy.typing as npt
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.base import Ranking, Retriever
-from trectools_plus.retrieval.models import open_model
-from trectools_plus.retrieval.parts import TextParts
+from trectools_plus.retrieval.index.models import open_model
+from trectools_plus.retrieval.index.parts import TextParts
+from trectools_plus.retrieval.index.text import clean_text
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.text import clean_text
-from trectools_plus.retrieval.top_documents import rank_scores
+from trectools_plus.retrieval.source import Ranking, Retriever, rank_scores
 
 Values = npt.NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.collection import CATALOGUE_PREFIX
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Qrels, Run, Topics
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.base import Retriever
-from trectools_plus.retrieval.modes import canonical_mode
+from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
+from trectools_plus.retrieval.source import Retriever
 from trectools_plus.service.names import dataset_name
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.service.settings import ServiceSettings
@@ -133,7 +133,7 @@ class Search:
         Returns:
             The run, and milliseconds for each query.
         """
-        from trectools_plus.retrieval.fetch import ask
+        from trectools_plus.retrieval.fetch.fetch import ask
 
         retriever = self.documents().retrievers[mode]
         total = len(topics.query_ids)
@@ -161,7 +161,7 @@ def canonical_modes(modes: Sequence[str]) -> list[str]:
 def _open(settings: ServiceSettings, progress: Progress) -> Documents:
     from trectools_plus.benchmark.dataset import open_corpus
     from trectools_plus.formats.corpus import read_corpus
-    from trectools_plus.retrieval.modes import build_retrievers
+    from trectools_plus.retrieval.backends.embedded.modes import build_retrievers
 
     ontology = None
     progress("reading the documents", 0, 1)

@@ -11,9 +11,9 @@ import pytest
 
 from trectools_plus.benchmark.config_file import load_config
 from trectools_plus.formats.collection import load_collection
-from trectools_plus.retrieval.backends.http_settings import DEFAULT_BODY, HttpSettings
+from trectools_plus.retrieval.backends.http.settings import DEFAULT_BODY, HttpSettings
 from trectools_plus.retrieval.backends.python import ENTRY_POINT_GROUP, PythonBackend
-from trectools_plus.retrieval.run_files import fetch_to_dir
+from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "backends.md").read_text("utf-8")

@@ -16,11 +16,11 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
+from trectools_plus.retrieval.backends.embedded.modes import build_retrievers
 from trectools_plus.retrieval.backends.python import PythonBackend, read_found
-from trectools_plus.retrieval.base import Ranking
-from trectools_plus.retrieval.collapse import Collapse
-from trectools_plus.retrieval.modes import build_retrievers
-from trectools_plus.retrieval.run_files import fetch_to_dir
+from trectools_plus.retrieval.fetch.answering import Collapse
+from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
+from trectools_plus.retrieval.source import Ranking
 from trectools_plus.testsets.shipped import find_test_set
 
 TOPICS = Topics.from_dict({"q1": "heart", "q2": "lung"})

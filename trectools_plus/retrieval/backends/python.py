@@ -14,7 +14,7 @@ from typing import Any
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query, Source
-from trectools_plus.retrieval.base import Ranking
+from trectools_plus.retrieval.source import Ranking
 from trectools_plus.user_code import (
     describe_error,
     import_object,
@@ -28,7 +28,7 @@ _ASYNCHRONOUS = "an asynchronous function is not awaited"
 
 Found = Any
 """What a retriever returns for one query: ids, best first; pairs of id and score; a mapping of ids
-to scores; or a :class:`~trectools_plus.retrieval.base.Ranking`."""
+to scores; or a :class:`~trectools_plus.retrieval.source.Ranking`."""
 
 
 class PythonBackend:
@@ -120,7 +120,7 @@ class FunctionSource:
     Args:
         function: Takes a query's text and a depth; or, if ``takes_list``, a list of one text and a
             depth, and returns a list with what was found for it.
-        takes_list: As the protocol :class:`~trectools_plus.retrieval.base.Retriever` does.
+        takes_list: As the protocol :class:`~trectools_plus.retrieval.source.Retriever` does.
     """
 
     batch_size = 1

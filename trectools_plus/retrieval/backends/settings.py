@@ -10,9 +10,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.base import Backend
-from trectools_plus.retrieval.backends.http_settings import HttpSettings
-from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
-from trectools_plus.retrieval.collapse import Collapse
+from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
+from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.text import split_list
 
 EMBEDDED = "embedded"
@@ -120,7 +120,7 @@ class BackendSettings(BaseModel):
     def make_backend(self) -> Backend | None:
         """The backend; ``None`` for the embedded modes."""
         if self.http is not None:
-            from trectools_plus.retrieval.backends.http import HttpBackend
+            from trectools_plus.retrieval.backends.http.source import HttpBackend
 
             return HttpBackend(self.http)
         if self.retriever:
@@ -128,7 +128,7 @@ class BackendSettings(BaseModel):
 
             return PythonBackend(self.retriever)
         if self.backend == "milvus":
-            from trectools_plus.retrieval.backends.milvus import MilvusBackend
+            from trectools_plus.retrieval.backends.milvus.backend import MilvusBackend
 
             return MilvusBackend(self.milvus)
         return None
@@ -140,12 +140,12 @@ class BackendSettings(BaseModel):
             UsageError: If one is unknown, repeated or cannot name a file; or there is none.
         """
         if self.is_embedded:
-            from trectools_plus.retrieval.modes import check_modes
+            from trectools_plus.retrieval.backends.embedded.modes import check_modes
 
             check_modes(modes)
             return
         if self.backend == "milvus":
-            from trectools_plus.retrieval.backends.milvus_limits import check_milvus_modes
+            from trectools_plus.retrieval.backends.milvus.settings import check_milvus_modes
 
             check_milvus_modes(modes)
             return
