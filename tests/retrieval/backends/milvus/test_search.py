@@ -25,7 +25,7 @@ TEXTS = {
 
 
 def open_modes(connection: Any, corpus: Corpus, settings: RetrievalSettings | None = None) -> Any:
-    from trectools_plus.retrieval.backends import milvus_search
+    from trectools_plus.retrieval.backends.milvus import backend as milvus_search
     from trectools_plus.retrieval.backends.milvus.collection import open_collection
 
     settings = settings or RetrievalSettings()
@@ -112,7 +112,7 @@ def test_the_server_merges(connect: Callable[..., Any], fusion: Any) -> None:
 
 
 def test_names_of_modes_and_equal_weights(connect: Callable[..., Any]) -> None:
-    from trectools_plus.retrieval.backends import milvus_search
+    from trectools_plus.retrieval.backends.milvus import backend as milvus_search
     from trectools_plus.retrieval.backends.milvus.collection import open_collection
 
     connection, corpus = connect(), Corpus.from_dict(TEXTS)
