@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from trectools_plus.reporting.plots.files import write_plots as write_plots
     from trectools_plus.reporting.tables import report_table as report_table
     from trectools_plus.reporting.tables_data import write_table as write_table
-    from trectools_plus.retrieval.backends.embedded.indexes import build_indexes as build_indexes
-    from trectools_plus.retrieval.backends.embedded.modes import (
+    from trectools_plus.retrieval.backends.embedded.backend import build_indexes as build_indexes
+    from trectools_plus.retrieval.backends.embedded.backend import (
         build_retrievers as build_retrievers,
     )
     from trectools_plus.retrieval.fetch.fetch import fetch as fetch
@@ -132,8 +132,8 @@ _HOMES = {
     "adjust_p_values": "statistics.correction",
     "advise_on_size": "statistics.size",
     "bootstrap_intervals": "statistics.bootstrap",
-    "build_indexes": "retrieval.backends.embedded.indexes",
-    "build_retrievers": "retrieval.backends.embedded.modes",
+    "build_indexes": "retrieval.backends.embedded.backend",
+    "build_retrievers": "retrieval.backends.embedded.backend",
     "check_overfitting": "benchmark.overfitting",
     "cohens_kappa": "statistics.kappa",
     "compare": "benchmark.compare",

@@ -49,7 +49,8 @@ def query_text(
       trectools-plus query "wing flutter" --corpus corpus.jsonl --mode hybrid --format json
     """
     from trectools_plus.progress import progress_bar
-    from trectools_plus.retrieval.backends.embedded.modes import build_retrievers, check_modes
+    from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+    from trectools_plus.retrieval.backends.embedded.modes import check_modes
     from trectools_plus.retrieval.settings import make_settings
 
     if not text.strip():

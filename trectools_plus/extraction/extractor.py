@@ -15,7 +15,8 @@ from trectools_plus.extraction.searching import Searcher, corpus_of_names, corpu
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.backends.embedded.modes import STRATEGIES, build_retrievers
+from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+from trectools_plus.retrieval.backends.embedded.modes import STRATEGIES
 from trectools_plus.retrieval.source import Retriever
 
 _Candidates = tuple[list[Mention], list[Mention]]

@@ -24,7 +24,14 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import rank_documents
 from trectools_plus.retrieval.settings import Normalisation, RetrievalSettings
-from trectools_plus.retrieval.source import Ranking, Retriever, empty_ranking, rank_scores, run_of
+from trectools_plus.retrieval.source import (
+    CompositeRetriever,
+    Ranking,
+    Retriever,
+    empty_ranking,
+    rank_scores,
+    run_of,
+)
 
 Values = npt.NDArray[np.float64]
 Found = npt.NDArray[np.bool_]
@@ -144,7 +151,7 @@ def _check_weights(weights: tuple[float, ...] | None) -> None:
         )
 
 
-class HybridRetriever:
+class HybridRetriever(CompositeRetriever):
     """Asks its components and merges what they find.
 
     Args:
@@ -166,40 +173,40 @@ class HybridRetriever:
     ) -> None:
         fusion.check_count(len(components))
         self.components = tuple(components)
-        self.names = tuple(names or (component.name for component in components))
+        self._names = tuple(names or (component.name for component in components))
         self._fusion = fusion
         self._candidates = candidates
 
-    def without(self, name: str) -> HybridRetriever:
-        """The same fusion of the other components.
+    def component_depth(self, depth: int) -> int:
+        """Return how deep the components are asked for a result of ``depth`` documents."""
+        return max(depth, self._candidates)
+
+    def combine(
+        self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
+    ) -> list[Ranking]:
+        """Merge the rankings of each query, one for each component."""
+        assert all(len(rankings) == len(queries) for rankings in found)
+        return [fuse(rankings, self._fusion, depth) for rankings in zip(*found, strict=True)]
+
+    def leave_one_out(self) -> dict[str, Retriever]:
+        """Return the same fusion without each component, by their names.
 
         The weights of those that stay keep their proportion; where they are all 0, each is 1.
         """
-        kept = [place for place, own in enumerate(self.names) if own != name]
+        return {name: self._without(place) for place, name in enumerate(self._names)}
+
+    def _without(self, place: int) -> HybridRetriever:
+        rest = [other for other in range(len(self.components)) if other != place]
         weights = self._fusion.weights
         if weights is not None:
-            rest = tuple(weights[place] for place in kept)
-            weights = rest if any(rest) else (1.0,) * len(rest)
+            left = tuple(weights[other] for other in rest)
+            weights = left if any(left) else (1.0,) * len(left)
         return HybridRetriever(
-            [self.components[place] for place in kept],
+            [self.components[other] for other in rest],
             self._fusion.model_copy(update={"weights": weights}),
             self._candidates,
-            [self.names[place] for place in kept],
+            [self._names[other] for other in rest],
         )
-
-    def component_depth(self, depth: int) -> int:
-        """How deep the components are asked for a result of ``depth`` documents."""
-        return max(depth, self._candidates)
-
-    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank documents by the merged rankings of the components."""
-        asked = self.component_depth(depth)
-        found = [component.search(queries, asked) for component in self.components]
-        return [self.merge(rankings, depth) for rankings in zip(*found, strict=True)]
-
-    def merge(self, rankings: Sequence[Ranking], depth: int) -> Ranking:
-        """Merge one query's rankings, one for each component."""
-        return fuse(rankings, self._fusion, depth)
 
 
 def fusion_of(settings: RetrievalSettings, components: int = 2) -> Fusion:

@@ -13,6 +13,8 @@ from trectools_plus.benchmark.config_file import load_config
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.retrieval.backends.http.settings import DEFAULT_BODY, HttpSettings
 from trectools_plus.retrieval.backends.python import ENTRY_POINT_GROUP, PythonBackend
+from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 
 ROOT = Path(__file__).parents[3]
@@ -57,6 +59,13 @@ def test_the_functions_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     collection = load_collection(ROOT / "fixtures" / "garden-trec")
     backend = PythonBackend({"mine": names["MySearch"]})
     file = fetch_to_dir(
-        collection.corpus, collection.topics, ["mine"], tmp_path, depth=5, backend=backend
+        FetchRequest(
+            collection.corpus,
+            collection.topics,
+            ["mine"],
+            options=FetchOptions(depth=5),
+            backend=backend,
+        ),
+        tmp_path,
     )["mine"]
     assert file.manifest.run.results == 5 * collection.topics.frame.height

@@ -9,28 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.retrieval.backends.base import Failure, Hits, Query
 from trectools_plus.retrieval.fetch.answering import (
     Answer,
     Collapse,
     CollapseMethod,
     FailedQuery,
-    Wanted,
+    FetchOptions,
     answer_batch,
     collapse_chunks,
     document_id,
 )
+from trectools_plus.retrieval.source import Failure, Hits, Query, Source
 
 CHUNKS = st.lists(
     st.tuples(st.integers(0, 9), st.floats(-100, 100, allow_nan=False, width=32)), max_size=120
 )
 
 
-class Listed:
+class Listed(Source):
     """A source that holds one list of chunks, best first."""
 
     batch_size = 10
-    concurrency = 1
 
     def __init__(self, ids: Sequence[str], scores: Sequence[float] | None) -> None:
         self.ids, self.scores = ids, scores
@@ -41,11 +40,8 @@ class Listed:
         scores = None if self.scores is None else self.scores[:depth]
         return [Hits(self.ids[:depth], scores, 1.0) for _ in queries]
 
-    def close(self) -> None:
-        pass
 
-
-def ask(source: Listed, wanted: Wanted, query_id: str = "q") -> Answer | FailedQuery:
+def ask(source: Listed, wanted: FetchOptions, query_id: str = "q") -> Answer | FailedQuery:
     return answer_batch(source, [Query(query_id, "text")], wanted)[0]
 
 
@@ -75,7 +71,7 @@ def test_asked_until_there_are_enough_documents(
     ids = [f"d{doc}#{place}" for place, (doc, _) in enumerate(chunks)]
     source = Listed(ids, [score for _, score in chunks])
     collapse = Collapse(separator="#", max_chunks=1000)
-    outcome = ask(source, Wanted(depth, exclude, collapse), "d3")
+    outcome = ask(source, FetchOptions(depth, exclude, collapse), "d3")
     assert isinstance(outcome, Answer)
     there = {f"d{doc}" for doc, _ in chunks} - ({"d3"} if exclude else set())
     assert len(outcome.ranking) == min(depth, len(there))
@@ -88,7 +84,7 @@ def test_asked_until_there_are_enough_documents(
 
 def test_one_document_of_many_chunks_is_bounded() -> None:
     source = Listed([f"d#{n}" for n in range(10_000)], None)
-    outcome = ask(source, Wanted(5, collapse=Collapse(separator="#")))
+    outcome = ask(source, FetchOptions(5, collapse=Collapse(separator="#")))
     assert isinstance(outcome, Answer)
     assert (outcome.ranking.doc_ids, outcome.cut_short) == (["d"], True)
     assert source.depths == [5, 10, 20, 40, 80]
@@ -118,12 +114,12 @@ def test_the_last_separator_counts() -> None:
 def test_unusable_answers_are_failures(
     ids: list[str], scores: list[float] | None, collapse: Collapse | None, reason: str
 ) -> None:
-    outcome = ask(Listed(ids, scores), Wanted(5, collapse=collapse))
+    outcome = ask(Listed(ids, scores), FetchOptions(5, collapse=collapse))
     assert isinstance(outcome, FailedQuery)
     assert reason in outcome.failure.reason
 
 
 def test_ties_are_in_canonical_order() -> None:
-    outcome = ask(Listed(["a", "c", "b"], [1.0, 1.0, 2.0]), Wanted(5))
+    outcome = ask(Listed(["a", "c", "b"], [1.0, 1.0, 2.0]), FetchOptions(5))
     assert isinstance(outcome, Answer)
     assert outcome.ranking.doc_ids == ["b", "c", "a"]

@@ -11,9 +11,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.ranking import rank_documents
-from trectools_plus.retrieval.backends.embedded.modes import MODES, build_retrievers
+from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
+from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.backends.python import PythonBackend
-from trectools_plus.retrieval.fetch.fetch import ask, fetch
+from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -104,8 +106,17 @@ def test_queries_are_asked_with_one_blas_thread(tmp_path: Path) -> None:
     embedded, mine = Counting(), Counting()
     with threadpool_limits(2, user_api="blas"):
         before = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
-        ask({"counting": embedded}, topics)
-        fetch_to_dir(None, topics, ["mine"], tmp_path, backend=PythonBackend({"mine": mine}))
+        fetch_runs(
+            FetchRequest(
+                None,
+                topics,
+                list({"counting": embedded}),
+                backend=EmbeddedBackend({"counting": embedded}),
+            )
+        )
+        fetch_to_dir(
+            FetchRequest(None, topics, ["mine"], backend=PythonBackend({"mine": mine})), tmp_path
+        )
         after = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
     assert set(embedded.threads) == set(mine.threads) == ({1} if before else set())
     assert after == before
@@ -124,8 +135,14 @@ def test_results_do_not_depend_on_blas_threads() -> None:
 def test_shared_components_are_asked_once() -> None:
     left, right = Stand("lexical", ["a", "b"]), Stand("vector", ["b", "c"])
     hybrid = HybridRetriever([left, right], Fusion(), candidates=7)
-    fetched = ask(
-        {"lexical": left, "hybrid": hybrid}, Topics.from_dict({"1": "x", "2": "y"}), depth=1
+    fetched = fetch_runs(
+        FetchRequest(
+            None,
+            Topics.from_dict({"1": "x", "2": "y"}),
+            list({"lexical": left, "hybrid": hybrid}),
+            FetchOptions(depth=1),
+            backend=EmbeddedBackend({"lexical": left, "hybrid": hybrid}),
+        )
     )
     assert left.asked == right.asked == [(("x",), 7), (("y",), 7)]
     assert fetched["lexical"].run.frame["doc_id"].to_list() == ["a", "a"]
@@ -149,7 +166,15 @@ def test_exclude_self_happens_before_ranks_are_fused() -> None:
     left, right = Stand("lexical", ["q", "a", "b"]), Stand("vector", ["b", "c"])
     hybrid = HybridRetriever([left, right], Fusion(k=0), candidates=1)
     topics = Topics.from_dict({"q": "x"})
-    frame = ask({"hybrid": hybrid}, topics, depth=2, exclude_self=True)["hybrid"].run.frame
+    frame = fetch_runs(
+        FetchRequest(
+            None,
+            topics,
+            list({"hybrid": hybrid}),
+            FetchOptions(depth=2, exclude_self=True),
+            backend=EmbeddedBackend({"hybrid": hybrid}),
+        )
+    )["hybrid"].run.frame
     # Without q: a 1/1, b 1/2 + 1/1
     assert frame["doc_id"].to_list() == ["b", "a"]
     assert frame["score"].to_list() == [1.5, 1.0]

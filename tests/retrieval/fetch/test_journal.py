@@ -17,27 +17,31 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query
-from trectools_plus.retrieval.fetch.answering import Answer, FailedQuery, Wanted
+from trectools_plus.retrieval.fetch.answering import Answer, FailedQuery, FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_journalled
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
-from trectools_plus.retrieval.fetch.journalled import FetchRequest, fetch_journalled
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.fetch.topics import StreamedTopics, stream_topics
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Ranking
+from trectools_plus.retrieval.source import (
+    Backend,
+    BackendRequest,
+    Failure,
+    Hits,
+    Query,
+    Ranking,
+    Source,
+)
 
 FACTS = {"mode": "m", "depth": 10, "http": {"url": "http://a", "headers": {}}}
 
 
-class Counting:
-    """A backend that counts what it is asked."""
+class Counting(Backend, Source):
+    """A backend, and its source, that counts what it is asked."""
 
     name = "counting"
-    needs_corpus = False
     facts: dict[str, Any] = {}  # noqa: RUF012
-    record = facts
     batch_size = 3
-    concurrency = 1
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -52,9 +56,6 @@ class Counting:
             for query in queries
         ]
 
-    def close(self) -> None:
-        pass
-
 
 TOPICS = Topics.from_dict({f"q{number}": "x" * number for number in range(1, 12)})
 
@@ -65,14 +66,14 @@ def test_cut_off_anywhere_it_goes_on(
     tmp_path_factory: pytest.TempPathFactory, share: float, damage: bytes
 ) -> None:
     folder = tmp_path_factory.mktemp("cut")
-    whole = fetch_to_dir(None, TOPICS, ["m"], folder, backend=Counting())["m"].path
+    whole = fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=Counting()), folder)["m"].path
     expected, journal = whole.read_bytes(), folder / "m.run.journal"
     content = journal.read_bytes()
     kept = content[: round(share * len(content))]
     journal.write_bytes(kept + (damage if kept.endswith(b"\n") else b""))
     whole.unlink()
     backend = Counting()
-    fetch_to_dir(None, TOPICS, ["m"], folder, backend=backend, resume=True)
+    fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=backend), folder, resume=True)
     assert whole.read_bytes() == expected
     assert journal.read_bytes() == content
     done = {json.loads(line)["query_id"] for line in kept.split(b"\n")[1:-1]}
@@ -110,12 +111,16 @@ def test_a_journal_of_another_fetch_is_refused(
 
 
 def test_other_topics_depth_or_settings_are_another_fetch(tmp_path: Path) -> None:
-    fetch_to_dir(None, TOPICS, ["m"], tmp_path, backend=Counting())
+    fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=Counting()), tmp_path)
     other = Topics.from_dict({**TOPICS.to_dict(), "q1": "changed"})
     for topics, depth in ((other, 100), (TOPICS, 50)):
         with pytest.raises(UsageError, match=r"topics differs|depth was 100 and is 50"):
             fetch_to_dir(
-                None, topics, ["m"], tmp_path, depth=depth, backend=Counting(), resume=True
+                FetchRequest(
+                    None, topics, ["m"], options=FetchOptions(depth=depth), backend=Counting()
+                ),
+                tmp_path,
+                resume=True,
             )
 
 
@@ -149,7 +154,7 @@ def test_embedded_journals_know_what_is_merged_and_the_parts_of_documents() -> N
     requests = [(corpora[0], ["hybrid", "splade"]), *((corpus, ["hybrid"]) for corpus in corpora)]
     keys = {
         json.dumps(
-            FetchRequest(corpus, TOPICS, modes, Wanted(10), RetrievalSettings()).facts,
+            FetchRequest(corpus, TOPICS, modes, FetchOptions(10), RetrievalSettings()).facts,
             sort_keys=True,
         )
         for corpus, modes in requests
@@ -164,12 +169,12 @@ def test_a_fetch_that_cannot_begin_leaves_nothing(tmp_path: Path) -> None:
 
     for folder in (tmp_path / "new", tmp_path):
         with pytest.raises(UsageError, match="no such thing"):
-            fetch_to_dir(None, TOPICS, ["m"], folder, backend=Closed())
+            fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=Closed()), folder)
     assert list(tmp_path.iterdir()) == []
-    fetch_to_dir(None, TOPICS, ["m"], tmp_path, backend=Counting())
+    fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=Counting()), tmp_path)
     before = (tmp_path / "m.run.journal").read_bytes()
     with pytest.raises(UsageError, match="no such thing"):
-        fetch_to_dir(None, TOPICS, ["m"], tmp_path, backend=Closed(), resume=True)
+        fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=Closed()), tmp_path, resume=True)
     assert (tmp_path / "m.run.journal").read_bytes() == before
 
 
@@ -245,7 +250,7 @@ def test_queries_and_answers_are_not_held(tmp_path: Path) -> None:
         topics = topics_of(count)
         assert len(topics) == count
         backend = Wordy()
-        request = FetchRequest(None, topics, ["m"], Wanted(50), RetrievalSettings(), backend)
+        request = FetchRequest(None, topics, ["m"], FetchOptions(50), RetrievalSettings(), backend)
         folder = tmp_path / str(count)
         folder.mkdir()
         tracemalloc.start()
@@ -269,16 +274,16 @@ def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:
     corpus = Corpus.from_dict({f"d{n}": f"swept wing {n} " + "heat " * (n % 5) for n in range(30)})
     topics = Topics.from_dict({f"d{n}": f"wing heat {n}" for n in range(12)})
     modes = ["lexical", "vector", "hybrid"]
-    options: dict[str, Any] = {"depth": 7, "exclude_self": True}
-    options["settings"] = RetrievalSettings(batch_size=5)
-    plain = fetch_to_dir(corpus, topics, modes, tmp_path / "plain", **options)
+    batches = RetrievalSettings(batch_size=5)
+    request = FetchRequest(corpus, topics, modes, FetchOptions(7, exclude_self=True), batches)
+    plain = fetch_to_dir(request, tmp_path / "plain")
     assert list((tmp_path / "plain").glob("*.journal")) == []
     resumed = tmp_path / "resumed"
-    fetch_to_dir(corpus, topics, modes, resumed, **options, resume=True)
+    fetch_to_dir(request, resumed, resume=True)
     for journal in resumed.glob("*.journal"):
         content = journal.read_bytes()
         journal.write_bytes(content[: len(content) // 2])
-    fetch_to_dir(corpus, topics, modes, resumed, **options, resume=True)
+    fetch_to_dir(request, resumed, resume=True)
     for mode, file in plain.items():
         assert (resumed / f"{mode}.run").read_bytes() == file.path.read_bytes()
 
@@ -317,6 +322,7 @@ def test_topics_that_change_while_they_are_asked(tmp_path: Path, later: str, whe
 
     with pytest.raises(InputError, match=r"the topics changed while they were asked .*topics\.tsv"):
         fetch_to_dir(
-            None, stream_topics(None, str(file)), ["m"], tmp_path / "out", backend=Meddling()
+            FetchRequest(None, stream_topics(None, str(file)), ["m"], backend=Meddling()),
+            tmp_path / "out",
         )
     assert not (tmp_path / "out").exists()

@@ -12,7 +12,8 @@ from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.ranking import separate_ties
 from trectools_plus.retrieval.backends.embedded.modes import MODES
-from trectools_plus.retrieval.fetch.fetch import fetch
+from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch
 from trectools_plus.retrieval.fetch.run_files import FetchManifest, fetch_to_dir, summarise_latency
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.validation import Severity, validate_run
@@ -26,13 +27,14 @@ TOPICS = Topics.from_dict({"q1": "swept wing", "d7": "heat number7", "q3": "the"
 def test_files_and_manifests(tmp_path: Path) -> None:
     settings = RetrievalSettings(k1=1.2, batch_size=2)
     files = fetch_to_dir(
-        CORPUS,
-        TOPICS,
-        MODES,
+        FetchRequest(
+            CORPUS,
+            TOPICS,
+            MODES,
+            options=FetchOptions(depth=20, exclude_self=True),
+            settings=settings,
+        ),
         tmp_path / "new" / "runs",
-        depth=20,
-        settings=settings,
-        exclude_self=True,
         dataset="toy",
         command="runs fetch …",
     )
@@ -62,7 +64,7 @@ def test_files_and_manifests(tmp_path: Path) -> None:
 
 def test_written_runs_validate_without_a_warning(tmp_path: Path) -> None:
     topics = Topics.from_dict({"q1": "swept wing", "q2": "heat number7"})
-    for file in fetch_to_dir(CORPUS, topics, MODES, tmp_path).values():
+    for file in fetch_to_dir(FetchRequest(CORPUS, topics, MODES), tmp_path).values():
         report = validate_run(file.path, topics=topics)
         assert [f for f in report.findings if f.severity is not Severity.INFO] == []
 
@@ -70,7 +72,7 @@ def test_written_runs_validate_without_a_warning(tmp_path: Path) -> None:
 def test_same_request_same_bytes(tmp_path: Path) -> None:
     runs = []
     for name in ("one", "two"):
-        files = fetch_to_dir(CORPUS, TOPICS, MODES, tmp_path / name)
+        files = fetch_to_dir(FetchRequest(CORPUS, TOPICS, MODES), tmp_path / name)
         runs.append([file.path.read_bytes() for file in files.values()])
     assert runs[0] == runs[1]
 
@@ -78,7 +80,9 @@ def test_same_request_same_bytes(tmp_path: Path) -> None:
 def test_a_deeper_run_than_usual_is_what_was_asked_for(tmp_path: Path) -> None:
     corpus = Corpus.from_dict({f"d{n}": "wing " + "speed " * n for n in range(150)})
     topics = Topics.from_dict({"1": "wing"})
-    file = fetch_to_dir(corpus, topics, ["lexical"], tmp_path, depth=120)["lexical"]
+    file = fetch_to_dir(
+        FetchRequest(corpus, topics, ["lexical"], options=FetchOptions(depth=120)), tmp_path
+    )["lexical"]
     assert file.manifest.run.results == 120
 
 
@@ -87,20 +91,22 @@ def test_a_run_without_any_result_fails_the_check(tmp_path: Path) -> None:
         CheckFailedError,
         match=r"lexical found nothing \(1 query asked\).*written: vector.run, hybrid.run —",
     ):
-        fetch_to_dir(CORPUS, Topics.from_dict({"1": "zeppelin"}), MODES, tmp_path)
+        fetch_to_dir(FetchRequest(CORPUS, Topics.from_dict({"1": "zeppelin"}), MODES), tmp_path)
     runs = sorted(path.name for path in tmp_path.glob("*.run"))
     assert runs == ["hybrid.run", "vector.run"]
     (tmp_path / "lexical.run").write_text("1 Q0 d1 1 1.0 lexical\n")
     with pytest.raises(CheckFailedError, match=r"lexical\.run of an earlier fetch.*: nothing —"):
-        fetch_to_dir(CORPUS, Topics.from_dict({"1": "zeppelin"}), ["lexical"], tmp_path)
+        fetch_to_dir(
+            FetchRequest(CORPUS, Topics.from_dict({"1": "zeppelin"}), ["lexical"]), tmp_path
+        )
 
 
 def test_refuses_before_writing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="output folder"):
-        fetch_to_dir(CORPUS, TOPICS, MODES, tmp_path / "file" / "runs")
+        fetch_to_dir(FetchRequest(CORPUS, TOPICS, MODES), tmp_path / "file" / "runs")
     with pytest.raises(UsageError, match="unknown mode"):
-        fetch_to_dir(CORPUS, TOPICS, ["denser"], tmp_path)
+        fetch_to_dir(FetchRequest(CORPUS, TOPICS, ["denser"]), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

@@ -17,7 +17,7 @@ from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import no_progress
-from trectools_plus.retrieval.backends.embedded.modes import build_retrievers
+from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.index.cache import IndexRecipe, cache_folder, open_index
 from trectools_plus.retrieval.settings import RetrievalSettings
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.progress import no_progress
-from trectools_plus.retrieval.backends.embedded.modes import build_retrievers
+from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.fetch.fetch import fetch
 from trectools_plus.retrieval.index.cache import IndexRecipe, open_index
 from trectools_plus.retrieval.index.encoder import DIMENSIONS, MODEL, TextEncoder

@@ -16,8 +16,8 @@ import pytest
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.backends.embedded.modes import build_retrievers
-from trectools_plus.retrieval.fetch.fetch import fetch
+from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.index.models import hash_model
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -161,7 +161,7 @@ def test_prompts_and_length_change_vectors(minilm: str) -> None:
 def test_models_are_recorded_in_the_manifest(minilm: str, tmp_path: Path) -> None:
     settings = RetrievalSettings(embedding_model=minilm)
     topics = Topics.from_dict({"q": "fits"})
-    files = fetch_to_dir(CORPUS, topics, ["vector"], tmp_path, settings=settings)
+    files = fetch_to_dir(FetchRequest(CORPUS, topics, ["vector"], settings=settings), tmp_path)
     manifest = json.loads(files["vector"].manifest_path.read_text("utf-8"))
     assert manifest["models"] == {"embedding": {"path": minilm, "sha256": hash_model(minilm)}}
     assert {"torch", "sentence-transformers"} <= manifest["packages"].keys()

@@ -13,8 +13,15 @@ from time import perf_counter
 from typing import Any
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query, Source
-from trectools_plus.retrieval.source import Ranking
+from trectools_plus.retrieval.source import (
+    Backend,
+    BackendRequest,
+    Failure,
+    Hits,
+    Query,
+    Ranking,
+    Source,
+)
 from trectools_plus.user_code import (
     describe_error,
     import_object,
@@ -31,7 +38,7 @@ Found = Any
 to scores; or a :class:`~trectools_plus.retrieval.source.Ranking`."""
 
 
-class PythonBackend:
+class PythonBackend(Backend):
     """Retrievers by mode: functions, or objects with a method ``search``.
 
     Args:
@@ -39,7 +46,6 @@ class PythonBackend:
     """
 
     name = "python"
-    needs_corpus = False
 
     def __init__(self, retrievers: Mapping[str, Any]) -> None:
         self._retrievers = dict(retrievers)
@@ -53,11 +59,6 @@ class PythonBackend:
                 for mode, one in self._retrievers.items()
             }
         }
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The same: they have no other settings here."""
-        return self.facts
 
     def open(self, request: BackendRequest) -> Mapping[str, Source]:
         """Import the retrievers, and give the documents to those that index them.
@@ -114,7 +115,7 @@ class PythonBackend:
         return FunctionSource(found)
 
 
-class FunctionSource:
+class FunctionSource(Source):
     """Asks a function, in the main thread, one query at a time.
 
     Args:
@@ -123,15 +124,9 @@ class FunctionSource:
         takes_list: As the protocol :class:`~trectools_plus.retrieval.source.Retriever` does.
     """
 
-    batch_size = 1
-    concurrency = 1
-
     def __init__(self, function: Callable[[Any, int], Any], *, takes_list: bool = False) -> None:
         self._function = function
         self._takes_list = takes_list
-
-    def close(self) -> None:
-        """Nothing is held."""
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
         """Call the function for each query; a call that raises is made once more."""

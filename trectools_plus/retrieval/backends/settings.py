@@ -9,10 +9,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.base import Backend
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
+from trectools_plus.retrieval.source import Backend
 from trectools_plus.text import split_list
 
 EMBEDDED = "embedded"
@@ -117,8 +117,8 @@ class BackendSettings(BaseModel):
         """Whether it takes documents one by one, so that nobody has to hold them."""
         return self.backend == "milvus"
 
-    def make_backend(self) -> Backend | None:
-        """The backend; ``None`` for the embedded modes."""
+    def make_backend(self) -> Backend:
+        """Return the backend."""
         if self.http is not None:
             from trectools_plus.retrieval.backends.http.source import HttpBackend
 
@@ -131,7 +131,9 @@ class BackendSettings(BaseModel):
             from trectools_plus.retrieval.backends.milvus.backend import MilvusBackend
 
             return MilvusBackend(self.milvus)
-        return None
+        from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
+
+        return EmbeddedBackend()
 
     def check_backend_modes(self, modes: Sequence[str]) -> None:
         """See that the modes can be asked for.

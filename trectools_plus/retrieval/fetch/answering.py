@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from trectools_plus.retrieval.backends.base import Failure, Hits, Query, Source
-from trectools_plus.retrieval.source import Ranking, rank_scores
+from trectools_plus.retrieval.source import Failure, Hits, Query, Ranking, Source, rank_scores
 from trectools_plus.retrieval.values import WholeNumber
 
 CollapseMethod = Literal["max", "first", "sum"]
@@ -75,8 +74,8 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is wanted of every query.
+class FetchOptions:
+    """What is fetched for every query.
 
     Attributes:
         depth: Documents, at most.
@@ -84,7 +83,7 @@ class Wanted:
         collapse: How chunks become documents; ``None`` where ids are those of documents.
     """
 
-    depth: int
+    depth: int = 100
     exclude_self: bool = False
     collapse: Collapse | None = None
 
@@ -121,12 +120,47 @@ class FailedQuery:
     failure: Failure
 
 
+class Answers(Protocol):
+    """Answers that are found by their query."""
+
+    def __len__(self) -> int: ...
+
+    def __contains__(self, query_id: str) -> bool: ...
+
+    def get(self, query_id: str) -> Answer | None:
+        """Return the answer to a query; ``None`` if there is none."""
+
+
+class AnswerStore(Protocol):
+    """A place for answers as they come: memory, or a journal."""
+
+    @property
+    def answers(self) -> Answers:
+        """Those that are there now."""
+
+    def add(self, outcomes: Iterable[Answer | FailedQuery]) -> None:
+        """Store the outcomes of some queries."""
+
+
+class MemoryAnswers(dict[str, Answer]):
+    """Answers in memory, by query id."""
+
+    @property
+    def answers(self) -> MemoryAnswers:
+        """Those that are there now."""
+        return self
+
+    def add(self, outcomes: Iterable[Answer | FailedQuery]) -> None:
+        """Store the answers; failures are reported to the caller anyhow."""
+        self.update({one.query_id: one for one in outcomes if isinstance(one, Answer)})
+
+
 class _UnusableError(ValueError):
     """An answer that cannot be a ranking."""
 
 
 def answer_batch(
-    source: Source, queries: Sequence[Query], wanted: Wanted
+    source: Source, queries: Sequence[Query], options: FetchOptions
 ) -> list[Answer | FailedQuery]:
     """Ask a source, deeper where its chunks are of too few documents, and rank what it finds.
 
@@ -138,8 +172,8 @@ def answer_batch(
     """
     outcomes: dict[str, Answer | FailedQuery] = {}
     spent = dict.fromkeys((query.query_id for query in queries), (0.0, 0))
-    pending, asked = list(queries), wanted.depth + wanted.exclude_self
-    most = asked if wanted.collapse is None else wanted.collapse.most(asked)
+    pending, asked = list(queries), options.depth + options.exclude_self
+    most = asked if options.collapse is None else options.collapse.most(asked)
     while pending:
         deeper = []
         for query, reply in zip(pending, source.ask(pending, asked), strict=True):
@@ -151,7 +185,7 @@ def answer_batch(
                 continue
             ms, attempts = spent[query.query_id]
             spent[query.query_id] = ms + reply.latency_ms, attempts + reply.attempts
-            outcome, more = _settle(query, reply, asked, wanted, spent[query.query_id])
+            outcome, more = _resolve(query, reply, asked, options, spent[query.query_id])
             if more and asked < most:
                 deeper.append(query)
             else:
@@ -160,19 +194,25 @@ def answer_batch(
     return [outcomes[query.query_id] for query in queries]
 
 
-def _settle(
-    query: Query, hits: Hits, asked: int, wanted: Wanted, spent: tuple[float, int]
+def _resolve(
+    query: Query, hits: Hits, asked: int, options: FetchOptions, spent: tuple[float, int]
 ) -> tuple[Answer | FailedQuery, bool]:
-    """The outcome of one round, and whether a deeper one might find more documents."""
+    """Return the outcome of one round, and whether a deeper one might find more documents."""
+    if hits.is_ranking and options.collapse is None:
+        ranking = Ranking(list(hits.ids), np.asarray(hits.scores, dtype=np.float32))
+        if options.exclude_self:
+            ranking = ranking.without(query.query_id)
+        ms, attempts = spent
+        return Answer(query.query_id, ranking.head(options.depth), ms, attempts, asked), False
     try:
-        scores = documents_of(hits, wanted.collapse)
+        scores = documents_of(hits, options.collapse)
     except _UnusableError as error:
         return FailedQuery(query.query_id, Failure(str(error), attempts=spent[1])), False
-    if wanted.exclude_self:
+    if options.exclude_self:
         scores.pop(query.query_id, None)
     values = np.array(list(scores.values()), dtype=np.float64)
-    ranking = rank_scores(list(scores), values, wanted.depth)
-    more = wanted.collapse is not None and len(ranking) < wanted.depth and len(hits.ids) >= asked
+    ranking = rank_scores(list(scores), values, options.depth)
+    more = options.collapse is not None and len(ranking) < options.depth and len(hits.ids) >= asked
     answer = Answer(
         query.query_id,
         ranking,
@@ -199,6 +239,8 @@ def documents_of(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
         if collapse is not None and collapse.method == "sum":
             raise _UnusableError("there are no scores to sum; collapse by max or first")
         scores = [1 / rank for rank in range(1, len(hits.ids) + 1)]
+    elif not isinstance(scores, Sequence):
+        scores = scores.tolist()
     for score in scores:
         if not math.isfinite(score) or abs(score) > _LARGEST:
             raise _UnusableError(f"score {score:g} is no number that a run can hold")

@@ -1,50 +1,100 @@
-"""Asking retrievers every query of the topics, with the time each answer took."""
+"""Fetching: every query of the topics is asked of every mode, and no answer is silently missing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from time import perf_counter
-from typing import Protocol
-
-import numpy as np
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
 from trectools_plus.blas import one_blas_thread
-from trectools_plus.formats.tables import Corpus, Run, Topics
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.backends.embedded.modes import build_retrievers, check_modes, left_out
-from trectools_plus.retrieval.fetch.outcome import FetchOutcome
-from trectools_plus.retrieval.fetch.topics import check_ids, check_request
-from trectools_plus.retrieval.fusion import HybridRetriever
-from trectools_plus.retrieval.rerank import RerankingRetriever
+from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
+from trectools_plus.retrieval.fetch.answering import (
+    Answer,
+    AnswerStore,
+    FailedQuery,
+    FetchOptions,
+    MemoryAnswers,
+    answer_batch,
+)
+from trectools_plus.retrieval.fetch.journal import Journal, open_journal
+from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
+from trectools_plus.retrieval.fetch.topics import (
+    AnyTopics,
+    TopicsChangedError,
+    check_depth,
+    check_request,
+    hash_topics,
+    iter_queries,
+)
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Ranking, Retriever, run_of
+from trectools_plus.retrieval.source import (
+    Backend,
+    BackendRequest,
+    CircuitBreaker,
+    Failure,
+    Query,
+    Source,
+)
+
+Outcomes = list[Answer | FailedQuery]
 
 
-class Record(Protocol):
-    """Answers that are kept somewhere, so that a fetch can go on where it ended."""
-
-    def known(self, mode: str, query_ids: list[str]) -> tuple[list[Ranking], list[float]] | None:
-        """Rankings and milliseconds of these queries; ``None`` unless all of them are known."""
-
-    def add(
-        self, mode: str, query_ids: list[str], rankings: list[Ranking], latency_ms: list[float]
-    ) -> None:
-        """Keep the answers of a batch."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class FetchedRun(FetchOutcome):
-    """What one mode answered.
+@dataclass(frozen=True, slots=True, eq=False)
+class FetchRequest:
+    """Everything that is fetched.
 
     Attributes:
-        run: Ranks from 1, scores exact in 32 bits, in canonical order; named as the mode.
-        without: For a mode that merges rankings, by component: the run without it. Only where
-            that was asked for.
+        corpus: The documents; ``None`` where the backend has its own. A stream goes with a
+            backend that ``streams_documents``.
+        topics: The queries; a stream goes with a backend that is not embedded.
+        modes: In which modes, none twice.
+        options: Of each query.
+        settings: Of modes that index documents.
+        backend: What searches.
     """
 
-    run: Run
-    without: dict[str, Run] = field(default_factory=dict)
+    corpus: Documents | None
+    topics: AnyTopics
+    modes: Sequence[str]
+    options: FetchOptions = field(default_factory=FetchOptions)
+    settings: RetrievalSettings = field(default_factory=RetrievalSettings)
+    backend: Backend = field(default_factory=EmbeddedBackend)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Everything that shapes the answers, as JSON; a journal is known by it."""
+        collapse = self.options.collapse
+        return {
+            "backend": self.backend.name,
+            "backend_settings": self.backend.facts,
+            "settings": self.settings.model_dump(mode="json", exclude={"batch_size"}),
+            "packages": None,
+            "depth": self.options.depth,
+            "exclude_self": self.options.exclude_self,
+            "collapse": None if collapse is None else collapse.model_dump(mode="json"),
+            "topics": hash_topics(self.topics),
+            "corpus": None if self.corpus is None else self.corpus.sha256(),
+            **self.backend.request_facts(self.opening()),
+        }
+
+    def opening(self, progress: Progress = no_progress) -> BackendRequest:
+        """Return what the backend is opened for."""
+        return BackendRequest(
+            self.corpus,
+            self.modes,
+            self.settings,
+            progress,
+            self.options.depth + self.options.exclude_self,
+            self.options.exclude_self,
+        )
 
 
 def fetch(
@@ -55,22 +105,18 @@ def fetch(
     depth: int = 100,
     settings: RetrievalSettings | None = None,
     exclude_self: bool = False,
-    leave_out: bool = False,
     progress: Progress = no_progress,
-    record: Record | None = None,
 ) -> dict[str, FetchedRun]:
-    """Search the corpus for every topic in every mode.
+    """Search the corpus for every topic in every embedded mode.
 
     Args:
         corpus: The documents.
         topics: The queries; all modes get the same ones.
-        modes: Names of ``embedded.modes.ALL_MODES``.
+        modes: Names of ``retrieval.backends.embedded.modes.ALL_MODES``.
         depth: Results for each query, at most.
         settings: The defaults if ``None``.
         exclude_self: Drop a document whose id is the query's, before the cutoff at ``depth``.
-        leave_out: Also merge without each component, for what it contributes to the fusion.
-        progress: Told of index building and of the queries asked.
-        record: Told of every answer, and asked first for those that are known.
+        progress: Notified of index building and of the queries asked.
 
     Returns:
         A run for each mode, in the order of ``modes``.
@@ -80,147 +126,202 @@ def fetch(
         InputError: If ids are repeated or cannot be written to a run; or an index cannot be
             written.
     """
-    settings = settings or RetrievalSettings()
-    check_modes(modes)
-    check_request(topics, depth)
-    check_ids(corpus.frame["doc_id"], "document", corpus.path)
-    retrievers = build_retrievers(corpus, modes, settings, progress)
-    # The first touch of mapped files belongs to opening an index, not to answering a query.
-    for retriever in retrievers.values():
-        retriever.search(["warm up"], 1)
-    further = left_out(retrievers) if leave_out else {}
-    names = {f"{mode} without {component}": (mode, component) for mode, component in further}
-    answers = ask(
-        {**retrievers, **dict(zip(names, further.values(), strict=True))},
-        topics,
-        depth=depth,
-        exclude_self=exclude_self,
-        batch_size=settings.batch_size,
-        progress=progress,
-        record=record,
-    )
-    without: dict[str, dict[str, Run]] = {}
-    for name, (mode, component) in names.items():
-        without.setdefault(mode, {})[component] = answers[name].run
-    return {mode: replace(answers[mode], without=without.get(mode, {})) for mode in retrievers}
+    options = FetchOptions(depth, exclude_self)
+    request = FetchRequest(corpus, topics, modes, options, settings or RetrievalSettings())
+    return fetch_runs(request, progress=progress)
 
 
-def ask(
-    retrievers: Mapping[str, Retriever],
-    topics: Topics,
-    *,
-    depth: int = 100,
-    exclude_self: bool = False,
-    batch_size: int = 1,
-    progress: Progress = no_progress,
-    record: Record | None = None,
+def fetch_runs(
+    request: FetchRequest, *, leave_one_out: bool = False, progress: Progress = no_progress
 ) -> dict[str, FetchedRun]:
-    """Ask ready retrievers every topic; ``fetch`` without the making of indexes.
+    """Fetch every mode into memory, without journals.
 
-    A component that several modes need is asked once for each query. Matrix products use one
-    thread: with more, a query's latency is mostly that of waking them.
+    Args:
+        request: What is fetched.
+        leave_one_out: Also merge without each component, for what it contributes to the fusion.
+        progress: Notified of the making of indexes and of the queries asked.
+
+    Raises:
+        UsageError: If a mode or setting does not go with the request.
+        InputError: If something cannot be read or built.
     """
-    check_request(topics, depth)
-    query_ids, texts = topics.query_ids, topics.frame["text"].to_list()
-    rankings: dict[str, list[Ranking]] = {mode: [] for mode in retrievers}
-    latencies: dict[str, list[float]] = {mode: [] for mode in retrievers}
-    with one_blas_thread():
-        for start in range(0, len(texts), batch_size):
-            part = slice(start, start + batch_size)
-            batch = _Batch(query_ids[part], texts[part], depth, exclude_self, retrievers.values())
-            for mode, retriever in retrievers.items():
-                known = None if record is None else record.known(mode, query_ids[part])
-                if known is None:
-                    found, seconds = batch.answer(retriever)
-                    known = found, [1000 * seconds / len(found)] * len(found)
-                    if record is not None:
-                        record.add(mode, query_ids[part], *known)
-                rankings[mode] += known[0]
-                latencies[mode] += known[1]
-            progress("asking queries", len(rankings[mode]), len(texts))
-    return {
-        mode: FetchedRun(
-            run=run_of(query_ids, rankings[mode], mode),
-            results=sum(map(len, rankings[mode])),
-            latency_ms=np.array(latencies[mode]),
-            missing_queries=[
-                query for query, found in zip(query_ids, rankings[mode], strict=True) if not found
-            ],
-            index_keys=_index_keys(retriever),
+    _check_request(request)
+    stores = {mode: MemoryAnswers() for mode in request.modes}
+    runs = _ask_all(request, stores, progress, leave_one_out=leave_one_out)
+    return {mode: run.collect() for mode, run in runs.items()}
+
+
+@contextmanager
+def fetch_journalled(
+    request: FetchRequest,
+    folder: Path,
+    *,
+    resume: bool = False,
+    progress: Progress = no_progress,
+) -> Iterator[Mapping[str, AnsweredRun]]:
+    """Fetch every mode with journals in a folder, and hand out runs while these are open.
+
+    Answers stay in the journals, and the runs are read from there. Backends whose answers are not
+    worth a journal keep one only with ``resume``.
+
+    Args:
+        request: What is fetched.
+        folder: For the journals.
+        resume: Resume the journals that are there.
+        progress: Notified of the making of indexes and of the queries asked.
+
+    Raises:
+        UsageError: If a mode, setting or journal does not go with the request.
+        InputError: If something cannot be read, built or written.
+    """
+    _check_request(request)
+    if not request.backend.keeps_journal and not resume:
+        yield _ask_all(request, {mode: MemoryAnswers() for mode in request.modes}, progress)
+        return
+    with _journals(request, folder, resume) as journals:
+        yield _ask_all(request, journals, progress)
+
+
+def _check_request(request: FetchRequest) -> None:
+    if isinstance(request.topics, Topics):
+        check_request(request.topics, request.options.depth)
+    else:
+        check_depth(request.options.depth)
+    backend = request.backend
+    if backend.needs_corpus and request.corpus is None:
+        raise UsageError(
+            f"the backend {backend.name} searches documents that it is given",
+            remedy="give --dataset or --corpus",
         )
-        for mode, retriever in retrievers.items()
-    }
 
 
-class _Batch:
-    """Some queries on their way through all retrievers."""
-
-    def __init__(
-        self,
-        query_ids: list[str],
-        texts: list[str],
-        depth: int,
-        exclude_self: bool,
-        retrievers: Iterable[Retriever],
-    ) -> None:
-        self._query_ids = query_ids
-        self._texts = texts
-        self._depth = depth
-        self._exclude_self = exclude_self
-        # One depth for all, so that a component's answer also serves as its own mode's.
-        self._asked = max(_depth_needed(retriever, depth) for retriever in retrievers)
-        self._answers: dict[int, tuple[list[Ranking], float]] = {}
-
-    def answer(self, retriever: Retriever) -> tuple[list[Ranking], float]:
-        """Each query's ranking down to the depth, and the seconds for all of them together."""
-        return self._answer(retriever, self._depth)
-
-    def _answer(self, retriever: Retriever, depth: int) -> tuple[list[Ranking], float]:
-        if isinstance(retriever, RerankingRetriever):
-            found, seconds = self._answer(retriever.inner, max(depth, retriever.depth))
-            started = perf_counter()
-            pairs = zip(self._texts, found, strict=True)
-            found = [retriever.rerank(text, ranking, depth) for text, ranking in pairs]
-            return found, seconds + perf_counter() - started
-        if not isinstance(retriever, HybridRetriever):
-            found, seconds = self._search(retriever)
-            return [ranking.head(depth) for ranking in found], seconds
-        parts = [self._search(component) for component in retriever.components]
-        started = perf_counter()
-        asked = retriever.component_depth(depth)
-        merged = [
-            retriever.merge([ranking.head(asked) for ranking in rankings], depth)
-            for rankings in zip(*(found for found, _ in parts), strict=True)
-        ]
-        return merged, sum(seconds for _, seconds in parts) + perf_counter() - started
-
-    def _search(self, retriever: Retriever) -> tuple[list[Ranking], float]:
-        if id(retriever) not in self._answers:
-            started = perf_counter()
-            found = retriever.search(self._texts, self._asked + self._exclude_self)
-            if self._exclude_self:
-                pairs = zip(found, self._query_ids, strict=True)
-                found = [ranking.without(query_id) for ranking, query_id in pairs]
-            found = [ranking.head(self._asked) for ranking in found]
-            self._answers[id(retriever)] = found, perf_counter() - started
-        return self._answers[id(retriever)]
+@contextmanager
+def _journals(request: FetchRequest, folder: Path, resume: bool) -> Iterator[dict[str, Journal]]:
+    """Open the journals of all modes; none is left of a fetch that never began."""
+    journals: dict[str, Journal] = {}
+    facts = request.facts
+    try:
+        for mode in request.modes:
+            journals[mode] = open_journal(
+                folder / f"{mode}.run.journal",
+                {"mode": mode, **facts},
+                len(request.topics),
+                resume=resume,
+            )
+        yield journals
+    except TopicsChangedError:
+        # The answers are to other queries than the journals say.
+        for journal in journals.values():
+            journal.discard()
+        raise
+    except BaseException:
+        for journal in journals.values():
+            journal.discard_if_new()
+        raise
+    finally:
+        for journal in journals.values():
+            journal.close()
 
 
-def _depth_needed(retriever: Retriever, depth: int) -> int:
-    """How deep the indexes are asked for a result of ``depth`` documents."""
-    if isinstance(retriever, RerankingRetriever):
-        return _depth_needed(retriever.inner, max(depth, retriever.depth))
-    if isinstance(retriever, HybridRetriever):
-        return retriever.component_depth(depth)
-    return depth
+def _ask_all(
+    request: FetchRequest,
+    stores: Mapping[str, AnswerStore],
+    progress: Progress,
+    *,
+    leave_one_out: bool = False,
+) -> dict[str, AnsweredRun]:
+    """Ask each mode every query that its store does not hold; neither is held here.
 
-
-def _index_keys(retriever: Retriever) -> dict[str, str]:
-    if isinstance(retriever, RerankingRetriever):
-        return _index_keys(retriever.inner)
-    if isinstance(retriever, HybridRetriever):
-        return {
-            mode: key for part in retriever.components for mode, key in _index_keys(part).items()
+    Matrix products use one thread: with more, a query's latency is mostly that of waking them.
+    """
+    sources = request.backend.open(request.opening(progress))
+    try:
+        rest = {
+            mode: source.leave_one_out() if leave_one_out else {}
+            for mode, source in sources.items()
         }
-    key: str | None = getattr(retriever, "index_key", None)
-    return {} if key is None else {retriever.name: key}
+        with one_blas_thread():
+            runs = {
+                mode: _ask_one(mode, source, request, stores[mode], progress)
+                for mode, source in sources.items()
+            }
+            for mode, run in runs.items():
+                run.without = {
+                    name: _ask_one(
+                        f"{mode} without {name}", source, request, MemoryAnswers(), progress
+                    )
+                    for name, source in rest[mode].items()
+                }
+    finally:
+        for source in sources.values():
+            source.close()
+    return runs
+
+
+def _ask_one(
+    mode: str, source: Source, request: FetchRequest, store: AnswerStore, progress: Progress
+) -> AnsweredRun:
+    failures: dict[str, Failure] = {}
+    known, breaker = store.answers, CircuitBreaker()
+    done, total = len(known), len(request.topics)
+    progress(f"asking {mode}", done, total)
+    queries = iter_queries(request.topics)
+    pending = (query for query in queries if query.query_id not in known)
+    for outcomes in _outcomes(source, pending, request.options, breaker):
+        store.add(outcomes)
+        failures |= {one.query_id: one.failure for one in outcomes if isinstance(one, FailedQuery)}
+        done += len(outcomes)
+        progress(f"asking {mode}", done, total)
+    answers = store.answers
+    if done < total:
+        for query in iter_queries(request.topics):
+            if query.query_id not in failures and query.query_id not in answers:
+                cause = breaker.stopped
+                assert cause is not None
+                reason = f"not asked: {cause.reason}"
+                failures[query.query_id] = Failure(reason, cause.kind, attempts=0)
+    return AnsweredRun(mode, request.topics, answers, failures, source.index_keys())
+
+
+def _outcomes(
+    source: Source, queries: Iterator[Query], options: FetchOptions, breaker: CircuitBreaker
+) -> Iterator[Outcomes]:
+    """Yield outcomes as they come, until all queries are asked or the circuit breaks."""
+    batches = _batches(queries, source.batch_size)
+    if source.concurrency == 1:
+        for batch in batches:
+            outcomes = answer_batch(source, batch, options)
+            _note(breaker, outcomes)
+            yield outcomes
+            if breaker.stopped:
+                return
+        return
+    pool = ThreadPoolExecutor(source.concurrency)
+    waiting: set[Future[Outcomes]] = set()
+    try:
+        while True:
+            room = 0 if breaker.stopped else source.concurrency - len(waiting)
+            for batch in islice(batches, room):
+                waiting.add(pool.submit(answer_batch, source, batch, options))
+            if not waiting:
+                return
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            outcomes = [outcome for future in done for outcome in future.result()]
+            _note(breaker, outcomes)
+            yield outcomes
+    except BaseException:
+        source.close()  # whatever waits for its next attempt stops waiting
+        raise
+    finally:
+        # After an error nobody waits for the requests under way: they may hang.
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _note(breaker: CircuitBreaker, outcomes: Outcomes) -> None:
+    for outcome in outcomes:
+        breaker.note(outcome.failure if isinstance(outcome, FailedQuery) else None)
+
+
+def _batches(queries: Iterator[Query], size: int) -> Iterator[list[Query]]:
+    while batch := list(islice(queries, size)):
+        yield batch

@@ -20,9 +20,8 @@ import numpy as np
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.ids import digest_id
-from trectools_plus.retrieval.backends.base import Failure
 from trectools_plus.retrieval.fetch.answering import Answer, FailedQuery
-from trectools_plus.retrieval.source import Ranking
+from trectools_plus.retrieval.source import Failure, Ranking
 
 VERSION = 1
 

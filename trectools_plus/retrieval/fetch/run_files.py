@@ -16,10 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.atomic import atomic_write
-from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.formats.run import write_run, write_run_frames
-from trectools_plus.formats.tables import Run, Topics
+from trectools_plus.formats.run import write_run_frames
+from trectools_plus.formats.tables import Topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import (
     describe_machine,
@@ -28,17 +27,14 @@ from trectools_plus.provenance import (
     utc_now,
 )
 from trectools_plus.ranking import separate_ties
-from trectools_plus.retrieval.backends.base import Backend
-from trectools_plus.retrieval.backends.embedded.modes import (
-    canonical_mode,
-    fused_names,
-    models_used,
+from trectools_plus.retrieval.fetch.answering import Collapse
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_journalled
+from trectools_plus.retrieval.fetch.outcome import (
+    AnsweredRun,
+    FetchOutcome,
+    FetchStatus,
+    refuse_unscorable,
 )
-from trectools_plus.retrieval.fetch.answered_runs import AnsweredRun
-from trectools_plus.retrieval.fetch.answering import Collapse, Wanted
-from trectools_plus.retrieval.fetch.fetch import FetchedRun
-from trectools_plus.retrieval.fetch.journalled import FetchRequest, fetch_journalled
-from trectools_plus.retrieval.fetch.outcome import FetchOutcome, FetchStatus, refuse_unscorable
 from trectools_plus.retrieval.fetch.topics import AnyTopics, hash_topics
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -203,7 +199,7 @@ class FetchedFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shared:
-    """What all manifests of one fetch share."""
+    """Everything that the manifests of one fetch have in common."""
 
     request: FetchRequest
     corpus: SourceRecord | None
@@ -213,54 +209,35 @@ class _Shared:
 
 
 def fetch_to_dir(
-    corpus: Documents | None,
-    topics: AnyTopics,
-    modes: Sequence[str],
+    request: FetchRequest,
     output_dir: str | Path,
     *,
-    depth: int = 100,
-    settings: RetrievalSettings | None = None,
-    exclude_self: bool = False,
-    backend: Backend | None = None,
-    collapse: Collapse | None = None,
     resume: bool = False,
     progress: Progress = no_progress,
     dataset: str | None = None,
     command: str | None = None,
 ) -> dict[str, FetchedFile]:
-    """Search the corpus for every topic, and write ``<mode>.run`` with a manifest for each mode.
+    """Fetch every mode, and write ``<mode>.run`` with a manifest for each.
 
     Args:
-        corpus: The documents; ``None`` where the backend has its own. A stream goes with a
-            backend that ``streams_documents``.
-        topics: The queries; a stream goes with a backend.
-        modes: Names of ``embedded.modes.ALL_MODES``, or of modes that the backend knows.
+        request: What is fetched.
         output_dir: Folder for the files; made if missing. Files of the same names are replaced.
-        depth: Results for each query, at most.
-        settings: The defaults if ``None``.
-        exclude_self: Drop a document whose id is the query's, before the cutoff.
-        backend: What searches, with a journal ``<mode>.run.journal``; ``None`` for the embedded
-            modes.
-        collapse: How the backend's chunks become documents.
-        resume: Go on with the journals of a fetch that was ended, and ask its failed queries
-            again; the run files are those of an uninterrupted one.
-        progress: Told of index building and of the queries asked.
+        resume: Resume the journals of a fetch that was ended, and ask its failed queries again;
+            the run files are those of an uninterrupted one.
+        progress: Notified of index building and of the queries asked.
         dataset: The dataset's name, for the manifest.
         command: The command line, for the manifest.
 
     Raises:
-        UsageError, InputError: As ``retrieval.fetch.journalled.fetch_journalled``; or if the folder
+        UsageError, InputError: As ``retrieval.fetch.fetch.fetch_journalled``; or if the folder
             cannot be written; or if a mode answered no query at all.
         CheckFailedError: If a mode found nothing for any query, and so has no run file; the
             others are written. If a run is incomplete; it is written, and its manifest lists the
             queries without an answer. Or if a written run does not validate.
     """
-    settings = settings or RetrievalSettings()
-    wanted = Wanted(depth, exclude_self, collapse)
-    request = FetchRequest(corpus, topics, modes, wanted, settings, backend)
+    corpus, topics = request.corpus, request.topics
     with _output_folder(Path(output_dir)) as folder:
-        fetching = fetch_journalled(request, folder, resume=resume, progress=progress)
-        with fetching as runs:
+        with fetch_journalled(request, folder, resume=resume, progress=progress) as runs:
             shared = _Shared(
                 request,
                 None
@@ -304,14 +281,9 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-def _write_run(folder: Path, mode: str, run: AnsweredRun | FetchedRun) -> FetchOutcome:
+def _write_run(folder: Path, mode: str, run: AnsweredRun) -> FetchOutcome:
     """Write the run file, if there is a row, without ties."""
-    path = folder / f"{mode}.run"
-    if isinstance(run, FetchedRun):
-        if run.results:
-            write_run(Run(separate_ties(run.run.frame)), path, tag=mode)
-        return run
-    write_run_frames(map(separate_ties, run.frames()), path, mode)
+    write_run_frames(map(separate_ties, run.frames()), folder / f"{mode}.run", mode)
     return run.outcome
 
 
@@ -319,7 +291,7 @@ def _describe_file(folder: Path, mode: str, outcome: FetchOutcome, shared: _Shar
     """Validate a run file and write its manifest."""
     path = folder / f"{mode}.run"
     request = shared.request
-    found = validate_run(path, topics=_ids_of(request.topics), max_depth=request.wanted.depth)
+    found = validate_run(path, topics=_ids_of(request.topics), max_depth=request.options.depth)
     findings = list(found.findings)
     manifest = _describe(path, mode, outcome, findings, shared)
     manifest_path = path.with_name(f"{path.name}.manifest.json")
@@ -344,8 +316,8 @@ def _describe(
         created_at=format_time(utc_now()),
         command=shared.command,
         mode=mode,
-        backend="embedded" if backend is None else backend.name,
-        backend_settings=None if backend is None else backend.record,
+        backend=backend.name,
+        backend_settings=backend.record,
         status=outcome.status,
         failed_queries=[
             FailedQueryRecord(query_id=query_id, reason=failure.reason)
@@ -355,11 +327,11 @@ def _describe(
         dataset=shared.dataset,
         corpus=shared.corpus,
         topics=shared.topics,
-        depth=request.wanted.depth,
-        exclude_self=request.wanted.exclude_self,
-        collapse=request.wanted.collapse,
-        settings=request.settings if backend is None or backend.needs_corpus else None,
-        models=_models_of(mode, request) if backend is None else {},
+        depth=request.options.depth,
+        exclude_self=request.options.exclude_self,
+        collapse=request.options.collapse,
+        settings=request.settings if backend.needs_corpus else None,
+        models=backend.models(mode, request.opening()),
         seed=None,
         index_snapshots=outcome.index_keys,
         packages=package_versions(),
@@ -383,11 +355,6 @@ def _describe(
             for finding in findings
         ],
     )
-
-
-def _models_of(mode: str, request: FetchRequest) -> dict[str, ModelRecord]:
-    merged = fused_names(request.modes) if canonical_mode(mode) == "hybrid" else ()
-    return models_used([mode, *merged], request.settings)
 
 
 def _refuse_errors(files: dict[str, FetchedFile]) -> None:

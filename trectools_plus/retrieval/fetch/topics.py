@@ -18,7 +18,7 @@ from trectools_plus.formats.ids import digest_id, find_suspects
 from trectools_plus.formats.opening import can_be_read_twice
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.formats.topics import iter_topics
-from trectools_plus.retrieval.backends.base import Query
+from trectools_plus.retrieval.source import Query, check_ids
 
 
 class TopicsChangedError(InputError):
@@ -184,11 +184,6 @@ def hash_topics(topics: AnyTopics) -> str:
     return sha256_columns(topics.frame, ["query_id", "text"])
 
 
-# Blanks end a column, control characters break rows, and '#' opens a comment line.
-_UNWRITABLE = r"[\s\p{Cc}]|^$"
-_UNWRITABLE_FIRST = r"^#"
-
-
 def check_request(topics: Topics, depth: int) -> None:
     """See that there are queries with usable ids, and a usable depth.
 
@@ -218,22 +213,3 @@ def check_depth(depth: int) -> None:
     """
     if depth < 1:
         raise UsageError(f"expected a depth of at least 1 but got {depth}")
-
-
-def check_ids(ids: pl.Series, kind: str, path: str | None) -> None:
-    """See that ids survive being written to a run.
-
-    Raises:
-        InputError: If one is empty, holds white space or a control character, or is a query's
-            and starts with '#'.
-    """
-    pattern = f"{_UNWRITABLE}|{_UNWRITABLE_FIRST}" if kind == "query" else _UNWRITABLE
-    bad = ids.filter(ids.str.contains(pattern))
-    if len(bad):
-        raise InputError(
-            f"{kind} id {bad[0]!r} cannot be written to a run file"
-            f" ({len(bad)} of {len(ids)} {kind} ids)",
-            where=path,
-            remedy="ids must not be empty, hold white space, or start a line with '#';"
-            " rename them, for example with underscores",
-        )

@@ -18,23 +18,31 @@ from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Topics
-from trectools_plus.retrieval.backends.base import Failure, Query
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
 from trectools_plus.retrieval.backends.secrets import Key
-from trectools_plus.retrieval.fetch.answering import Collapse
+from trectools_plus.retrieval.fetch.answering import Collapse, FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile, FetchManifest, fetch_to_dir
+from trectools_plus.retrieval.source import Failure, Query
 
 FAST = {"backoff": 0.01, "timeout": 5}
 
 
 def fetch(
-    url: str, texts: dict[str, str], folder: Path, mode: str = "dense", **options: Any
+    url: str,
+    texts: dict[str, str],
+    folder: Path,
+    mode: str = "dense",
+    *,
+    resume: bool = False,
+    **options: Any,
 ) -> FetchedFile:
     settings = HttpSettings.model_validate({"url": url, **FAST, **options.pop("http", {})})
     topics = Topics.from_dict(texts)
     backend = HttpBackend(settings)
-    return fetch_to_dir(None, topics, [mode], folder, backend=backend, **options)[mode]
+    request = FetchRequest(None, topics, [mode], FetchOptions(**options), backend=backend)
+    return fetch_to_dir(request, folder, resume=resume)[mode]
 
 
 def manifest_of(folder: Path, mode: str = "dense") -> FetchManifest:

@@ -15,10 +15,10 @@ from pydantic import ValidationError
 
 from trectools_plus.benchmark.config_file import load_fetch_settings
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.base import Failure, Hits, Query
 from trectools_plus.retrieval.backends.http.answers import AnswerError, read_answer
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpSource
+from trectools_plus.retrieval.source import Failure, Hits, Query
 
 URL = "http://search.test/api"
 QUERIES = [Query("q1", 'heart "rate"'), Query("q2", "lung {top_k}\né")]

@@ -18,14 +18,16 @@ from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.documents import stream_documents
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query
 from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.backends.milvus.backend import MilvusBackend
 from trectools_plus.retrieval.backends.milvus.connection import TOKEN_VARIABLE
 from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
 from trectools_plus.retrieval.backends.settings import BackendSettings
+from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import BackendRequest, Failure, Hits, Query
 
 pytestmark = pytest.mark.process
 
@@ -72,7 +74,10 @@ def server(
 def test_run_files_and_manifests(local: MilvusSettings, tmp_path: Path) -> None:
     backend = MilvusBackend(local)
     files = fetch_to_dir(
-        CORPUS, TOPICS, MODES, tmp_path / "out", backend=backend, exclude_self=True
+        FetchRequest(
+            CORPUS, TOPICS, MODES, options=FetchOptions(exclude_self=True), backend=backend
+        ),
+        tmp_path / "out",
     )
     assert list(files) == list(MODES)
     for mode, file in files.items():
@@ -96,10 +101,10 @@ def test_documents_are_streamed(local: MilvusSettings, tmp_path: Path) -> None:
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     streamed = stream_documents(None, str(file))
     ours = fetch_to_dir(
-        streamed, TOPICS, ["lexical"], tmp_path / "ours", backend=MilvusBackend(local)
+        FetchRequest(streamed, TOPICS, ["lexical"], backend=MilvusBackend(local)), tmp_path / "ours"
     )
     given = fetch_to_dir(
-        CORPUS, TOPICS, ["lexical"], tmp_path / "given", backend=MilvusBackend(local)
+        FetchRequest(CORPUS, TOPICS, ["lexical"], backend=MilvusBackend(local)), tmp_path / "given"
     )
     assert (tmp_path / "ours/lexical.run").read_bytes() == (
         tmp_path / "given/lexical.run"
@@ -118,8 +123,10 @@ def test_a_server_gives_what_a_local_database_gives(
 ) -> None:
     monkeypatch.setenv(TOKEN_VARIABLE, SECRET)
     backend = MilvusBackend(MilvusSettings(uri=server[0]))
-    fetch_to_dir(CORPUS, TOPICS, MODES, tmp_path / "there", backend=backend)
-    fetch_to_dir(CORPUS, TOPICS, MODES, tmp_path / "here", backend=MilvusBackend(local))
+    fetch_to_dir(FetchRequest(CORPUS, TOPICS, MODES, backend=backend), tmp_path / "there")
+    fetch_to_dir(
+        FetchRequest(CORPUS, TOPICS, MODES, backend=MilvusBackend(local)), tmp_path / "here"
+    )
     for mode in MODES:
         there, here = (tmp_path / place / f"{mode}.run" for place in ("there", "here"))
         assert there.read_bytes() == here.read_bytes()
@@ -156,7 +163,12 @@ def test_a_database_is_let_go_after_a_failure(local: MilvusSettings, tmp_path: P
         with pytest.raises(UsageError, match="k1"):
             backend.open(BackendRequest(CORPUS, MODES, RetrievalSettings(k1=0)))
         with pytest.raises(UsageError, match=r"at most 16,384 .* 20,000 are asked for"):
-            fetch_to_dir(CORPUS, TOPICS, MODES, tmp_path, depth=20_000, backend=backend)
+            fetch_to_dir(
+                FetchRequest(
+                    CORPUS, TOPICS, MODES, options=FetchOptions(depth=20000), backend=backend
+                ),
+                tmp_path,
+            )
     sources = backend.open(BackendRequest(CORPUS, ["lexical"]))
     too_deep = sources["lexical"].ask([Query("q", "wing")], 20_000)[0]
     assert isinstance(too_deep, Failure)

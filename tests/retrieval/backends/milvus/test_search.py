@@ -12,8 +12,9 @@ import pytest
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.backends.embedded.modes import MODES, build_retrievers
-from trectools_plus.retrieval.fetch.fetch import ask, fetch
+from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
+from trectools_plus.retrieval.backends.embedded.modes import MODES
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 TEXTS = {
@@ -51,9 +52,9 @@ def test_agrees_with_the_embedded_modes_on_cranfield(
     collection = load_collection("irds:cranfield")
     assert collection.corpus is not None
     settings = RetrievalSettings(batch_size=75)
-    found = ask(
-        open_modes(connect(), collection.corpus, settings), collection.topics, batch_size=75
-    )
+    backend = EmbeddedBackend(open_modes(connect(), collection.corpus, settings))
+    request = FetchRequest(None, collection.topics, MODES, settings=settings, backend=backend)
+    found = fetch_runs(request)
     expected = fetch(collection.corpus, collection.topics, MODES, settings=settings)
     for mode, scale in (("lexical", 1 + settings.k1), ("vector", 1.0), ("hybrid", 1.0)):
         ours, theirs = found[mode].run.to_dict(), expected[mode].run.to_dict()

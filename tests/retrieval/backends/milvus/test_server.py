@@ -18,7 +18,7 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.backends.base import BackendRequest
+from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.backends.milvus.backend import MilvusBackend
 from trectools_plus.retrieval.backends.milvus.connection import (
     TOKEN_VARIABLE,
@@ -26,7 +26,10 @@ from trectools_plus.retrieval.backends.milvus.connection import (
     MilvusConnection,
 )
 from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
+from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
+from trectools_plus.retrieval.source import BackendRequest
 
 from .milvus_server import TOKEN, MilvusServer, require_server
 
@@ -103,10 +106,11 @@ def test_cranfield_as_the_embedded_mode_ranks_it(
     cranfield = load_collection("irds:cranfield")
     backend = MilvusBackend(MilvusSettings(uri=server.uri))
     runs = []
-    for name, one in (("embedded", None), ("first", backend), ("again", backend)):
+    for name, one in (("embedded", EmbeddedBackend()), ("first", backend), ("again", backend)):
         calls.clear()
         files = fetch_to_dir(
-            cranfield.corpus, cranfield.topics, ["vector"], tmp_path / name, backend=one
+            FetchRequest(cranfield.corpus, cranfield.topics, ["vector"], backend=one),
+            tmp_path / name,
         )
         runs.append(read_run(files["vector"].path).frame)
         assert ("insert" in dict(calls)) == (name == "first")
@@ -133,12 +137,14 @@ def test_what_was_just_inserted_is_found(server: MilvusServer) -> None:
 
 
 def fetch_to_memory(backend: MilvusBackend, corpus: Corpus) -> dict[str, float]:
-    from trectools_plus.retrieval.fetch.answering import Wanted
     from trectools_plus.retrieval.fetch.journalled import FetchRequest, fetch_runs
+
     from trectools_plus.retrieval.settings import RetrievalSettings
 
     topics = Topics.from_dict({"q": "wing"})
-    request = FetchRequest(corpus, topics, ["vector"], Wanted(100), RetrievalSettings(), backend)
+    request = FetchRequest(
+        corpus, topics, ["vector"], FetchOptions(100), RetrievalSettings(), backend
+    )
     return fetch_runs(request)["vector"].run.to_dict()["q"]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.retrieval.backends.base import Query
+from trectools_plus.retrieval.source import Query
 
 if TYPE_CHECKING:
     from jsonpath import JSONPath, JSONPathMatch

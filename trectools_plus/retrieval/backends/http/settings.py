@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from trectools_plus.redaction import has_secrets, is_secret_name
-from trectools_plus.retrieval.backends.base import Query
+from trectools_plus.retrieval.source import Query
 from trectools_plus.retrieval.values import Flag, Number, WholeNumber
 
 Values = Mapping[str, str | int]

@@ -15,11 +15,18 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query, Source
 from trectools_plus.retrieval.backends.http.answers import AnswerError, Entry, read_answer
 from trectools_plus.retrieval.backends.http.settings import HttpSettings, Template
 from trectools_plus.retrieval.backends.secrets import Key, read_key
-from trectools_plus.retrieval.fetch.asking import PATIENCE
+from trectools_plus.retrieval.source import (
+    Backend,
+    BackendRequest,
+    CircuitBreaker,
+    Failure,
+    Hits,
+    Query,
+    Source,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -34,7 +41,7 @@ _SEARCHED = 10_000  # characters of an answer, at most, for the first that are s
 _ENVIRONMENT = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
-class HttpBackend:
+class HttpBackend(Backend):
     """A service behind a URL, in any mode that it knows.
 
     Args:
@@ -42,7 +49,6 @@ class HttpBackend:
     """
 
     name = "http"
-    needs_corpus = False
 
     def __init__(self, settings: HttpSettings) -> None:
         self._settings = settings
@@ -69,7 +75,7 @@ class HttpBackend:
         return {mode: HttpSource(self._settings, mode, key) for mode in request.modes}
 
 
-class HttpSource:
+class HttpSource(Source):
     """Asks the service in one mode; safe to use from several threads.
 
     Args:
@@ -89,6 +95,8 @@ class HttpSource:
         key: Key | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
+        self.batch_size = settings.batch_size
+        self.concurrency = settings.concurrency
         self._settings = settings
         self._mode = mode
         self._key = key
@@ -101,16 +109,6 @@ class HttpSource:
             headers[settings.key_header.lower()] = settings.key_prefix + key.value
         self._client = _make_client(settings, headers, transport)
 
-    @property
-    def batch_size(self) -> int:
-        """Queries in a request."""
-        return self._settings.batch_size
-
-    @property
-    def concurrency(self) -> int:
-        """Requests under way at once."""
-        return self._settings.concurrency
-
     def close(self) -> None:
         """Close the connections, and stop waiting for the next attempt."""
         self._pace.end()
@@ -121,13 +119,13 @@ class HttpSource:
         replies = self._ask_together(queries, depth)
         if len(queries) == 1:
             return replies
-        in_a_row = 0
+        breaker = CircuitBreaker()
         for place, query in enumerate(queries):
             if not _is_worth_asking_alone(replies[place]):
                 continue
             reply = replies[place] = self._ask_together([query], depth)[0]
-            in_a_row = in_a_row + 1 if isinstance(reply, Failure) and reply.lasting else 0
-            if in_a_row == PATIENCE or (isinstance(reply, Failure) and reply.stops):
+            breaker.note(reply if isinstance(reply, Failure) else None)
+            if breaker.stopped:
                 break
         return replies
 

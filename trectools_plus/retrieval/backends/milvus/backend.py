@@ -14,7 +14,6 @@ import numpy as np
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.documents import Documents
-from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query, Source
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
 from trectools_plus.retrieval.backends.milvus.collection import MilvusCollection, open_collection
 from trectools_plus.retrieval.backends.milvus.connection import (
@@ -34,10 +33,22 @@ from trectools_plus.retrieval.backends.milvus.settings import (
 from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.index.text import Analyzer
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Ranking, Retriever, Scores, empty_ranking, rank_scores
+from trectools_plus.retrieval.source import (
+    Backend,
+    BackendRequest,
+    Failure,
+    Hits,
+    Query,
+    Ranking,
+    Retriever,
+    Scores,
+    Source,
+    empty_ranking,
+    rank_scores,
+)
 
 
-class MilvusBackend:
+class MilvusBackend(Backend):
     """Inserts documents into Milvus, once, and searches there.
 
     Args:
@@ -109,31 +120,33 @@ class MilvusBackend:
                 retriever,
                 connection,
                 request.settings.batch_size,
-                f"{connection.server_version}/{collection.name}",
+                {mode: f"{connection.server_version}/{collection.name}"},
             )
             for mode, retriever in retrievers.items()
         }
 
 
-class MilvusSource:
+class MilvusSource(Source):
     """One mode, asked in the main thread.
 
     Args:
         retriever: What searches.
         connection: Closed with the source.
         batch_size: Queries in one request.
-        index_key: What is searched: the server's version and the collection.
+        index_keys: The server's version and the collection, by mode.
     """
 
-    concurrency = 1
-
     def __init__(
-        self, retriever: Retriever, connection: MilvusConnection, batch_size: int, index_key: str
+        self,
+        retriever: Retriever,
+        connection: MilvusConnection,
+        batch_size: int,
+        index_keys: dict[str, str],
     ) -> None:
         self._retriever = retriever
         self._connection = connection
         self.batch_size = batch_size
-        self.index_key = index_key
+        self._index_keys = index_keys
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
         """Search for all queries in one request; their time is shared evenly."""
@@ -147,15 +160,15 @@ class MilvusSource:
             stops = isinstance(error, UsageError)
             return [Failure(str(error), lasting=True, stops=stops)] * len(queries)
         ms = 1000 * (perf_counter() - started) / len(queries)
-        return [_hits(ranking, ms) for ranking in found]
+        return [Hits.of(ranking, ms) for ranking in found]
+
+    def index_keys(self) -> dict[str, str]:
+        """Return the server's version and the collection, by mode."""
+        return self._index_keys
 
     def close(self) -> None:
         """Disconnect; other modes of the same connection are closed with it."""
         self._connection.close()
-
-
-def _hits(ranking: Ranking, ms: float) -> Hits:
-    return Hits(ranking.doc_ids, ranking.scores.tolist(), ms)
 
 
 def _describe(
@@ -192,7 +205,6 @@ class MilvusLexical:
 
     def __init__(self, collection: MilvusCollection, settings: RetrievalSettings) -> None:
         self._collection = collection
-        self.index_key = collection.key
         self._analyzer = Analyzer(settings)
 
     def prepare(self, queries: Sequence[str]) -> list[str | None]:
@@ -227,7 +239,6 @@ class MilvusVector:
 
     def __init__(self, collection: MilvusCollection) -> None:
         self._collection = collection
-        self.index_key = collection.key
         self._encoder = TextEncoder()
 
     def prepare(self, queries: Sequence[str]) -> list[Any | None]:
@@ -275,7 +286,6 @@ class MilvusHybrid:
         settings: RetrievalSettings,
     ) -> None:
         self._collection = collection
-        self.index_key = collection.key
         self._parts = (lexical, vector)
         self._settings = settings
 
