@@ -12,6 +12,7 @@ Library top-k functions break ties at the boundary as their partition happens to
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.errors import InputError
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.progress import Progress, no_progress
@@ -33,6 +34,8 @@ Scores = npt.NDArray[np.float32]
 # Blanks end a column, control characters break rows, and '#' opens a comment line.
 _UNWRITABLE = r"[\s\p{Cc}]|^$"
 _UNWRITABLE_FIRST = r"^#"
+
+_MODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,18 +279,53 @@ class BackendRequest:
     exclude_self: bool = False
 
 
+def check_mode_name(name: str) -> None:
+    """Check that a mode can name a run file, and be its tag.
+
+    Raises:
+        ValueError: If not.
+    """
+    if not _MODE_NAME.fullmatch(name):
+        raise ValueError(
+            f"'{name}' cannot name a run file — use letters, digits, _ . - (at most 64)"
+        )
+
+
 class Backend(ABC):
     """Something that can search in one mode or several.
 
     Attributes:
         name: What ``--backend`` calls it; the manifest's ``backend``.
         needs_corpus: Whether the documents must be given to it.
+        streams_documents: Whether it takes documents one by one, so that they need not be held.
         keeps_journal: Whether answers are worth a journal; otherwise there is one only to resume.
     """
 
     name: str
     needs_corpus: bool = False
+    streams_documents: bool = False
     keeps_journal: bool = True
+
+    @classmethod
+    def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:  # noqa: ARG003
+        """Check that the modes can be asked for.
+
+        Args:
+            modes: Their names.
+            setting: The value of the backend's own setting, where it has one.
+
+        Raises:
+            UsageError: If one is unknown, repeated or cannot name a file; or there is none.
+        """
+        if not modes:
+            raise UsageError("no mode given", remedy="name one")
+        if len(set(modes)) < len(modes):
+            raise UsageError(f"a mode is given twice: {', '.join(modes)}", remedy="name each once")
+        for mode in modes:
+            try:
+                check_mode_name(mode)
+            except ValueError as error:
+                raise UsageError(str(error)) from error
 
     @property
     def facts(self) -> dict[str, Any] | None:

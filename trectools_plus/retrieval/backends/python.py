@@ -50,6 +50,14 @@ class PythonBackend(Backend):
     def __init__(self, retrievers: Mapping[str, Any]) -> None:
         self._retrievers = dict(retrievers)
 
+    @classmethod
+    def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:
+        """Check that the modes can be asked for, and that each is the name of a retriever."""
+        super().check_modes(modes, setting)
+        for mode in modes:
+            if mode not in setting:
+                raise UsageError(f"unknown mode '{mode}'", remedy=f"there are {', '.join(setting)}")
+
     @property
     def facts(self) -> dict[str, Any]:
         """The retrievers' names."""

@@ -51,11 +51,17 @@ class EmbeddedBackend(Backend):
     """
 
     name = "embedded"
+    needs_corpus = True
     keeps_journal = False
 
     def __init__(self, retrievers: Mapping[str, Retriever] | None = None) -> None:
         self._retrievers = retrievers
         self.needs_corpus = retrievers is None
+
+    @classmethod
+    def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:  # noqa: ARG003
+        """Check that all modes exist and none is asked for twice."""
+        check_modes(modes)
 
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:
         """Return versions, models, merged modes and the hash of the documents' parts."""

@@ -61,11 +61,17 @@ class MilvusBackend(Backend):
     name = "milvus"
 
     needs_corpus = True
+    streams_documents = True
 
     def __init__(self, settings: MilvusSettings | None = None) -> None:
         self._settings = settings or MilvusSettings()
         self._address = MilvusAddress.parse(self._settings.uri)
         self._opened: dict[str, Any] = {}
+
+    @classmethod
+    def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:  # noqa: ARG003
+        """Check that all modes are among those that Milvus has, and none is asked for twice."""
+        check_milvus_modes(modes)
 
     @property
     def facts(self) -> dict[str, Any]:
