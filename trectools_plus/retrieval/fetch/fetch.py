@@ -105,6 +105,7 @@ def fetch(
     depth: int = 100,
     settings: RetrievalSettings | None = None,
     exclude_self: bool = False,
+    leave_out: bool = False,
     progress: Progress = no_progress,
 ) -> dict[str, FetchedRun]:
     """Search the corpus for every topic in every embedded mode.
@@ -116,6 +117,7 @@ def fetch(
         depth: Results for each query, at most.
         settings: The defaults if ``None``.
         exclude_self: Drop a document whose id is the query's, before the cutoff at ``depth``.
+        leave_out: Also merge without each component, for what it contributes to the fusion.
         progress: Notified of index building and of the queries asked.
 
     Returns:
@@ -128,7 +130,7 @@ def fetch(
     """
     options = FetchOptions(depth, exclude_self)
     request = FetchRequest(corpus, topics, modes, options, settings or RetrievalSettings())
-    return fetch_runs(request, progress=progress)
+    return fetch_runs(request, leave_one_out=leave_out, progress=progress)
 
 
 def fetch_runs(

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from trectools_plus.retrieval.backends.http.settings import HttpSettings, compile_path
 from trectools_plus.retrieval.source import Query
 
 if TYPE_CHECKING:
-    from jsonpath import JSONPath, JSONPathMatch
+    from jsonpath import JSONPathMatch
     from jsonpath.segments import JSONPathSegment
-
-    from trectools_plus.retrieval.backends.http.settings import HttpSettings
 
 _SPELLED_NAME = re.compile(r"""'([^']*)'|"([^"]*)"|\.([^.\[\]()*~\s]+)""")
 
@@ -76,27 +75,6 @@ class Entry:
     ids: list[str]
     scores: list[float] | None
     diagnostics: Any
-
-
-@cache
-def compile_path(path: str) -> JSONPath:
-    """A path ready to be used.
-
-    Raises:
-        ValueError: If it is no JSONPath.
-    """
-    import jsonpath
-
-    if not path.startswith("$"):
-        raise ValueError(f"'{path}' is no JSONPath: it does not begin with $ — write $.{path}")
-    try:
-        found = jsonpath.compile(path)
-    except jsonpath.JSONPathError as error:
-        first = str(error).partition("\n")[0]
-        raise ValueError(f"'{path}' is no JSONPath: {first}") from error
-    if not isinstance(found, jsonpath.JSONPath):
-        raise ValueError(f"'{path}' is several JSONPaths in one — write one")
-    return found
 
 
 def read_answer(

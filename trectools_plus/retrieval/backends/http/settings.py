@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import (
@@ -21,6 +22,9 @@ from pydantic import (
 from trectools_plus.redaction import has_secrets, is_secret_name
 from trectools_plus.retrieval.source import Query
 from trectools_plus.retrieval.values import Flag, Number, WholeNumber
+
+if TYPE_CHECKING:
+    from jsonpath import JSONPath
 
 Values = Mapping[str, str | int]
 
@@ -137,6 +141,27 @@ def _none_is_none(value: Any) -> Any:
 
 JsonPath = Annotated[str, Field(min_length=1)]
 OptionalPath = Annotated[str | None, BeforeValidator(_none_is_none)]
+
+
+@cache
+def compile_path(path: str) -> JSONPath:
+    """A path ready to be used.
+
+    Raises:
+        ValueError: If it is no JSONPath.
+    """
+    import jsonpath
+
+    if not path.startswith("$"):
+        raise ValueError(f"'{path}' is no JSONPath: it does not begin with $ — write $.{path}")
+    try:
+        found = jsonpath.compile(path)
+    except jsonpath.JSONPathError as error:
+        first = str(error).partition("\n")[0]
+        raise ValueError(f"'{path}' is no JSONPath: {first}") from error
+    if not isinstance(found, jsonpath.JSONPath):
+        raise ValueError(f"'{path}' is several JSONPaths in one — write one")
+    return found
 
 
 class HttpSettings(BaseModel):
@@ -273,8 +298,6 @@ class HttpSettings(BaseModel):
     @classmethod
     def _json_path(cls, path: str | None) -> str | None:
         if path is not None:
-            from trectools_plus.retrieval.backends.http.answers import compile_path
-
             compile_path(path)
         return path
 
@@ -287,8 +310,6 @@ class HttpSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_batches(self) -> Self:
-        from trectools_plus.retrieval.backends.http.settings import Template
-
         Template(self)
         if self.batch_size > 1 and self.results is None:
             raise ValueError(

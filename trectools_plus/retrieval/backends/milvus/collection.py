@@ -80,9 +80,9 @@ def open_collection(
     documents.check(progress)
     count, digest = len(documents), documents.sha256()
     recipe = _recipe([count, digest], settings, vector_index, connection.has_full_text)
-    name = f"{_PREFIX}_{recipe.key[:32]}"
+    name = _name_of(recipe)
     if not _is_whole(connection, name, count):
-        _make(connection, name, recipe, documents, settings, vector_index, progress)
+        _make(connection, recipe, documents, settings, vector_index, progress)
     cut = _count(connection, name, "is_cut == true")
     reading = _reading(connection, name)
     return MilvusCollection(connection, name, recipe.key, count, digest, cut, vector_index, reading)
@@ -104,6 +104,10 @@ def _recipe(
         "has_words": has_words,
     }
     return IndexRecipe("milvus", facts)
+
+
+def _name_of(recipe: IndexRecipe) -> str:
+    return f"{_PREFIX}_{recipe.key[:32]}"
 
 
 def _is_whole(connection: MilvusConnection, name: str, count: int) -> bool:
@@ -152,13 +156,13 @@ def _count(connection: MilvusConnection, name: str, condition: str = "") -> int:
 
 def _make(
     connection: MilvusConnection,
-    name: str,
     recipe: IndexRecipe,
     documents: Documents,
     settings: RetrievalSettings,
     vector_index: VectorIndex,
     progress: Progress,
 ) -> None:
+    name = _name_of(recipe)
     # Only one process at a time can have a local database, so what another left there is waste.
     local = connection.address.is_local
     workplace = f"{name}_building" if local else f"{name}_building_{uuid4().hex[:8]}"

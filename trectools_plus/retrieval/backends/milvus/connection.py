@@ -160,7 +160,7 @@ def _open_local(address: MilvusAddress) -> Any:
     client_class = _client_class()
     from pymilvus.exceptions import MilvusException
 
-    with _overheard(_LITE_STARTER) as heard:
+    with capture_log(_LITE_STARTER) as heard:
         try:
             return client_class(uri=address.uri, timeout=_CONNECT_SECONDS)
         except MilvusException as error:
@@ -200,8 +200,8 @@ def _client_class() -> Any:
 
 
 @contextmanager
-def _overheard(name: str) -> Iterator[list[BaseException]]:
-    """Collect the exceptions that a logger is told of, and let nobody else hear them."""
+def capture_log(name: str) -> Iterator[list[BaseException]]:
+    """Collect the exceptions that are logged under a name, instead of passing them on."""
     heard: list[BaseException] = []
 
     class Listener(logging.Handler):
