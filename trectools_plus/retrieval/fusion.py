@@ -79,7 +79,7 @@ class Fusion(BaseModel):
         return self
 
     def check_count(self, rankings: int) -> None:
-        """See that there is one weight for each ranking.
+        """Check that there is one weight for each ranking.
 
         Raises:
             UsageError: If there are more or fewer.
@@ -121,7 +121,7 @@ def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int) -> Ranking:
 
 
 def _contribution(ranking: Ranking, fusion: Fusion) -> tuple[float, Values]:
-    """What the ranking adds for a document it lacks, and for each one it has."""
+    """Return what the ranking adds for a document it lacks, and for each one it has."""
     if fusion.method == "rrf":
         return 0.0, 1.0 / (fusion.k + np.arange(1.0, len(ranking) + 1))
     if not len(ranking):
@@ -210,7 +210,7 @@ class HybridRetriever(CompositeRetriever):
 
 
 def fusion_of(settings: RetrievalSettings, components: int = 2) -> Fusion:
-    """The fusion that the settings ask for, of so many rankings."""
+    """Return the fusion that the settings ask for, of so many rankings."""
     weights = None
     if settings.fusion == "weighted":
         weights = settings.weights or (1.0 / components,) * components

@@ -139,7 +139,7 @@ def leaves_of(retriever: Retriever) -> Iterator[Retriever]:
 
 
 def empty_ranking() -> Ranking:
-    """What a query without any usable word finds."""
+    """Return a ranking without documents."""
     return Ranking([], np.empty(0, dtype=np.float32))
 
 
@@ -258,7 +258,7 @@ class Source(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BackendRequest:
-    """What a backend is opened for.
+    """The request that a backend is opened for.
 
     Attributes:
         corpus: The documents, where they were given: as a stream for a backend that
@@ -297,7 +297,7 @@ class Backend(ABC):
     Attributes:
         name: What ``--backend`` calls it; the manifest's ``backend``.
         needs_corpus: Whether the documents must be given to it.
-        streams_documents: Whether it takes documents one by one, so that they need not be held.
+        streams_documents: Whether it takes documents one by one, not in memory.
         keeps_journal: Whether answers are worth a journal; otherwise there is one only to resume.
     """
 
@@ -416,7 +416,7 @@ def run_of(query_ids: Sequence[str], rankings: Sequence[Ranking], name: str) -> 
 
 
 def check_ids(ids: pl.Series, kind: str, path: str | None) -> None:
-    """See that ids survive being written to a run.
+    """Check that ids survive being written to a run.
 
     Raises:
         InputError: If one is empty, holds white space or a control character, or is a query's

@@ -158,8 +158,8 @@ class FunctionSource(Source):
 
     def _call(self, text: str, depth: int) -> Found:
         if not self._takes_list:
-            return _awaited_by_nobody(self._function(text, depth))
-        answers = list(_awaited_by_nobody(self._function([text], depth)))
+            return _refuse_asynchronous(self._function(text, depth))
+        answers = list(_refuse_asynchronous(self._function([text], depth)))
         if len(answers) != 1:
             raise TypeError(f"search returned {len(answers)} entries for 1 query")
         return answers[0]
@@ -247,8 +247,8 @@ def _working_directory() -> Iterator[None]:
             os.chdir(here)
 
 
-def _awaited_by_nobody(found: Any) -> Any:
-    """What a function returned, unless it is asynchronous and only promises to return something."""
+def _refuse_asynchronous(found: Any) -> Any:
+    """Return what a function returned; refuse what an asynchronous one only promises."""
     if isawaitable(found):
         if iscoroutine(found):
             found.close()  # else Python warns that it was never awaited

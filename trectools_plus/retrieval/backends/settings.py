@@ -179,17 +179,17 @@ class BackendSettings(BaseModel):
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the modes of this package search."""
+        """True if the modes of this package search."""
         return self.backend == EMBEDDED
 
     @property
     def needs_corpus(self) -> bool:
-        """Whether it searches documents that it is given."""
+        """True if it searches documents that it is given."""
         return self._entry.needs_corpus
 
     @property
     def streams_documents(self) -> bool:
-        """Whether it takes documents one by one, so that nobody has to hold them."""
+        """True if it takes documents one by one, so that they need not be in memory."""
         return self._entry.streams_documents
 
     def make_backend(self) -> Backend:

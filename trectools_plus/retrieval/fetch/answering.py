@@ -35,12 +35,12 @@ class Collapse(BaseModel):
     """The most chunks asked for one query; 16 times the depth by default."""
 
     def most(self, depth: int) -> int:
-        """How many chunks may be asked for a result of ``depth`` documents."""
+        """Return how many chunks may be asked for a result of ``depth`` documents."""
         return max(depth, DEEPEST * depth if self.max_chunks is None else self.max_chunks)
 
 
 def document_id(chunk_id: str, separator: str | None) -> str:
-    """The id of the document that a chunk is of; one without a separator is a document."""
+    """Return the id of the document that a chunk is of; one without a separator is a document."""
     if separator is None:
         return chunk_id
     before, found, _ = chunk_id.rpartition(separator)
@@ -50,7 +50,7 @@ def document_id(chunk_id: str, separator: str | None) -> str:
 def collapse_chunks(
     ids: Sequence[str], scores: Sequence[float], collapse: Collapse
 ) -> dict[str, float]:
-    """Scores by document, in the order in which the documents first come.
+    """Return scores by document, in the order in which the documents first come.
 
     Args:
         ids: Of chunks, in the order of the service.
@@ -75,7 +75,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    """What is fetched for every query.
+    """Options of what is fetched for every query.
 
     Attributes:
         depth: Documents, at most.
@@ -226,7 +226,7 @@ def _resolve(
 
 
 def documents_of(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
-    """Scores by document id, checked: a run must be able to hold them.
+    """Return scores by document id, checked: a run must be able to hold them.
 
     Hits without scores get 1/rank: strictly falling, whatever the depth.
 

@@ -211,7 +211,7 @@ def _spell(outcome: Answer | FailedQuery) -> dict[str, Any]:
 
 
 def _refuse_other(path: Path, header: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    """See that the journal is of the same fetch; name what differs."""
+    """Check that the journal is of the same fetch; name what differs."""
     if header["key"] == _key(facts):
         return
     old: Mapping[str, Any] = header["facts"]

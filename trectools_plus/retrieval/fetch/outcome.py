@@ -1,4 +1,4 @@
-"""What became of a fetch: statuses of runs and modes, and errors for unusable ones."""
+"""Outcomes of a fetch: statuses of runs and modes, and errors for unusable ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SCORED: tuple[FetchStatus, ...] = ("ok", "empty")
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class FetchOutcome:
-    """What became of the queries of one mode, wherever the answers are.
+    """Outcome of the queries of one mode, wherever the answers are.
 
     Attributes:
         results: Rows of the run.
@@ -57,12 +57,12 @@ class FetchOutcome:
 
     @property
     def queries(self) -> int:
-        """How many were to be asked."""
+        """Number of queries that were to be asked."""
         return len(self.latency_ms)
 
     @property
     def queries_with_results(self) -> int:
-        """How many are in the run."""
+        """Number of queries in the run."""
         return self.queries - len(self.missing_queries) - len(self.failures)
 
     @property
@@ -181,7 +181,7 @@ class AnsweredRun:
 
 
 def refuse_unscorable(fetched: Mapping[str, FetchOutcome], folder: Path | None = None) -> None:
-    """See that every mode answered every query, and found something for one at least.
+    """Check that every mode answered every query, and found something for one at least.
 
     Args:
         fetched: Runs by mode.
@@ -218,7 +218,7 @@ def _ask_again(mode: str, run: FetchOutcome) -> str:
 
 
 def describe_failures(run: FetchOutcome) -> str:
-    """How many queries have no answer, and why: ``3 of 225 queries have no answer: …``."""
+    """Say how many queries have no answer, and why: ``3 of 225 queries have no answer: …``."""
     count = len(run.failures)
     verb = "has" if count == 1 else "have"
     reasons: dict[str, list[str]] = {}

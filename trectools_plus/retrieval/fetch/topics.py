@@ -26,7 +26,7 @@ class TopicsChangedError(InputError):
 
 
 class StreamedTopics:
-    """What a fetch asks of topics, answered from a stream of queries.
+    """Topics that are read again whenever they are needed.
 
     A query that is repeated as it is counts once. Their number and hashes are kept, and 8 bytes
     for each query while they are read for the first time.
@@ -139,7 +139,7 @@ AnyTopics = Topics | StreamedTopics
 
 
 def stream_topics(dataset: str | None, file: str | None) -> StreamedTopics | None:
-    """The queries of a dataset or a file, if they can be read again and again.
+    """Return the queries of a dataset or a file, if they can be read again and again.
 
     Args:
         dataset: ``irds:<id>``, or a folder; the test cases of ``hpo`` are few, and held.
@@ -169,7 +169,7 @@ def _of_file(path: str) -> StreamedTopics:
 
 
 def iter_queries(topics: AnyTopics) -> Iterator[Query]:
-    """The queries one at a time, wherever they are."""
+    """Yield the queries one at a time, in memory or streamed."""
     if isinstance(topics, StreamedTopics):
         yield from topics
         return
@@ -185,7 +185,7 @@ def hash_topics(topics: AnyTopics) -> str:
 
 
 def check_request(topics: Topics, depth: int) -> None:
-    """See that there are queries with usable ids, and a usable depth.
+    """Check that there are queries with usable ids, and a usable depth.
 
     Raises:
         UsageError: If ``depth`` is below 1.
@@ -206,7 +206,7 @@ def check_request(topics: Topics, depth: int) -> None:
 
 
 def check_depth(depth: int) -> None:
-    """See that a query wants a result at least.
+    """Check that a query wants a result at least.
 
     Raises:
         UsageError: If not.

@@ -69,7 +69,7 @@ class IndexRecipe:
 
 
 def cache_folder() -> Path:
-    """Where indexes are kept: ``TRECTOOLS_PLUS_CACHE`` or the user's cache folder."""
+    """Return the folder of all indexes: ``TRECTOOLS_PLUS_CACHE`` or the user's cache folder."""
     from platformdirs import user_cache_path
 
     own = os.environ.get(CACHE_VARIABLE)
@@ -89,7 +89,7 @@ def open_index(
         build: Writes the index's files into an empty folder.
         load: Opens the files of a folder. It checks all that a search relies on, and raises any
             exception where that does not hold: the index is built again then.
-        progress: Told when another process is being waited for.
+        progress: Notified when another process is being waited for.
 
     Raises:
         InputError: If the cache folder cannot be written.
@@ -162,7 +162,7 @@ def load_array(path: Path, dtype: type[Any], dimensions: int = 1) -> npt.NDArray
 def check_postings(
     data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any], documents: int
 ) -> None:
-    """See that weights of words in documents fit together.
+    """Check that weights of words in documents fit together.
 
     Args:
         data: Weights, word by word.

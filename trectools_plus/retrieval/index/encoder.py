@@ -30,7 +30,7 @@ class Encoder(Protocol):
     dimensions: int
 
     def facts(self) -> Mapping[str, str | int | None]:
-        """What decides which vector a text gets: part of index keys."""
+        """Return everything that decides which vector a text gets: part of index keys."""
 
     def embed_documents(self, texts: Sequence[str]) -> Scores:
         """Embed what is searched.
@@ -75,7 +75,7 @@ class TextEncoder:
 
     @staticmethod
     def facts() -> dict[str, str | int | None]:
-        """What decides which vector a text gets."""
+        """Return everything that decides which vector a text gets."""
         return {
             "model": MODEL,
             "dimensions": DIMENSIONS,
@@ -164,7 +164,7 @@ class NeuralEncoder:
         self.dimensions = self._embed([("warm up", "")]).shape[1]
 
     def facts(self) -> dict[str, str | int | None]:
-        """What decides which vector a text gets."""
+        """Return everything that decides which vector a text gets."""
         return {
             **model_facts(self._path, self._device, self._model),
             "dimensions": self.dimensions,
@@ -205,7 +205,7 @@ class NeuralEncoder:
 
 
 def make_encoder(settings: RetrievalSettings) -> Encoder:
-    """The encoder that the settings ask for: a local model, or the static embeddings.
+    """Return the encoder that the settings ask for: a local model, or the static embeddings.
 
     Raises:
         MissingExtraError, InputError, UsageError: As :class:`NeuralEncoder`.

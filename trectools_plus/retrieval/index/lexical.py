@@ -38,7 +38,7 @@ class LexicalRetriever:
     Args:
         documents: The corpus.
         settings: ``k1``, ``b``, ``stemmer`` and ``stopwords`` are used.
-        progress: Told of the building of an index that is not in the cache yet.
+        progress: Notified of the building of an index that is not in the cache yet.
     """
 
     name = "lexical"

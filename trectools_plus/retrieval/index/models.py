@@ -41,7 +41,7 @@ class ModelRecord(BaseModel):
 
 
 def record_models(settings: RetrievalSettings, roles: Collection[str]) -> dict[str, ModelRecord]:
-    """The models that the settings name.
+    """Return the models that the settings name.
 
     Args:
         settings: ``embedding_model``, ``splade_model`` and ``reranker_model`` are used.
@@ -170,7 +170,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | None]:
-    """What decides a model's output, for index keys."""
+    """Return everything that decides a model's output, for index keys."""
     length = model.max_seq_length
     return {
         "model_sha256": hash_model(path),

@@ -37,7 +37,7 @@ class SparseRetriever:
     Args:
         documents: The corpus.
         settings: ``splade_model``, ``max_length`` and ``device`` are used.
-        progress: Told of the building of an index that is not in the cache yet.
+        progress: Notified of the building of an index that is not in the cache yet.
 
     Raises:
         UsageError: If no model is named, or the device is not there.

@@ -39,7 +39,7 @@ class VectorRetriever:
     Args:
         documents: The corpus.
         settings: Nothing in it changes the search.
-        progress: Told of the building of an index that is not in the cache yet.
+        progress: Notified of the building of an index that is not in the cache yet.
         encoder: Makes the vectors; the static embeddings if ``None``.
     """
 
@@ -107,7 +107,7 @@ def nearest(
 
 
 def margin(dimensions: int) -> float:
-    """How far below the cutoff a 32-bit score may be that belongs above it in 64 bits.
+    """Return how far below the cutoff a 32-bit score may be that belongs above it in 64 bits.
 
     Twice the error of a 32-bit dot product of two unit vectors in any order of summation (Higham,
     Accuracy and Stability of Numerical Algorithms, section 3.1), and room for the roundings of
@@ -197,7 +197,7 @@ class MultiVectorRetriever:
     Args:
         parts: What the documents consist of.
         settings: ``aggregation_strategy`` and ``aggregation_weights`` are used.
-        progress: Told of the building of an index that is not in the cache yet.
+        progress: Notified of the building of an index that is not in the cache yet.
         encoder: Makes the vectors; the static embeddings if ``None``.
 
     Raises:

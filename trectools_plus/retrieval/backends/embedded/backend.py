@@ -249,7 +249,7 @@ def build_retrievers(
         corpus: The documents.
         modes: Names of ``ALL_MODES``, none twice.
         settings: The defaults if ``None``.
-        progress: Told of the building of indexes.
+        progress: Notified of the building of indexes.
 
     Raises:
         UsageError: If a mode is unknown or repeated, or there is none; or a model that a mode
@@ -355,7 +355,7 @@ def build_indexes(
         corpus: The documents.
         modes: Names of ``embedded.modes.ALL_MODES``; those of ``hybrid`` are built too.
         settings: The defaults if ``None``; a reranker has no index.
-        progress: Told of the building.
+        progress: Notified of the building.
 
     Returns:
         Each index once, in the order of the modes.

@@ -17,24 +17,24 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 ALIASES = {"bm25": "lexical", "dense": "vector"}
 STRATEGIES = tuple(AGGREGATIONS)
 MODES = ("lexical", "vector", "hybrid")
-"""What is searched by default."""
+"""The modes that are searched by default."""
 ALL_MODES = (*MODES, "splade", *STRATEGIES, *ALIASES)
 _FUSED = ("lexical", "vector", "splade")
-"""What ``hybrid`` can merge, in the order of its weights."""
+"""The modes that ``hybrid`` can merge, in the order of its weights."""
 
 
 def canonical_mode(mode: str) -> str:
-    """The mode that a name stands for."""
+    """Return the mode that a name stands for."""
     return ALIASES.get(mode, mode)
 
 
 def uses_vectors(mode: str) -> bool:
-    """Whether a mode embeds texts, hybrids included."""
+    """Return whether a mode embeds texts, hybrids included."""
     return canonical_mode(mode) not in ("lexical", "splade")
 
 
 def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, ModelRecord]:
-    """The models that searching in these modes rests on, by what they do.
+    """Return the models that searching in these modes rests on, by what they do.
 
     Raises:
         InputError: If a model's folder is missing or cannot be read.
@@ -48,13 +48,13 @@ def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, 
 
 
 def fused_names(modes: Sequence[str]) -> dict[str, str]:
-    """What ``hybrid`` merges beside these modes: names as the user gave them, by mode."""
+    """Return the modes that ``hybrid`` merges beside these, with the names that the user gave."""
     given = {canonical_mode(mode): mode for mode in modes}
     return {mode: given.get(mode, mode) for mode in _FUSED if mode != "splade" or mode in given}
 
 
 def check_modes(modes: Sequence[str]) -> None:
-    """See that all modes exist and none is asked for twice.
+    """Check that all modes exist and none is asked for twice.
 
     Raises:
         UsageError: If not.

@@ -1,4 +1,4 @@
-"""What a service answers: ids and scores found by JSONPath, every oddity refused in words.
+"""The answers of a service: ids and scores found by JSONPath, every oddity refused in words.
 
 "Nothing found" is an empty list where the ids are looked for. An answer without that list, or one
 that reports an error beside it, is no answer.
@@ -248,7 +248,7 @@ def _unreached(path: str, setting: str, part: Any) -> AnswerError:
 
 
 def _refuse_error(value: Any) -> None:
-    """See that an object does not say that it is an error, or that documents are missing.
+    """Check that an object does not say that it is an error, or that documents are missing.
 
     Raises:
         AnswerError: If it does.

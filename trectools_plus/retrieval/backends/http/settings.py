@@ -1,4 +1,4 @@
-"""How a JSON retrieval service is asked, and where its answer holds ids and scores."""
+"""Settings of a JSON retrieval service: its requests, and where its answers hold ids and scores."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ class HttpSettings(BaseModel):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What shapes the answers."""
+        """The settings that shape the answers."""
         hidden = {*OPERATIONAL, "seed", "key_header", "key_prefix"}
         return self.model_dump(mode="json", exclude=hidden)
 

@@ -55,7 +55,7 @@ class HttpBackend(Backend):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What shapes the answers: where and how is asked."""
+        """Everything that shapes the answers: where and how is asked."""
         return self._settings.facts
 
     @property
@@ -204,7 +204,7 @@ class HttpSource(Source):
         return self._judge(response, b"".join(chunks))
 
     def _judge(self, response: httpx.Response, content: bytes) -> _Document | _Again | Failure:
-        """What a whole answer is, by its status and content."""
+        """Classify a whole answer by its status and content."""
         import json
 
         after = _retry_after(response)
@@ -257,7 +257,7 @@ class HttpSource(Source):
     def _hits(self, entry: Entry | AnswerError, ms: float, attempts: int) -> Hits | Failure:
         if isinstance(entry, AnswerError):
             return Failure(self._describe(entry), attempts=attempts)
-        if self._key is not None and any(map(self._key.is_told_in, entry.ids)):
+        if self._key is not None and any(map(self._key.is_in, entry.ids)):
             return Failure("an id holds the service's key", attempts=attempts)
         diagnostics = self._scrub_value(entry.diagnostics)
         return Hits(entry.ids, entry.scores, ms, attempts, diagnostics)
@@ -323,7 +323,7 @@ def _make_client(
 
 
 def _is_bad_certificate(error: BaseException | None) -> bool:
-    """Whether the service's certificate is not trusted: no further attempt will change that."""
+    """Return whether the service's certificate is not trusted, which no attempt will change."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return True
@@ -342,7 +342,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _is_worth_asking_alone(reply: Hits | Failure) -> bool:
-    """Whether a batch may have failed because of another of its queries."""
+    """Return whether a batch may have failed because of another of its queries."""
     return isinstance(reply, Failure) and reply.kind == "failed" and not reply.stops
 
 
@@ -431,7 +431,7 @@ class Pace:
 
     @property
     def ended(self) -> bool:
-        """Whether nobody should ask any more."""
+        """True when nothing more should be asked."""
         return self._ended.is_set()
 
     def hold(self, seconds: float) -> None:

@@ -214,7 +214,7 @@ class MilvusLexical:
         self._analyzer = Analyzer(settings)
 
     def prepare(self, queries: Sequence[str]) -> list[str | None]:
-        """What each query asks the server, ``None`` for nothing."""
+        """Return what each query asks of the server, ``None`` for nothing."""
         return [" ".join(self._analyzer.terms(query)) or None for query in queries]
 
     def request(self, asked: Sequence[Any], limit: int) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class MilvusLexical:
         return {"data": list(asked), "anns_field": "lexical", "limit": limit}
 
     def parameters(self, limit: int) -> dict[str, Any]:  # noqa: ARG002 (as MilvusVector)
-        """How the index is searched."""
+        """Return how the index is searched."""
         return _LEXICAL
 
     def scores(self, distances: Scores) -> Scores:
@@ -256,7 +256,7 @@ class MilvusVector:
         return {"data": list(asked), "anns_field": "vector", "limit": limit}
 
     def parameters(self, limit: int) -> dict[str, Any]:
-        """How the index is searched."""
+        """Return how the index is searched."""
         inner = {"ef": max(limit, _LEAST_EF)} if self._collection.vector_index == "hnsw" else {}
         return {"metric_type": "IP", "params": inner}
 

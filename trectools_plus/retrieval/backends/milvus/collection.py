@@ -72,7 +72,7 @@ def open_collection(
         documents: Read once for their hash, and once more if they have to be inserted.
         settings: ``k1``, ``b``, ``stemmer`` and ``stopwords`` shape the collection.
         vector_index: How vectors are searched.
-        progress: Told of reading and inserting.
+        progress: Notified of reading and inserting.
 
     Raises:
         InputError: If there are no documents, an id occurs twice, or the server fails.
@@ -111,7 +111,7 @@ def _name_of(recipe: IndexRecipe) -> str:
 
 
 def _is_whole(connection: MilvusConnection, name: str, count: int) -> bool:
-    """Whether the collection is there with all its documents; loads it if so."""
+    """Return whether the collection is there with all its documents; loads it if so."""
     if not connection.call("has_collection", name):
         return False
     connection.call("load_collection", name)
@@ -234,7 +234,7 @@ def create_collection(connection: MilvusConnection, name: str, key: str) -> None
 
 
 def _add_words(schema: Any, connection: MilvusConnection) -> None:
-    """What the lexical mode searches."""
+    """Add the fields that the lexical mode searches."""
     from pymilvus import DataType, Function, FunctionType
 
     schema.add_field(

@@ -107,12 +107,12 @@ class MilvusConnection:
 
     @property
     def is_lite(self) -> bool:
-        """Whether milvus-lite answers, at whatever address."""
+        """True if milvus-lite answers, at whatever address."""
         return self.server_version.startswith("milvus_lite")
 
     @property
     def has_full_text(self) -> bool:
-        """Whether it can score words (BM25): milvus-lite, and Milvus since 2.5."""
+        """True if it can score words (BM25): milvus-lite, and Milvus since 2.5."""
         number = re.match(r"v?(\d+)\.(\d+)", self.server_version)
         return number is None or (int(number[1]), int(number[2])) >= _FULL_TEXT_SINCE
 

@@ -41,7 +41,7 @@ _EMBEDDED_ONLY = ("multi_vector", "embedding_model", "reranker")
 
 
 def check_milvus_modes(modes: Sequence[str]) -> None:
-    """See that all modes are among those that Milvus has, and none is asked for twice.
+    """Check that all modes are among those that Milvus has, and none is asked for twice.
 
     Raises:
         UsageError: If not.
@@ -55,7 +55,7 @@ def check_milvus_modes(modes: Sequence[str]) -> None:
 
 
 def check_version(connection: MilvusConnection, modes: Sequence[str]) -> None:
-    """See that the server is new enough for the modes.
+    """Check that the server is new enough for the modes.
 
     Raises:
         UsageError: If it cannot search words, and a mode wants that.
@@ -71,7 +71,7 @@ def check_version(connection: MilvusConnection, modes: Sequence[str]) -> None:
 
 
 def check_settings(settings: RetrievalSettings) -> None:
-    """See that Milvus can score and merge as the settings ask.
+    """Check that Milvus can score and merge as the settings ask.
 
     Raises:
         UsageError: If not.
