@@ -25,7 +25,7 @@ class Key:
     value: str = field(repr=False)
 
     def is_in(self, text: str) -> bool:
-        """Return whether a text holds the secret; a short one is ignored: it may occur by chance."""
+        """Return whether a text holds the secret; short ones, likely by chance, do not count."""
         return len(self.value) >= _SHORTEST and self.scrub(text) != text
 
     def scrub(self, text: str) -> str:
