@@ -126,8 +126,10 @@ def load_fetch_settings(
 def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Options over the file; of some mappings only the keys that are given."""
     merged = {**values, **given}
+    named = given.get("backend")
     for name, backends in _GO_WITH.items():
-        if name not in given and given.get("backend", backends[0]) not in backends:
+        is_installed = name == "collapse" and named not in BACKENDS  # and may find chunks
+        if name not in given and named not in (None, *backends) and not is_installed:
             merged.pop(name, None)
     for name in _MERGED:
         old, new = values.get(name), given.get(name)
