@@ -67,7 +67,7 @@ class Documents(Protocol):
 
 
 class StreamedDocuments:
-    """Documents that are read once for each question; 8 bytes of each are held while counting.
+    """Documents that are read once for each question; counting takes 8 bytes of memory for each.
 
     Args:
         read: Begins to read, from the first document.

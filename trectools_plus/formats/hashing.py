@@ -69,7 +69,7 @@ class MultisetHash:
     """Hash of documents or other rows of texts that come in any order.
 
     SHA-256 of the count and of the sum, modulo 2**256, of each row's SHA-256 (an additive
-    multiset hash: Bellare and Micciancio, EUROCRYPT 1997). It tells corpora apart, and is no
+    multiset hash: Bellare and Micciancio, EUROCRYPT 1997). It distinguishes corpora, and is no
     defence against somebody who wants two to look alike.
     """
 
@@ -79,12 +79,12 @@ class MultisetHash:
 
     def add(self, row: Sequence[str]) -> None:
         """Add a row. Lengths go in too, so ``("ab", "c")`` and ``("a", "bc")`` differ."""
-        pieces = []
+        parts = []
         for text in row:
             data = text.encode()
-            pieces += [len(data).to_bytes(8, "little"), data]
+            parts += [len(data).to_bytes(8, "little"), data]
         self._count += 1
-        self._total += int.from_bytes(hashlib.sha256(b"".join(pieces)).digest(), "little")
+        self._total += int.from_bytes(hashlib.sha256(b"".join(parts)).digest(), "little")
 
     def watch(self, rows: Iterable[Texts]) -> Iterator[Texts]:
         """Pass rows on, and add each."""

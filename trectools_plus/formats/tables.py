@@ -203,7 +203,7 @@ class Topics:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Corpus:
-    """The documents of a collection, held whole in memory.
+    """The documents of a collection, in memory.
 
     Attributes:
         frame: ``doc_id, title, text``; ``title`` is empty where the source has none.

@@ -237,7 +237,7 @@ def _index(found: Any, request: BackendRequest, where: str) -> None:
 
 @contextmanager
 def _working_directory() -> Iterator[None]:
-    """Modules there can be imported; and whoever leaves it is brought back."""
+    """Let modules there be imported, and restore the directory afterwards."""
     with working_directory_on_path():
         here = Path.cwd()
         try:

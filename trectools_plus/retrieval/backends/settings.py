@@ -28,7 +28,7 @@ class BackendEntry:
     Attributes:
         home: ``module:class``.
         needs_corpus: Whether it searches documents that it is given.
-        streams_documents: Whether it takes documents one by one, so that they need not be held.
+        streams_documents: Whether it takes documents one by one, not in memory.
         finds_chunks: Whether its results can be chunks of documents.
         setting: The key of its own settings; ``None`` where it has none.
         model: What these settings consist of, where they have names.

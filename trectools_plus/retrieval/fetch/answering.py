@@ -98,8 +98,8 @@ class Answer:
         latency_ms: Milliseconds that the answering took, over all rounds of going deeper.
         attempts: How often the query was sent.
         asked: Results asked for in the last round.
-        cut_short: Whether there were fewer documents than wanted although more chunks could be
-            had: ``max_chunks`` was reached.
+        cut_short: Whether there were fewer documents than wanted although more chunks are
+            available: ``max_chunks`` was reached.
         diagnostics: What the source says of its last answer, as JSON.
     """
 

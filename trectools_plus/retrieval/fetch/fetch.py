@@ -232,7 +232,7 @@ def _ask_all(
     *,
     leave_one_out: bool = False,
 ) -> dict[str, AnsweredRun]:
-    """Ask each mode every query that its store does not hold; neither is held here.
+    """Ask each mode every query that its store lacks; queries and answers pass by.
 
     Matrix products use one thread: with more, a query's latency is mostly that of waking them.
     """

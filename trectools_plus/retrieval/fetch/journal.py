@@ -27,9 +27,9 @@ VERSION = 1
 
 
 class Journal:
-    """Finished queries on disk; made by :func:`open_journal`, and held by one process at a time.
+    """Finished queries on disk; made by :func:`open_journal`, and used by one process at a time.
 
-    Of each answer its place in the file is held, and nothing more.
+    Only the place of each answer in the file is in memory.
 
     Attributes:
         path: The file.
@@ -96,7 +96,7 @@ class Journal:
 def open_journal(
     path: str | Path, facts: Mapping[str, Any], queries: int, *, resume: bool
 ) -> Journal:
-    """Begin a journal, or go on with the one that is there.
+    """Begin a journal, or resume the one that is there.
 
     Args:
         path: The file.

@@ -143,7 +143,7 @@ class AnsweredRun:
                 latencies.append(np.nan if answer is None else answer.latency_ms)
                 rankings.append(empty_ranking() if answer is None else answer.ranking)
                 if answer is None:
-                    # A query that nobody has asked: reading on tells that the topics changed.
+                    # A query that was not asked: the topics changed, which reading on reports.
                     failures[query_id] = self._failures.get(query_id, _UNKNOWN)
                     continue
                 if not answer.ranking:
@@ -185,7 +185,7 @@ def refuse_unscorable(fetched: Mapping[str, FetchOutcome], folder: Path | None =
 
     Args:
         fetched: Runs by mode.
-        folder: Where they were written, and can be gone on with; ``None`` if nowhere.
+        folder: Where they were written, and can be resumed; ``None`` if nowhere.
 
     Raises:
         CheckFailedError: If a mode left some queries without an answer, or found nothing.

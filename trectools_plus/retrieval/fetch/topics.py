@@ -142,7 +142,7 @@ def stream_topics(dataset: str | None, file: str | None) -> StreamedTopics | Non
     """Return the queries of a dataset or a file, if they can be read again and again.
 
     Args:
-        dataset: ``irds:<id>``, or a folder; the test cases of ``hpo`` are few, and held.
+        dataset: ``irds:<id>``, or a folder; the test cases of ``hpo`` are few, and in memory.
         file: A file of topics, or its address; a pipe cannot be read again.
 
     Raises:

@@ -161,7 +161,7 @@ class SharedSearch:
 
     All components are searched equally deep, so that what one finds also serves as the result of
     its own mode. A document with the query's id is dropped before rankings are merged. An answer
-    is held until each retriever that needs it has asked for it.
+    is cached until each retriever that needs it has asked for it.
 
     Args:
         retrievers: All that will be asked.

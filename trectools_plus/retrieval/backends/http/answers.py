@@ -136,7 +136,7 @@ def _read_entry(part: Any, settings: HttpSettings) -> Entry:
     scores = None
     if settings.scores is not None:
         score_matches = list(compile_path(settings.scores).finditer(part))
-        # The places in lists and objects tell which score belongs to which id.
+        # The places in lists and objects show which score belongs to which id.
         names = _fixed_names(settings.ids, settings.scores)
         if [_place(one, names) for one in id_matches] != [
             _place(one, names) for one in score_matches

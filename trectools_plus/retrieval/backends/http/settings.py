@@ -122,7 +122,7 @@ DEFAULT_BODY = """{
   "queries": [{"query_id": "{query_id}", "query_text": "{query_text}", "top_k": "{top_k}"}]
 }"""
 OPERATIONAL = ("key_env", "batch_size", "concurrency", "timeout", "retries", "backoff", "max_wait")
-"""Settings that shape how answers come, not what they are: a fetch may go on with others."""
+"""Settings that shape how answers come, not what they are: a fetch may be resumed with others."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_NAME = re.compile(

@@ -449,5 +449,5 @@ class Pace:
                 return
 
     def end(self) -> None:
-        """Wake whoever waits."""
+        """Wake the threads that wait."""
         self._ended.set()

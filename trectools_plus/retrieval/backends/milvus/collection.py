@@ -354,7 +354,7 @@ def _rows(
 
 
 def fitting(terms: list[str]) -> tuple[str, bool]:
-    """Join terms with blanks, as many as Milvus takes, and say whether some had to go."""
+    """Join terms with blanks, as many as Milvus takes, and say whether some were dropped."""
     text = " ".join(terms)
     if len(text.encode()) <= MAX_TEXT_BYTES:
         return text, False
