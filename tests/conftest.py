@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -168,3 +170,31 @@ def bench(tmp_path: Path) -> Bench:
 def module_bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """For reports that the tests of a module share: copy them before changing them."""
     return Bench(tmp_path_factory.mktemp("bench"))
+
+
+@pytest.fixture(scope="session")
+def digests_of() -> Any:
+    """A context in which digests of eight bytes collide; see the function."""
+    return _digests_of
+
+
+@contextmanager
+def _digests_of(bits: int) -> Iterator[list[bytes]]:
+    """Let digests of eight bytes differ in a few bits only, so that many texts share one.
+
+    Yields:
+        The texts that have such a digest: none, if other digests have come into use.
+    """
+    blake2b, texts = hashlib.blake2b, []
+
+    def short(data: bytes = b"", *, digest_size: int = 64, **options: Any) -> Any:
+        full = blake2b(data, digest_size=digest_size, **options)
+        if digest_size != 8:
+            return full
+        texts.append(data)
+        number = int.from_bytes(full.digest(), "little") >> (64 - bits)
+        return SimpleNamespace(digest=lambda: number.to_bytes(8, "little"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hashlib, "blake2b", short)
+        yield texts

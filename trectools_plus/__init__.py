@@ -62,13 +62,15 @@ if TYPE_CHECKING:
     from trectools_plus.reporting.plots.files import write_plots as write_plots
     from trectools_plus.reporting.tables import report_table as report_table
     from trectools_plus.reporting.tables_data import write_table as write_table
-    from trectools_plus.retrieval.fetch import fetch as fetch
-    from trectools_plus.retrieval.index_build import build_indexes as build_indexes
-    from trectools_plus.retrieval.modes import build_retrievers as build_retrievers
-    from trectools_plus.retrieval.multi_vector import MultiVectorRetriever as MultiVectorRetriever
+    from trectools_plus.retrieval.backends.embedded.backend import build_indexes as build_indexes
+    from trectools_plus.retrieval.backends.embedded.backend import (
+        build_retrievers as build_retrievers,
+    )
+    from trectools_plus.retrieval.fetch.fetch import fetch as fetch
+    from trectools_plus.retrieval.fusion import fuse_runs as fuse_runs
+    from trectools_plus.retrieval.index.parts import TextParts as TextParts
+    from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiVectorRetriever
     from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
-    from trectools_plus.retrieval.parts import TextParts as TextParts
-    from trectools_plus.retrieval.run_fusion import fuse_runs as fuse_runs
     from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
     from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
     from trectools_plus.statistics.groups import (
@@ -119,19 +121,19 @@ _HOMES = {
     "ExtractionSettings": "extraction.settings",
     "Extractor": "extraction.extractor",
     "GateRules": "benchmark.gate",
-    "MultiVectorRetriever": "retrieval.multi_vector",
+    "MultiVectorRetriever": "retrieval.index.vector",
     "Ontology": "ontology.ontology",
     "Qrels": "formats.tables",
     "Run": "formats.tables",
     "TestSet": "testsets.model",
-    "TextParts": "retrieval.parts",
+    "TextParts": "retrieval.index.parts",
     "Topics": "formats.tables",
     "TrectoolsPlusError": "errors",
     "adjust_p_values": "statistics.correction",
     "advise_on_size": "statistics.size",
     "bootstrap_intervals": "statistics.bootstrap",
-    "build_indexes": "retrieval.index_build",
-    "build_retrievers": "retrieval.modes",
+    "build_indexes": "retrieval.backends.embedded.backend",
+    "build_retrievers": "retrieval.backends.embedded.backend",
     "check_overfitting": "benchmark.overfitting",
     "cohens_kappa": "statistics.kappa",
     "compare": "benchmark.compare",
@@ -147,8 +149,8 @@ _HOMES = {
     "effect_ratio": "statistics.reproducibility",
     "evaluate": "benchmark.evaluate",
     "explain": "measures.parser",
-    "fetch": "retrieval.fetch",
-    "fuse_runs": "retrieval.run_fusion",
+    "fetch": "retrieval.fetch.fetch",
+    "fuse_runs": "retrieval.fusion",
     "indistinguishable_groups": "statistics.groups",
     "ir_metadata_header": "reporting.ir_metadata",
     "kendall_tau": "statistics.rank_correlation",

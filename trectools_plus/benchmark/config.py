@@ -12,8 +12,8 @@ from trectools_plus.benchmark.default_measures import Cutoffs, name_default_meas
 from trectools_plus.benchmark.report_parts import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
 from trectools_plus.benchmark.targets import DEFAULT_TARGETS, Target
 from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.backends.embedded.modes import check_modes
 from trectools_plus.retrieval.backends.settings import EMBEDDED, BackendSettings, name_retrievers
-from trectools_plus.retrieval.modes import check_modes
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.values import Flag, Names, Number, WholeNumber
 

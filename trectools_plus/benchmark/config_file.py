@@ -22,10 +22,8 @@ from trectools_plus.formats.nodes.documents import (
 )
 from trectools_plus.formats.nodes.model import Node, TreeError
 from trectools_plus.formats.remote import is_address
-from trectools_plus.retrieval.backends.http_settings import HttpSettings
-from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
-from trectools_plus.retrieval.backends.settings import BackendSettings
-from trectools_plus.retrieval.collapse import Collapse
+from trectools_plus.retrieval.backends.settings import BACKENDS, BackendSettings
+from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.values import Flag, Names, WholeNumber, explain_problem
 from trectools_plus.testsets.loading import shipped_names
 
@@ -42,22 +40,23 @@ _SUPERSEDES = {
 """Naming another kind of data, or measures, on the command line puts the file's choice out of
 force."""
 
-_FILE_ONLY = ("mode_names", "targets", "retrieval", "http", "milvus", "collapse")
+_MODELS_OF_BACKENDS = tuple(
+    entry.setting for entry in BACKENDS.values() if entry.setting and entry.model
+)
+_FILE_ONLY = ("mode_names", "targets", "retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Settings without an option on the command line."""
 
 _MODELS = ("embedding_model", "splade_model", "reranker_model")
 """Folders among the settings of ``retrieval``."""
 
 _GO_WITH = {
-    "http": ("http",),
-    "milvus": ("milvus",),
-    "retriever": ("python",),
-    "collapse": ("http", "milvus", "python"),
-    "retrieval": ("embedded", "milvus"),
+    **{entry.setting: (name,) for name, entry in BACKENDS.items() if entry.setting},
+    "collapse": tuple(name for name, entry in BACKENDS.items() if entry.finds_chunks),
+    "retrieval": tuple(name for name, entry in BACKENDS.items() if entry.needs_corpus),
 }
 """Another backend on the command line puts the file's settings of one out of force."""
 
-_MERGED = ("retrieval", "http", "milvus", "collapse")
+_MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Mappings of which the command line may say a part."""
 
 _PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
@@ -134,8 +133,10 @@ def load_fetch_settings(
 def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Options over the file; of some mappings only the keys that are given."""
     merged = {**values, **given}
+    named = given.get("backend")
     for name, backends in _GO_WITH.items():
-        if name not in given and given.get("backend", backends[0]) not in backends:
+        is_installed = name == "collapse" and named not in BACKENDS  # and may find chunks
+        if name not in given and named not in (None, *backends) and not is_installed:
             merged.pop(name, None)
     for name in _MERGED:
         old, new = values.get(name), given.get(name)
@@ -278,10 +279,9 @@ def _known_fields(item: ErrorDetails) -> Iterable[str]:
         return BenchmarkConfig.model_fields
     if item["loc"][0] == "retrieval":
         return RetrievalSettings.model_fields
-    if item["loc"][0] == "http":
-        return HttpSettings.model_fields
-    if item["loc"][0] == "milvus":
-        return MilvusSettings.model_fields
+    for entry in BACKENDS.values():
+        if entry.model is not None and item["loc"][0] == entry.setting:
+            return entry.model.model_fields
     if item["loc"][0] == "collapse":
         return Collapse.model_fields
     return Target.model_fields
