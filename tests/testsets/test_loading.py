@@ -1,4 +1,5 @@
 import contextlib
+import datetime
 import gzip
 import json
 from pathlib import Path
@@ -354,3 +355,53 @@ def test_the_shape_of_shared_test_sets(shared_data):
         if entry["kind"] == "testset" and entry["expect"] == "error" and entry["file"][0] == "y":
             with pytest.raises(FormatError):
                 read_test_set(folder / entry["file"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "merge.yaml",
+            "queries:\n- &a {id: q1, text: fever, relevant: {d: 2}}\n- {<<: *a, id: q2}\n",
+        ),
+        (
+            "merge-cases.yaml",
+            "test_cases:\n- &a {id: q1, text: fever, hpo_ids: [d]}\n- {<<: *a, id: q2}\n",
+        ),
+        ("mapping.json", '{"test_cases": [{"text": "fever", "hpo_ids": {"d": 2}}]}'),
+        (
+            "order.json",
+            '[{"id": "1", "text": "a", "relevant": '
+            '[{"doc_id": "d", "grade": 1}, {"grade": 1, "doc_id": "d"}]}]',
+        ),
+        ("own-field.yaml", "test_cases: [{text: a, hpo_ids: [d], when: 2020-99-99}]\n"),
+    ],
+)
+def test_what_the_validator_accepts_is_read(tmp_path, name, text):
+    path = written(tmp_path, text, name)
+    assert not [one for one in validate_topics(path).errors if one.code != "T112"]
+    assert [[term.doc_id for term in query.relevant] for query in read_test_set(path).queries] == [
+        ["d"]
+    ] * (2 if "merge" in name else 1)
+
+
+@pytest.mark.parametrize("name", ["set.tsv", "set.txt", "set.jsonl", "set"])
+def test_the_rules_apply_whatever_the_name_of_a_test_set(tmp_path, name):
+    good = '\n{"queries": [{"id": "1", "text": "a", "relevant": {"d": 1}}]}'
+    assert len(read_test_set(written(tmp_path, good, name)).queries) == 1
+    with pytest.raises(FormatError, match=r"id 7\.5 is a number, not text \(T114\)") as refused:
+        read_test_set(written(tmp_path, good.replace('"1"', "7.5"), name))
+    assert refused.value.line == 2
+
+
+def test_metadata_are_as_a_loader_gives_them(tmp_path):
+    text = (
+        "metadata: {n: 010, date: 2024-01-31, list: [no, ~]}\n"
+        "queries: [{id: a, text: t, relevant: {d: 1}}]\n"
+    )
+    said = read_test_set(written(tmp_path, text, "set.yaml")).metadata.model_extra
+    assert said == {"n": 8, "date": datetime.date(2024, 1, 31), "list": [False, None]}
+    for wrong, words in (("&m {x: *m}", "inside what it names"), ("{when: 2020-99-99}", "month")):
+        path = written(tmp_path, f"metadata: {wrong}\n{text.partition(chr(10))[2]}", "wrong.yaml")
+        with pytest.raises(FormatError, match=words):
+            read_test_set(path)

@@ -72,10 +72,12 @@ def parse_elements(data: bytes, tag: str) -> list[Mapping]:
     found_at: list[int] = []  # positions in open_tags of the elements that are open
 
     parser = expat.ParserCreate("utf-8")
+    before, data, behind = _with_root(data)
 
     def start(name: str, attributes: dict[str, str]) -> None:
         open_tags.append(name.lower())
-        place = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
+        line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
+        place = line, column - len(before) if line == 1 else column
         if open_tags[-1] == tag:
             lowered = {key.lower(): value for key, value in attributes.items()}
             found.append(_Element(*place, lowered))
@@ -99,20 +101,6 @@ def parse_elements(data: bytes, tag: str) -> list[Mapping]:
     parser.EndElementHandler = end
     parser.CharacterDataHandler = characters
     _refuse_declarations(parser)
-    _parse(parser, data)
-    return [element.as_node() for element in found]
-
-
-def _parse(parser: expat.XMLParserType, data: bytes) -> None:
-    # The place of the declaration keeps its line ends.
-    declaration = re.match(rb"\s*<\?xml[^>]*\?>", data)
-    if declaration:
-        data = b"\n" * declaration[0].count(b"\n") + data[declaration.end() :]
-    # A root of our own: some files are a bare sequence of elements. It cannot hold a document
-    # type, and a file that has one has a root too.
-    before, behind = b"<root>", b"</root>"
-    if _has_document_type(data):
-        before, behind = _STANDALONE, b""
     try:
         parser.Parse(before, False)
         parser.Parse(data, False)
@@ -126,6 +114,20 @@ def _parse(parser: expat.XMLParserType, data: bytes) -> None:
             if error.code == _UNDEFINED
             else "close every tag, and write &amp; for & and &lt; for <",
         ) from error
+    return [element.as_node() for element in found]
+
+
+def _with_root(data: bytes) -> tuple[bytes, bytes, bytes]:
+    """Return a file in three parts, of which the middle one is its content, without declaration."""
+    # The place of the declaration keeps its line ends.
+    declaration = re.match(rb"\s*<\?xml[^>]*\?>", data)
+    if declaration:
+        data = b"\n" * declaration[0].count(b"\n") + data[declaration.end() :]
+    # An additional root: some files are a bare sequence of elements. It cannot hold a document
+    # type, and a file that has one has a root too.
+    if _has_document_type(data):
+        return _STANDALONE, data, b""
+    return b"<root>", data, b"</root>"
 
 
 def _has_document_type(data: bytes) -> bool:
