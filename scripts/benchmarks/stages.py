@@ -39,7 +39,7 @@ def stages(inputs: Inputs) -> str:
         return scan_columns(Source(path, data), N_FIELDS)
 
     def check(view: RunView) -> object:
-        return check_view(view, forbidding_only=True)
+        return check_view(view, blocking_only=True)
 
     def judge(view: RunView) -> list[Piece]:
         chunks = [lambda: b""]

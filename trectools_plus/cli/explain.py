@@ -89,7 +89,7 @@ def _as_dict(rule: Rule) -> dict[str, Any]:
         "example": rule.example,
         "remedy": rule.remedy,
         "fix": str(rule.fix),
-        "stops_scoring": rule.can_forbid_scoring,
+        "stops_scoring": rule.can_block_scoring,
     }
 
 

@@ -28,19 +28,17 @@ from trectools_plus.measures.pieces import (
     read_pieces,
 )
 from trectools_plus.measures.streaming import ScoredFile, score_pieces
-from trectools_plus.validation.engine import check_view, damaged_report
-from trectools_plus.validation.findings import FindingsError, refuse_errors
-from trectools_plus.validation.rules.files import empty_file
-from trectools_plus.validation.run_pieces import (
+from trectools_plus.validation.chunks import (
     Chunks,
     Opening,
-    ScatteredError,
+    UnsortedError,
     find_opening,
-    judge_pieces,
-    view_of_piece,
+    judge_chunks,
+    open_chunk,
 )
+from trectools_plus.validation.engine import damaged_report
+from trectools_plus.validation.findings import FindingsError, refuse_errors
 from trectools_plus.validation.run_view import RunView
-from trectools_plus.validation.shape import Shape
 
 
 class NotSoundError(NotInPiecesError):
@@ -118,7 +116,7 @@ def _score_somehow(
         with suppress(NotSoundError, EmptyError):
             return score(iter_query_chunks(path), _sound_view)
         return in_order()
-    except (NotTogetherError, ScatteredError):
+    except (NotTogetherError, UnsortedError):
         with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
             return regrouped(Path(folder))
 
@@ -144,18 +142,19 @@ def _refuse(
 ) -> None:
     """Refuse the run if it holds an error as a whole."""
     judgments.result()  # what is wrong with the qrels comes first
-    refuse_errors(judge_pieces(path, opening, chunks, known_lines=known_lines))
+    refuse_errors(judge_chunks(path, opening, chunks, known_lines=known_lines))
 
 
 def _sound_view(path: str, data: bytes) -> RunView:
     """A view of a piece without errors; it may have no rows."""
-    view = view_of_piece(path, data)
-    findings = check_view(view, forbidding_only=True)
-    if any(one.blocks_scoring and one.code != empty_file.code for one in findings):
+    view = open_chunk(path, data, "valid")
+    if view is None:
         raise NotSoundError
     return view
 
 
 def _trusted_view(path: str, data: bytes) -> RunView:
     """A view of a piece of a run that has been judged."""
-    return view_of_piece(path, data, Shape())
+    view = open_chunk(path, data, "judged")
+    assert view is not None
+    return view

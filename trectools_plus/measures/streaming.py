@@ -28,7 +28,7 @@ from trectools_plus.measures.pieces import NotInPiecesError, Piece, checked, rea
 from trectools_plus.measures.processes import Scorer, Scores, open_scorer
 from trectools_plus.measures.scoring import depth_seen
 from trectools_plus.ranking import ScorePrecision
-from trectools_plus.validation.clean_chunks import clean_view
+from trectools_plus.validation.chunks import open_chunk
 from trectools_plus.validation.run_view import RunView
 
 _T = TypeVar("_T")
@@ -119,7 +119,7 @@ def clean_piece_view(path: str, data: bytes) -> RunView:
     Raises:
         NotInPiecesError: If it is not clean.
     """
-    view = clean_view(path, data)
+    view = open_chunk(path, data, "clean")
     if view is None:
         raise NotInPiecesError
     return view

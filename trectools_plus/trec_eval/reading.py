@@ -122,16 +122,16 @@ def read_input(arguments: Arguments) -> Input:
     qrels, run = arguments.files
     permissive = arguments.permissive
     judged = _whole(open_qrels(qrels))
-    found = _refuse(check_view(judged, forbidding_only=True), permissive)
+    found = _refuse(check_view(judged, blocking_only=True), permissive)
     grades = _grades(judged)
     notes = _as_notes(found)
     clean = _judge_clean(grades, run, arguments.precision)
     if clean is not None:
         return Input(grades, *clean, notes)
     results = _whole(_open_run(run, permissive))
-    found = _refuse(check_view(results, forbidding_only=True), permissive)
+    found = _refuse(check_view(results, blocking_only=True), permissive)
     _refuse_where_it_stops(results, found)
-    found += _refuse(check_pair_view(PairView(results, judged), forbidding_only=True), permissive)
+    found += _refuse(check_pair_view(PairView(results, judged), blocking_only=True), permissive)
     tag = str(results.frame["tag"][-1])
     return Input(grades, _scores(results), tag, [*notes, *_as_notes(found)])
 

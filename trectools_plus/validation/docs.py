@@ -67,7 +67,7 @@ def _section(rule: Rule) -> Iterator[str]:
     yield ""
     yield f"What to do: {sentences(rule.remedy)}"
     yield ""
-    scored = "" if rule.blocks else " Scoring goes on all the same."
+    scored = "" if rule.blocks_scoring else " Scoring goes on all the same."
     yield f"Fix: {fix_of(rule)}.{scored}"
 
 

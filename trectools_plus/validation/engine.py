@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
@@ -16,7 +16,7 @@ from trectools_plus.validation.findings import FileReport, Finding
 from trectools_plus.validation.mendable import with_true_offers
 from trectools_plus.validation.pairs import PairView
 from trectools_plus.validation.qrels_view import QrelsView
-from trectools_plus.validation.registry import Hit, Subject
+from trectools_plus.validation.registry import SCOPES, Hit, Scope, Subject
 from trectools_plus.validation.run_view import MAX_TAG_LENGTH, RunView
 from trectools_plus.validation.shape import lex_qrels
 from trectools_plus.validation.testset_view import TestSetView
@@ -148,21 +148,21 @@ def open_qrels(path: str | Path) -> QrelsView | FileReport:
     return QrelsView.of_file(lex_qrels(source))
 
 
-def check_view(view: TableView, *, forbidding_only: bool = False) -> list[Finding]:
+def check_view(view: TableView, *, blocking_only: bool = False) -> list[Finding]:
     """Run the rules for files of its kind over a view.
 
     Args:
         view: The view.
-        forbidding_only: Whether to run only rules that may forbid scoring.
+        blocking_only: Whether to run only rules that may forbid scoring.
     """
     kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
-    findings = run_rules(view, kinds, view, forbidding_only=forbidding_only)
-    return findings if forbidding_only else with_true_offers(view, findings)
+    findings = run_rules(view, kinds, view, blocking_only=blocking_only)
+    return findings if blocking_only else with_true_offers(view, findings)
 
 
-def check_pair_view(pair: PairView, *, forbidding_only: bool = False) -> list[Finding]:
+def check_pair_view(pair: PairView, *, blocking_only: bool = False) -> list[Finding]:
     """Run the rules that look at two files; see :func:`check_view`."""
-    return run_rules(pair, ("pair",), pair.here, forbidding_only=forbidding_only)
+    return run_rules(pair, ("pair",), pair.here, blocking_only=blocking_only)
 
 
 def run_rules(
@@ -170,16 +170,21 @@ def run_rules(
     kinds: Iterable[Subject],
     here: TableView,
     *,
-    forbidding_only: bool = False,
+    blocking_only: bool = False,
+    scopes: Container[Scope] = SCOPES,
 ) -> list[Finding]:
-    """Run the rules of some kinds over a view; findings of several files are put ``here``."""
+    """Run the rules of some kinds and scopes over a view; findings on pairs are put ``here``."""
     findings = []
     for rule in CATALOGUE:
-        if rule.on not in kinds or (here.columns is None and not rule.tables):
+        if (
+            rule.on not in kinds
+            or rule.scope not in scopes
+            or (here.columns is None and not rule.tables)
+        ):
             continue
         if rule.optional and not here.optional_rules:
             continue
-        if forbidding_only and not rule.can_forbid_scoring:
+        if blocking_only and not rule.can_block_scoring:
             continue
         hit = rule.check(subject)
         if hit is not None:

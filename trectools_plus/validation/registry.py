@@ -3,7 +3,7 @@
 A rule is a function with a decorator::
 
     @rule(
-        "R107", "second-column", on="run", severity="warning", fix="safe",
+        "R107", "second-column", on="run", scope="row", severity="warning", fix="safe",
         checks="column 2 is not 'Q0'",
         rationale="…", example="…", remedy="…",
     )
@@ -19,14 +19,18 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, get_args
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import Finding, Fix, Severity
 
 Subject = Literal["file", "run", "qrels", "topics", "testset", "pair"]
+Scope = Literal["row", "query", "file", "pair"]
 SeverityName = Literal["error", "warning", "info"]
 FixName = Literal["safe", "ask", "no"]
+
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+"""All scopes, the narrowest first."""
 
 LINES_KEPT = 5
 """How many line numbers a finding keeps."""
@@ -61,6 +65,24 @@ class Hit:
     fix: FixName | None = None
 
 
+class ChunkCount(Protocol):
+    """What a rule about a whole run adds up over chunks of whole queries."""
+
+    def add(self, view: Any) -> Hit | None:
+        """Add a chunk; return the places in it, whose message may be empty."""
+
+    def message(self, first: str, count: int) -> str | None:
+        """Return the message for the whole run.
+
+        Args:
+            first: The message of the first chunk that has a place.
+            count: The number of places in all chunks.
+
+        Returns:
+            The message; ``None`` if the run as a whole does not break the rule.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule of the catalogue.
@@ -69,7 +91,10 @@ class Rule:
         code: A letter for the subject (F file, R run, Q qrels, T topics, T2 test sets, P pair) and
             three digits.
         name: Kebab-case, unique within the subject.
-        on: What the rule looks at.
+        on: The kind of files that the rule is about.
+        scope: What the check has to see at once: single rows (or lines), whole queries, the whole
+            file, or another file as well. The findings of a rule of scope ``row`` or ``query`` in
+            chunks of whole queries add up to that in the file.
         severity: Its usual severity.
         fix: Whether a program can mend a break.
         checks: The condition, in one clause.
@@ -79,14 +104,17 @@ class Rule:
         check: The function.
         tables: Whether it also makes sense for a table that never was a file. Rank columns do
             not: a table built from a dict has no ranks of its own.
-        blocks: Whether scoring refuses an error of this rule.
+        blocks_scoring: Whether scoring refuses an error of this rule.
         optional: Whether it is off unless its code is selected.
         may_be_error: Whether a bad case of it is an error, where the usual one is less.
+        chunk_count: Creates what adds up a rule of scope ``file`` over the chunks of a run;
+            ``None`` if the beginning of the file decides.
     """
 
     code: str
     name: str
     on: Subject
+    scope: Scope
     severity: Severity
     fix: Fix
     checks: str
@@ -95,14 +123,15 @@ class Rule:
     remedy: str
     check: Callable[[Any], Hit | None]
     tables: bool
-    blocks: bool
+    blocks_scoring: bool
     optional: bool = False
     may_be_error: bool = False
+    chunk_count: Callable[[], ChunkCount] | None = None
 
     @property
-    def can_forbid_scoring(self) -> bool:
-        """Whether some break of this rule forbids scoring."""
-        return self.blocks and (self.severity is Severity.ERROR or self.may_be_error)
+    def can_block_scoring(self) -> bool:
+        """Whether some break of this rule blocks scoring."""
+        return self.blocks_scoring and (self.severity is Severity.ERROR or self.may_be_error)
 
     def finding(self, hit: Hit, path: str, *, every_line: bool = False) -> Finding:
         """The finding for what :attr:`check` saw in the file ``path``.
@@ -133,7 +162,7 @@ class Rule:
             doc_id=hit.doc_id,
             count=hit.count,
             lines=lines,
-            blocks_scoring=self.blocks and severity is Severity.ERROR,
+            blocks_scoring=self.blocks_scoring and severity is Severity.ERROR,
             total=hit.total,
             every_line=hit.lines if every_line else lines,
         )
@@ -144,6 +173,7 @@ def rule(
     name: str,
     *,
     on: Subject,
+    scope: Scope,
     severity: SeverityName,
     fix: FixName,
     checks: str,
@@ -151,9 +181,10 @@ def rule(
     example: str,
     remedy: str,
     tables: bool = False,
-    blocks: bool = True,
+    blocks_scoring: bool = True,
     optional: bool = False,
     may_be_error: bool = False,
+    chunk_count: Callable[[], ChunkCount] | None = None,
 ) -> Callable[[Callable[[Any], Hit | None]], Rule]:
     """Turn a function into a :class:`Rule`; the arguments are the rule's attributes."""
 
@@ -162,6 +193,7 @@ def rule(
             code=code,
             name=name,
             on=on,
+            scope=scope,
             severity=Severity(severity),
             fix=Fix(fix),
             checks=checks,
@@ -170,9 +202,10 @@ def rule(
             remedy=remedy,
             check=check,
             tables=tables,
-            blocks=blocks,
+            blocks_scoring=blocks_scoring,
             optional=optional,
             may_be_error=may_be_error,
+            chunk_count=chunk_count,
         )
 
     return declare

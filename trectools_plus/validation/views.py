@@ -48,7 +48,7 @@ class TableView:
         optional_rules: Whether rules that are off by default are run too.
         is_by_lines: Whether each line is an entry, so that blank and endless ones are odd.
         has_comments: Whether a line that begins with '#' is a comment that is better not there.
-        is_piece: Whether this is a part of a file, whose line numbers are not the file's.
+        is_chunk: Whether this is a part of a file, whose line numbers are not the file's.
         lacks_field: The number of a field that rows of this kind have and this file does without.
     """
 
@@ -58,7 +58,7 @@ class TableView:
     optional_rules: bool = False
     is_by_lines: bool = True
     has_comments: bool = True
-    is_piece: bool = False
+    is_chunk: bool = False
     lacks_field: int | None = None
 
     def __init__(self, path: str, columns: Columns | None, shape: Shape) -> None:
@@ -135,7 +135,7 @@ class TableView:
 
     def at_line(self, row: int) -> str:
         """``line 5``, for the middle of a message; the row's number for a table."""
-        if self.is_piece:
+        if self.is_chunk:
             return "an earlier row"
         lines = self.lines([row])
         return f"line {lines[0]}" if lines else f"row {int(row) + 1}"

@@ -18,6 +18,7 @@ _NOTHING = {"topics": "no topics", "testset": "no test cases"}
     "F101",
     "empty-file",
     on="file",
+    scope="file",
     severity="error",
     fix="no",
     tables=True,
@@ -30,7 +31,7 @@ _NOTHING = {"topics": "no topics", "testset": "no test cases"}
 )
 def empty_file(table: TableView) -> Hit | None:
     """There is nothing to score."""
-    if table.n_rows or table.shape.first_line is not None:
+    if table.n_rows or table.shape.first_line is not None or table.is_chunk:
         return None
     if table.columns is not None and table.columns.facts.stopped_at is not None:
         return None  # F110 says it
@@ -51,6 +52,7 @@ def empty_file(table: TableView) -> Hit | None:
     "F102",
     "byte-order-mark",
     on="file",
+    scope="file",
     severity="warning",
     fix="safe",
     checks="file starts with EF BB BF",
@@ -80,10 +82,28 @@ def byte_order_mark(table: TableView) -> Hit | None:
     )
 
 
+class _FirstBadByte:
+    """The first place of all chunks, which is the only one that is reported."""
+
+    def __init__(self) -> None:
+        self._found = False
+
+    def add(self, table: TableView) -> Hit | None:
+        """Look for the place in a chunk, unless it was in an earlier one."""
+        hit = None if self._found else not_utf8.check(table)
+        self._found = self._found or hit is not None
+        return hit
+
+    def message(self, first: str, count: int) -> str:  # noqa: ARG002
+        """Return the message on that place."""
+        return first
+
+
 @rule(
     "F103",
     "not-utf8",
     on="file",
+    scope="file",
     severity="error",
     fix="ask",
     checks="bytes that are not UTF-8; UTF-16/32 named by BOM or NUL pattern",
@@ -91,6 +111,7 @@ def byte_order_mark(table: TableView) -> Hit | None:
     example="run.txt:4: error F103: byte 0xE9 is not UTF-8 (Latin-1?). Convert: iconv -f latin1 "
     "-t utf-8.",
     remedy="Convert: iconv -f latin1 -t utf-8",
+    chunk_count=_FirstBadByte,
 )
 def not_utf8(table: TableView) -> Hit | None:
     """The bytes are not UTF-8."""
@@ -120,6 +141,7 @@ def not_utf8(table: TableView) -> Hit | None:
     "F104",
     "crlf",
     on="file",
+    scope="file",
     severity="info",
     fix="safe",
     checks="CR LF line ends; warning when mixed with LF",
@@ -144,6 +166,7 @@ def crlf(table: TableView) -> Hit | None:
     "F105",
     "bare-cr",
     on="file",
+    scope="row",
     severity="error",
     fix="safe",
     checks="CR not followed by LF",
@@ -181,6 +204,7 @@ def bare_cr(table: TableView) -> Hit | None:
     "F106",
     "nul-byte",
     on="file",
+    scope="row",
     severity="error",
     fix="no",
     checks="byte 0x00 anywhere",
@@ -211,6 +235,7 @@ def nul_byte(table: TableView) -> Hit | None:
     "F107",
     "comment-line",
     on="file",
+    scope="row",
     severity="warning",
     fix="safe",
     checks="first byte of a line is '#'; an indented '#' is data, so it fails R101/R102",
@@ -242,6 +267,7 @@ def comment_line(table: TableView) -> Hit | None:
     "F108",
     "blank-line",
     on="file",
+    scope="row",
     severity="warning",
     fix="safe",
     checks="empty or whitespace-only line",
@@ -274,6 +300,7 @@ def blank_line(table: TableView) -> Hit | None:
     "F109",
     "no-final-newline",
     on="file",
+    scope="file",
     severity="info",
     fix="safe",
     checks="last byte is not LF",

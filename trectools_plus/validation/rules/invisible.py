@@ -44,6 +44,7 @@ _NAMES = {
     "R114",
     "invisible-character",
     on="run",
+    scope="row",
     severity="error",
     fix="no",
     checks="NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are "
@@ -63,6 +64,7 @@ def invisible_character(run: RunView) -> Hit | None:
     "Q114",
     "invisible-character",
     on="qrels",
+    scope="row",
     severity="error",
     fix="no",
     checks="NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are "

@@ -17,6 +17,7 @@ SENSITIVE = 0.0001
     "P111",
     "tie-sensitive",
     on="pair",
+    scope="pair",
     severity="warning",
     fix="no",
     tables=True,

@@ -22,6 +22,7 @@ RANK_FIELD = 4
     "R120",
     "rank-not-integer",
     on="run",
+    scope="row",
     severity="error",
     fix="safe",
     checks="rank not an integer, or negative; '1.0' is a warning",
@@ -68,10 +69,38 @@ def _rank_with_fraction(run: RunView) -> Hit | None:
     )
 
 
+class _ReversedQueries:
+    """How many queries are reversed, and how many could be; or swapped columns."""
+
+    def __init__(self) -> None:
+        self._n_judged = 0
+        self._swapped: Hit | None = None
+
+    def add(self, run: RunView) -> Hit | None:
+        """Count the queries of a chunk."""
+        if run.swapped_columns:
+            if self._swapped is not None:
+                return None
+            self._swapped = scores_reversed.check(run)
+            return self._swapped
+        self._n_judged += _count_judged(run)
+        rows = _reversed_queries(run)
+        if len(rows) == 0:
+            return None
+        return Hit("", run.lines(rows), len(rows), query_id=run.query_id(rows[0]))
+
+    def message(self, first: str, count: int) -> str | None:
+        """Return what is said of the whole run, if most queries are reversed."""
+        if self._swapped is not None:
+            return first
+        return _reversal(count, self._n_judged) if _is_most(count, self._n_judged) else None
+
+
 @rule(
     "R121",
     "scores-reversed",
     on="run",
+    scope="file",
     severity="error",
     fix="ask",
     checks="scores rise with rank (rank correlation above 0) in most queries, or column 4 "
@@ -81,6 +110,7 @@ def _rank_with_fraction(run: RunView) -> Hit | None:
     example="run.txt:2: error R121: scores rise with rank in 3 of 3 queries: distances, or rank "
     "and score swapped? Evaluators sort by score. Negate the scores or swap the columns.",
     remedy="Negate the scores or swap the columns",
+    chunk_count=_ReversedQueries,
 )
 def scores_reversed(run: RunView) -> Hit | None:
     """The order of the scores is the reverse of the order of the ranks."""
@@ -89,18 +119,18 @@ def scores_reversed(run: RunView) -> Hit | None:
     rises = _rises(run)
     if len(rises) == 0:
         return None
-    judged = count_judged(run)
+    judged = _count_judged(run)
     # Without a rise, a query is not reversed.
-    if not is_most(len(np.unique(run.ranked.query[rises])), judged):
+    if not _is_most(len(np.unique(run.ranked.query[rises])), judged):
         return None
-    rows = reversed_queries(run)
-    if not is_most(len(rows), judged):
+    rows = _reversed_queries(run)
+    if not _is_most(len(rows), judged):
         return None
     query_id = run.query_id(rows[0])
-    return Hit(reversal(len(rows), judged), run.lines(rows), len(rows), query_id=query_id)
+    return Hit(_reversal(len(rows), judged), run.lines(rows), len(rows), query_id=query_id)
 
 
-def reversal(n_reversed: int, n_judged: int) -> str:
+def _reversal(n_reversed: int, n_judged: int) -> str:
     """What R121 says of a run with so many reversed queries, of so many that can be judged."""
     return (
         f"scores rise with rank in {n_reversed:,} of {plural(n_judged, 'query', 'queries')}: "
@@ -108,12 +138,12 @@ def reversal(n_reversed: int, n_judged: int) -> str:
     )
 
 
-def is_most(n_reversed: int, n_judged: int) -> bool:
+def _is_most(n_reversed: int, n_judged: int) -> bool:
     """Whether so many reversed queries make a reversed run."""
     return 2 * n_reversed > n_judged
 
 
-def count_judged(run: RunView) -> int:
+def _count_judged(run: RunView) -> int:
     """How many queries there are in which scores differ, so that they may be reversed."""
     if run.grouped.falls:
         return int(np.count_nonzero(run.blocks.sizes >= 2))
@@ -122,7 +152,7 @@ def count_judged(run: RunView) -> int:
     return int(np.count_nonzero(np.bincount(ranked.query[1:][differ])))
 
 
-def reversed_queries(run: RunView) -> Rows:
+def _reversed_queries(run: RunView) -> Rows:
     """Of each query whose scores rise with rank, the first row that scores more than one above it.
 
     Spearman's rank correlation decides. It has the sign of Kendall's tau but for rankings that
@@ -162,6 +192,7 @@ def _reversed_among(ranked: Ordered, suspects: npt.NDArray[np.uint32]) -> npt.ND
     "R122",
     "duplicate-rank",
     on="run",
+    scope="query",
     severity="error",
     fix="safe",
     checks="rank twice in a query",
@@ -196,6 +227,7 @@ def duplicate_rank(run: RunView) -> Hit | None:
     "R123",
     "rank-start",
     on="run",
+    scope="query",
     severity="info",
     fix="safe",
     checks="first rank is not 1 (0 is common)",
@@ -229,6 +261,7 @@ def rank_start(run: RunView) -> Hit | None:
     "R124",
     "rank-gap",
     on="run",
+    scope="query",
     severity="warning",
     fix="safe",
     checks="ranks not consecutive",
@@ -264,6 +297,7 @@ def rank_gap(run: RunView) -> Hit | None:
     "R125",
     "rank-score-conflict",
     on="run",
+    scope="file",
     severity="warning",
     fix="safe",
     checks="lower rank number, lower score",

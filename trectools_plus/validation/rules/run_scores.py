@@ -26,6 +26,7 @@ _PERCENT = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)%$"
     "R110",
     "score-not-decimal",
     on="run",
+    scope="row",
     severity="error",
     fix="ask",
     checks="score is not ASCII [+-]?digits[.digits][e[+-]digits]: hex, '_', ',', '%', letters, "
@@ -84,6 +85,7 @@ def mend_scores(texts: pl.Series) -> tuple[pl.Series, str] | None:
     "R111",
     "score-not-finite",
     on="run",
+    scope="row",
     severity="error",
     fix="no",
     tables=True,
@@ -124,6 +126,7 @@ def _not_finite_message(run: RunView, row: int) -> str:
     "R113",
     "score-underflow",
     on="run",
+    scope="row",
     severity="warning",
     fix="no",
     checks="nonzero text, value 0.0",

@@ -10,6 +10,7 @@ from trectools_plus.validation.run_view import RunView
     "R106",
     "odd-spacing",
     on="run",
+    scope="file",
     severity="info",
     fix="safe",
     checks="leading, trailing or mixed blanks; form feed or vertical tab is a warning",

@@ -16,6 +16,7 @@ _NOT_IN_TAGS = r"[^A-Za-z0-9_.\-]"
     "R152",
     "tag-form",
     on="run",
+    scope="row",
     severity="warning",
     fix="ask",
     checks="tag outside [A-Za-z0-9_.-]{1,64}, or longer than --max-tag-length",

@@ -24,6 +24,7 @@ COMPARED_EXACTLY = 10_000
     "R141",
     "tied-scores",
     on="run",
+    scope="query",
     severity="warning",
     fix="ask",
     checks="equal float64 scores whose rank order is not document id descending; other ties info",
@@ -73,10 +74,37 @@ def _conflict(run: RunView, against: Rows, n_ties: int) -> Hit:
     )
 
 
+class _TiedQueries:
+    """How many queries have a single score, and how many queries there are."""
+
+    def __init__(self) -> None:
+        self._n_queries = self._n_larger = 0
+        self._scores: set[float] = set()
+
+    def add(self, run: RunView) -> Hit | None:
+        """Count the queries of a chunk."""
+        self._n_queries += run.blocks.query_ids.len()
+        self._n_larger += int((run.blocks.sizes >= 2).sum())
+        tied = _tied_queries(run)
+        if len(tied) == 0:
+            return None
+        rows = run.blocks.first_rows[tied]
+        if len(self._scores) < 2:
+            self._scores.update(run.score[rows].tolist())
+        query_id = run.query_id(rows[0])
+        return Hit("", run.lines(rows), len(tied), query_id=query_id, severity="error")
+
+    def message(self, first: str, count: int) -> str | None:  # noqa: ARG002
+        """Return what is said of a run in which every query is tied."""
+        is_every = _is_every_query_tied(count, self._n_larger, self._n_queries)
+        return _only_ties(self._scores) if is_every else None
+
+
 @rule(
     "R142",
     "all-tied",
     on="run",
+    scope="file",
     severity="warning",
     fix="ask",
     tables=True,
@@ -87,10 +115,11 @@ def _conflict(run: RunView, against: Rows, n_ties: int) -> Hit:
     "rank column. Write scores that fall with rank.",
     remedy="Write scores that fall with rank",
     may_be_error=True,
+    chunk_count=_TiedQueries,
 )
 def all_tied(run: RunView) -> Hit | None:
     """All documents of a query have the same score."""
-    tied = tied_queries(run)
+    tied = _tied_queries(run)
     if len(tied) == 0:
         return None
     n_queries = run.blocks.query_ids.len()
@@ -98,9 +127,9 @@ def all_tied(run: RunView) -> Hit | None:
     first_rows = run.blocks.first_rows[tied]
     query_id = run.query_id(first_rows[0])
     score = number(run.score[first_rows[0]])
-    if is_every_query_tied(len(tied), n_larger, n_queries) and run.columns is not None:
+    if _is_every_query_tied(len(tied), n_larger, n_queries) and run.columns is not None:
         return Hit(
-            only_ties(run.score[first_rows]),
+            _only_ties(run.score[first_rows]),
             run.lines(first_rows),
             len(tied),
             query_id=query_id,
@@ -117,19 +146,19 @@ def all_tied(run: RunView) -> Hit | None:
     )
 
 
-def tied_queries(run: RunView) -> Rows:
+def _tied_queries(run: RunView) -> Rows:
     """Numbers of the queries that have two or more documents and a single score."""
     return np.flatnonzero(_of_tied_queries(run))
 
 
-def only_ties(scores: Iterable[float]) -> str:
+def _only_ties(scores: Iterable[float]) -> str:
     """What R142 says of a run in which every query has one of these scores."""
     first, *others = set(scores)
     shown = "" if others else f" ({number(first)})"
     return f"every query has one score{shown}; the order lives only in the rank column"
 
 
-def is_every_query_tied(n_tied: int, n_larger: int, n_queries: int) -> bool:
+def _is_every_query_tied(n_tied: int, n_larger: int, n_queries: int) -> bool:
     """Whether a run has no scores to speak of.
 
     Args:
@@ -162,6 +191,7 @@ def _of_tied_queries(run: RunView) -> Flags:
     "R143",
     "tie-in-float32",
     on="run",
+    scope="query",
     severity="warning",
     fix="ask",
     tables=True,

@@ -16,9 +16,10 @@ from trectools_plus.validation.text_languages import KNOWN_LANGUAGES, guess_lang
     "T221",
     "mixed-languages",
     on="testset",
+    scope="file",
     severity="error",
     fix="no",
-    blocks=False,
+    blocks_scoring=False,
     checks="fields that declare several languages",
     rationale="A mean over queries in two languages says nothing of either: it depends on how "
     "many there are of each.",
@@ -45,9 +46,10 @@ def mixed_languages(test_set: TestSetView) -> Hit | None:
     "T222",
     "other-language",
     on="testset",
+    scope="file",
     severity="warning",
     fix="no",
-    blocks=False,
+    blocks_scoring=False,
     checks="text whose small words are those of another language than the set's",
     rationale="A text in another language is found by chance, or by its Latin words. Only texts "
     "with about two small words (and, of, with) are looked at, and only "
@@ -83,9 +85,10 @@ def other_language(test_set: TestSetView) -> Hit | None:
     "T223",
     "no-language",
     on="testset",
+    scope="file",
     severity="warning",
     fix="no",
-    blocks=False,
+    blocks_scoring=False,
     checks="no language declared",
     rationale="Without it nothing keeps queries of two languages apart, and no figure says what "
     "language it is about.",

@@ -18,9 +18,10 @@ from trectools_plus.validation.testset_view import TestSetView
     "T241",
     "leaked-text",
     on="testset",
+    scope="pair",
     severity="error",
     fix="no",
-    blocks=False,
+    blocks_scoring=False,
     checks="text that stands in another part of the split too, or nearly so; only a warning where "
     "two that are nearly the same have no relevant term in common",
     rationale="A system that was tuned on it has seen the answer: the held-out part then says "
@@ -83,9 +84,10 @@ def _told(here: dict[str, str], there: dict[str, str], name: str, *, same: bool)
     "T242",
     "shared-query-id",
     on="testset",
+    scope="pair",
     severity="error",
     fix="no",
-    blocks=False,
+    blocks_scoring=False,
     checks="query id that another part of the split has too",
     rationale="Runs and figures know queries by their ids: those of the two parts cannot be told "
     "apart.",

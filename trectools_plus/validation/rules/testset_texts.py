@@ -13,6 +13,7 @@ from trectools_plus.validation.testset_view import TestSetView
     "T213",
     "no-test-set",
     on="testset",
+    scope="file",
     severity="error",
     fix="no",
     checks="topics without judgments, or judgments without texts",
@@ -34,9 +35,10 @@ def no_test_set(test_set: TestSetView) -> Hit | None:
     "T231",
     "near-duplicate",
     on="testset",
+    scope="file",
     severity="warning",
     fix="no",
-    blocks=False,
+    blocks_scoring=False,
     checks="two texts with the same word stems, or three quarters of their character trigrams in "
     "common",
     rationale="What is nearly the same counts twice in every mean, and intervals are too narrow: "
