@@ -25,7 +25,7 @@ def stages(inputs: Inputs) -> str:
     from trectools_plus.measures.streaming import score_pieces
     from trectools_plus.validation import load_qrels
     from trectools_plus.validation.engine import check_view
-    from trectools_plus.validation.run_view import RunView
+    from trectools_plus.validation.views.runs import RunView
 
     spent: Counter[str] = Counter()
 

@@ -12,9 +12,8 @@ import polars as pl
 
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.judged import MEMBERSHIP_LEVEL, IntArray
-from trectools_plus.validation.keys import KeyTable, keys_of
 from trectools_plus.validation.matching import folded, folds_to_itself
-from trectools_plus.validation.order import find_blocks
+from trectools_plus.validation.views.order import KeyTable, find_blocks, keys_of
 
 Numbers = npt.NDArray[np.uint32]
 

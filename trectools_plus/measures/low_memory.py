@@ -38,7 +38,7 @@ from trectools_plus.validation.chunks import (
 )
 from trectools_plus.validation.engine import damaged_report
 from trectools_plus.validation.findings import FindingsError, refuse_errors
-from trectools_plus.validation.run_view import RunView
+from trectools_plus.validation.views.runs import RunView
 
 
 class NotSoundError(NotInPiecesError):

@@ -16,8 +16,8 @@ from trectools_plus.measures.judged import IntArray
 from trectools_plus.measures.judgments import Judgments
 from trectools_plus.ranking import ScorePrecision, rank_documents
 from trectools_plus.validation.matching import near_matches
-from trectools_plus.validation.order import Rows
-from trectools_plus.validation.run_view import RunView
+from trectools_plus.validation.views.order import Rows
+from trectools_plus.validation.views.runs import RunView
 
 OpenView = Callable[[str, bytes], RunView]
 

@@ -29,7 +29,7 @@ from trectools_plus.measures.processes import Scorer, Scores, open_scorer
 from trectools_plus.measures.scoring import depth_seen
 from trectools_plus.ranking import ScorePrecision
 from trectools_plus.validation.chunks import open_chunk
-from trectools_plus.validation.run_view import RunView
+from trectools_plus.validation.views.runs import RunView
 
 _T = TypeVar("_T")
 

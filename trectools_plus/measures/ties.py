@@ -19,6 +19,7 @@ from trectools_plus.measures.names import parse_measures
 from trectools_plus.measures.own import ColumnMeasure
 from trectools_plus.measures.scoring import score_grades
 from trectools_plus.measures.trec_eval import TrecEvalMeasure
+from trectools_plus.ranking import rank_ties_by_grade
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +113,10 @@ def tie_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -> pl.
     asked = graded_measures(measures)
     queries = JudgedQueries.from_qrels(qrels)
     ranked = queries.rank(run).join(queries.frame, on=["query", "doc_id"], how="left")
-    score = pl.col("score").cast(pl.Float32)
-    grade = pl.col("relevance").fill_null(0)
+    graded = ranked.with_columns(grade=pl.col("relevance").fill_null(0))
     columns = []
     for best in (False, True):
-        order = ranked.sort("query", score, grade, descending=[False, True, best]).with_columns(
-            rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("query")
-        )
+        order = rank_ties_by_grade(graded, best=best)
         table = score_grades(asked, queries.query_ids, JudgedRun.from_ranking(queries, order))
         columns.append(pl.Series("best" if best else "worst", table.ravel()).fill_nan(None))
     return long_index(queries, asked).with_columns(columns)

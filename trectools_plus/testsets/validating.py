@@ -13,9 +13,9 @@ from trectools_plus.testsets.shipped import find_test_set
 from trectools_plus.testsets.terms import ontology_of
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.testset_view import TestSetView
 from trectools_plus.validation.topics.engine import check_topics
 from trectools_plus.validation.topics.reading import read_view
+from trectools_plus.validation.views.testsets import TestSetView
 
 _SAID_OTHERWISE = {
     "T211": frozenset({"Q121", "Q122"}),

@@ -34,9 +34,9 @@ from trectools_plus.validation.engine import (
     open_qrels,
 )
 from trectools_plus.validation.findings import FileReport, Finding, refuse_errors
-from trectools_plus.validation.pairs import PairView
-from trectools_plus.validation.qrels_view import QrelsView
-from trectools_plus.validation.run_view import RunView
+from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.runs import RunView
 
 MAX_GRADE = 2**20
 """trec_eval keeps one counter for each grade level: this is 8 MiB."""

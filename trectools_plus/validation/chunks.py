@@ -18,19 +18,18 @@ from trectools_plus.formats.query_chunks import Chunk, with_mark_kept
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.source import Source, source_of
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.changed_places import RankAndScore, SecondAndThird
 from trectools_plus.validation.engine import check_view, run_rules
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.registry import LINES_KEPT, ChunkCount, Rule, Subject
-from trectools_plus.validation.run_view import RunView
-from trectools_plus.validation.shape import SNIFFED_BYTES, Shape, shape_of_run
-from trectools_plus.validation.views import NO_REPEATS
+from trectools_plus.validation.views.runs import RankAndScore, RunView, SecondAndThird
+from trectools_plus.validation.views.shape import SNIFFED_BYTES, Shape, shape_of_run
+from trectools_plus.validation.views.tables import NO_REPEATS
 
 Chunks = Callable[[], Iterable[Chunk]]
 
 Condition = Literal["clean", "valid", "judged"]
-"""What a chunk must be to be scored: free of everything that would need a look at the whole file,
-free of findings that block scoring, or part of a run that has been judged already."""
+"""Conditions on a chunk: free of everything that needs a look at the whole file, free of findings
+that block scoring, or part of a run that has been judged already."""
 
 
 class UnsortedError(Exception):
@@ -51,7 +50,7 @@ def open_chunk(path: str, data: bytes, condition: Condition) -> RunView | None:
             lines that are not rows; a ``valid`` one may have no rows.
 
     Returns:
-        The chunk; ``None`` if it does not meet the condition.
+        The chunk; ``None`` if it does not fulfil the condition.
     """
     if condition == "judged":
         return _view_of_chunk(path, data, Shape())

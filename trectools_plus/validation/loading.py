@@ -15,8 +15,8 @@ from trectools_plus.validation.engine import (
     open_run,
 )
 from trectools_plus.validation.findings import FileReport, Finding, refuse_errors
-from trectools_plus.validation.pairs import PairView
-from trectools_plus.validation.qrels_view import QrelsView
+from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.qrels import QrelsView
 
 
 def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
@@ -24,7 +24,7 @@ def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
 
     Args:
         path: The run; ``-`` is standard input.
-        qrels: Qrels that it will be scored against; then the ids have to meet.
+        qrels: Qrels that it will be scored against; then the ids have to be the same.
 
     Returns:
         The run, named by its tag.
@@ -46,7 +46,7 @@ def load_run_with_findings(
 ) -> tuple[Run, tuple[Finding, ...]]:
     """:func:`load_run`, with the findings that did not stop it.
 
-    ``look`` sees the run before it meets the qrels, and may refuse it with an error of its own.
+    ``look`` sees the run before its ids are compared with the qrels, and may raise an error.
     """
     return _load_run(path, qrels, max_depth, blocking_only=False, look=look)
 

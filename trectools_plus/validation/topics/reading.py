@@ -6,7 +6,6 @@ import re
 
 from trectools_plus.formats.columns import Columns
 from trectools_plus.formats.overlong import Overlong
-from trectools_plus.validation.shape import Shape, has_only_bare_cr, wide_encoding
 from trectools_plus.validation.topics.jsonl import JsonLines
 from trectools_plus.validation.topics.markup import read_sgml, read_xml
 from trectools_plus.validation.topics.nodes import Tree, TreeError
@@ -14,6 +13,7 @@ from trectools_plus.validation.topics.schema import ID_KEYS, TEXT_KEYS
 from trectools_plus.validation.topics.testset import read_test_set
 from trectools_plus.validation.topics.tsv import read_tsv
 from trectools_plus.validation.topics.view import Content, Form, TopicsView, Trouble, Troubles
+from trectools_plus.validation.views.shape import Shape, has_only_bare_cr, wide_encoding
 
 MAX_DOCUMENT_BYTES = 64 << 20
 """Size beyond which YAML and JSON documents are not read: a tree takes several times as much."""

@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.formats.columns import Columns
-from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import FixName, SeverityName
-from trectools_plus.validation.shape import Shape
-from trectools_plus.validation.views import TableView
+from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.shape import Shape
+from trectools_plus.validation.views.tables import TableView
 
 Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json"]
 Kind = Literal["topics", "testset"]
