@@ -22,7 +22,7 @@ import polars as pl
 from trectools_plus.formats.columns import Columns
 from trectools_plus.formats.lexer import BOM
 from trectools_plus.formats.numerals import DECIMAL, INTEGER
-from trectools_plus.validation.registry import LINES_KEPT
+from trectools_plus.validation.registry import LINES_KEPT, FixName, Hit, SeverityName
 from trectools_plus.validation.views.order import QueryBlocks, Rows, find_blocks, find_repeats
 from trectools_plus.validation.views.shape import Shape, field_of
 
@@ -152,6 +152,17 @@ class TableView:
         n_misshapen -= self.shape.header is not None and not self.shape.header_in_rows
         return n_misshapen > 0 or self.columns.comments.height > 0 or bool(self.columns.facts.nul)
 
+    @property
+    def misshapen(self) -> pl.DataFrame:
+        """``line, n_fields, text`` of misshapen rows that no verdict on the whole file explains."""
+        if self.columns is None:
+            return pl.DataFrame(schema=_MISSHAPEN)
+        found = self.columns.misshapen
+        if not self.shape.has_rows:
+            return found.clear()
+        header = self.shape.header
+        return found if header is None else found.filter(pl.col("line") != header[0])
+
     @cached_property
     def rows_behind_hash(self) -> pl.DataFrame:
         """Comment lines (``line, text``) that would be rows if '#' did not begin a comment."""
@@ -265,6 +276,29 @@ class TableView:
         lines = self.lines([row])
         return f"line {lines[0]}" if lines else f"row {int(row) + 1}"
 
+    def hit(
+        self,
+        message: str,
+        rows: Rows,
+        field: int,
+        *,
+        severity: SeverityName | None = None,
+        remedy: str | None = None,
+        fix: FixName | None = None,
+    ) -> Hit:
+        """A hit on some rows, at a field of the first; see :class:`Hit` for the rest."""
+        return Hit(
+            message,
+            self.lines(rows),
+            len(rows),
+            self.column(rows[0], field),
+            self.query_id(rows[0]),
+            self.doc_id(rows[0]),
+            severity=severity,
+            remedy=remedy,
+            fix=fix,
+        )
+
     @cached_property
     def strings(self) -> pl.DataFrame:
         """The rows as the file spells them, ``c1`` …; empty for a table."""
@@ -300,6 +334,7 @@ class TableView:
 
 
 _LAST_NUMBER = {"run": (6, 5, DECIMAL), "qrels": (4, 4, INTEGER)}
+_MISSHAPEN = {"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String}
 _FEW_ROWS = 1000
 NO_REPEATS = pl.DataFrame(schema={"row": pl.Int64, "first": pl.Int64})
 

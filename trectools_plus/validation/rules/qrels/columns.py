@@ -15,7 +15,6 @@ from trectools_plus.validation.views.shape import BEIR_FIELDS, field_of, fields_
 from trectools_plus.validation.views.tables import TableView
 
 LAYOUT = "qid iter docid grade"
-_NO_ROWS = pl.DataFrame(schema={"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String})
 
 
 @rule(
@@ -33,7 +32,7 @@ _NO_ROWS = pl.DataFrame(schema={"line": pl.UInt32, "n_fields": pl.UInt32, "text"
 )
 def too_few_columns(qrels: QrelsView) -> Hit | None:
     """Rows with fewer fields than qrels have."""
-    short = _misshapen(qrels).filter(pl.col("n_fields") < qrels.place_of(QRELS_FIELDS))
+    short = qrels.misshapen.filter(pl.col("n_fields") < qrels.place_of(QRELS_FIELDS))
     if short.is_empty() or qrels.columns is None:
         return None
     first = short.row(0, named=True)
@@ -78,7 +77,7 @@ def _missing_column(fields: list[str]) -> str:
 )
 def too_many_columns(qrels: QrelsView) -> Hit | None:
     """Rows with more fields than qrels have."""
-    long = _misshapen(qrels).filter(pl.col("n_fields") > qrels.place_of(QRELS_FIELDS))
+    long = qrels.misshapen.filter(pl.col("n_fields") > qrels.place_of(QRELS_FIELDS))
     if long.is_empty():
         return None
     first = long.row(0, named=True)
@@ -295,15 +294,6 @@ def interleaved(qrels: QrelsView) -> Hit | None:
         len(rows),
         query_id=qrels.query_id(row),
     )
-
-
-def _misshapen(qrels: QrelsView) -> pl.DataFrame:
-    """Misshapen rows that no verdict on the whole file explains."""
-    if qrels.columns is None or not qrels.shape.has_rows:
-        return _NO_ROWS
-    found = qrels.columns.misshapen
-    header = qrels.shape.header
-    return found if header is None else found.filter(pl.col("line") != header[0])
 
 
 @fix_step("Q151", order=150)

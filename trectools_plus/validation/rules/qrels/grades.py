@@ -46,13 +46,10 @@ def grade_not_integer(qrels: QrelsView) -> Hit | None:
         return None
     text = qrels.text(rows[0], GRADE_FIELD)
     digits = _leading_integer(text)
-    return Hit(
+    return qrels.hit(
         f"grade {quoted(text)}{on(len(rows))}; trec_eval reads {digits} without a word",
-        qrels.lines(rows),
-        len(rows),
-        qrels.column(rows[0], GRADE_FIELD),
-        qrels.query_id(rows[0]),
-        qrels.doc_id(rows[0]),
+        rows,
+        GRADE_FIELD,
     )
 
 
@@ -87,13 +84,10 @@ def fractional_grade(qrels: QrelsView) -> Hit | None:
         return None
     text = qrels.text(rows[0], GRADE_FIELD)
     integral = qrels.texts(GRADE_FIELD, rows).str.contains(INTEGRAL)
-    return Hit(
+    return qrels.hit(
         f"grade {visible(text)}{on(len(rows))}; trec_eval cuts it to {_leading_integer(text)}",
-        qrels.lines(rows),
-        len(rows),
-        qrels.column(rows[0], GRADE_FIELD),
-        qrels.query_id(rows[0]),
-        qrels.doc_id(rows[0]),
+        rows,
+        GRADE_FIELD,
         remedy=f"Write {_leading_integer(text)}" if integral.all() else None,
         fix=None if integral.any() else "no",
     )
@@ -149,13 +143,10 @@ def negative_grade(qrels: QrelsView) -> Hit | None:
         f"{count:,} {'grade' if count == 1 else 'grades'} {number(grade)}"
         for grade, count in pairs[:4]
     )
-    return Hit(
+    return qrels.hit(
         f"{each}; counted as not relevant, dropped by -J and 'judged only'",
-        qrels.lines(rows),
-        len(rows),
-        qrels.column(rows[0], GRADE_FIELD),
-        qrels.query_id(rows[0]),
-        qrels.doc_id(rows[0]),
+        rows,
+        GRADE_FIELD,
     )
 
 

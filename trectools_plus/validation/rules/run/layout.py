@@ -45,7 +45,7 @@ DELIMITERS = {
 )
 def too_few_columns(run: RunView) -> Hit | None:
     """Rows with fewer fields than a run has."""
-    short = _misshapen(run).filter(
+    short = run.misshapen.filter(
         (pl.col("n_fields") < RUN_FIELDS) & ~pl.col("text").str.contains(INVISIBLE_BLANKS)
     )
     if short.is_empty():
@@ -135,7 +135,7 @@ def add_columns(draft: Draft, job: Job) -> Draft:
 )
 def too_many_columns(run: RunView) -> Hit | None:
     """Rows with more fields than a run has."""
-    long = _misshapen(run).filter(pl.col("n_fields") > RUN_FIELDS)
+    long = run.misshapen.filter(pl.col("n_fields") > RUN_FIELDS)
     if long.is_empty():
         return None
     first = long.row(0, named=True)
@@ -330,15 +330,3 @@ def odd_spacing(run: RunView) -> Hit | None:
     if not seen:
         return None
     return Hit("; ".join(seen), count=max(1, len(facts.loose_rows.lines)))
-
-
-_NO_ROWS = pl.DataFrame(schema={"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String})
-
-
-def _misshapen(run: RunView) -> pl.DataFrame:
-    """Misshapen rows that no verdict on the whole file explains."""
-    if run.columns is None or run.shape.verdict != "rows":
-        return _NO_ROWS
-    found = run.columns.misshapen
-    header = run.shape.header
-    return found if header is None else found.filter(pl.col("line") != header[0])

@@ -48,13 +48,10 @@ def rank_not_integer(run: RunView) -> Hit | None:
     if len(rows) == 0:
         return _rank_with_fraction(run)
     what = "is negative" if run.rank[rows[0]] < 0 else "is not an integer"
-    return Hit(
+    return run.hit(
         f"rank {quoted(run.text(rows[0], RANK_FIELD))} {what}{on(len(rows))}",
-        run.lines(rows),
-        len(rows),
-        run.column(rows[0], RANK_FIELD),
-        run.query_id(rows[0]),
-        run.doc_id(rows[0]),
+        rows,
+        RANK_FIELD,
     )
 
 
@@ -65,14 +62,11 @@ def _rank_with_fraction(run: RunView) -> Hit | None:
     rows = np.flatnonzero(~run.texts(4).str.contains(r"^\+?[0-9]+$").to_numpy())
     if len(rows) == 0:
         return None
-    return Hit(
+    return run.hit(
         f"rank {quoted(run.text(rows[0], RANK_FIELD))} is not written as an integer"
         f"{on(len(rows))}; some readers stop",
-        run.lines(rows),
-        len(rows),
-        run.column(rows[0], RANK_FIELD),
-        run.query_id(rows[0]),
-        run.doc_id(rows[0]),
+        rows,
+        RANK_FIELD,
         severity="warning",
     )
 

@@ -60,14 +60,11 @@ def score_not_decimal(run: RunView) -> Hit | None:
     alike = len(rows) == run.n_rows or _COMMA_DECIMAL.fullmatch(text)
     can_be_fixed = alike and fixed_scores(run.texts(SCORE_FIELD)) is not None
     fixed = text.replace(",", ".") if _COMMA_DECIMAL.fullmatch(text) else text.removesuffix("%")
-    return Hit(
+    return run.hit(
         f"score {quoted(text)} is not a number{on(len(rows))}; "
         f"trec_eval reads {_as_c_reads(text)}, others stop",
-        run.lines(rows),
-        len(rows),
-        run.column(rows[0], SCORE_FIELD),
-        run.query_id(rows[0]),
-        run.doc_id(rows[0]),
+        rows,
+        SCORE_FIELD,
         remedy=f"Use '{fixed}'" if fixed != text and _C_NUMBER.fullmatch(fixed) else None,
         fix=None if can_be_fixed else "no",
     )
@@ -130,13 +127,10 @@ def score_not_finite(run: RunView) -> Hit | None:
         rows = rows[np.isinf(run.score[rows]) | _says_not_finite(run, rows)]
     if len(rows) == 0:
         return None
-    return Hit(
+    return run.hit(
         _not_finite_message(run, int(rows[0])) + on(len(rows)),
-        run.lines(rows),
-        len(rows),
-        run.column(rows[0], SCORE_FIELD),
-        run.query_id(rows[0]),
-        run.doc_id(rows[0]),
+        rows,
+        SCORE_FIELD,
     )
 
 
@@ -174,13 +168,10 @@ def score_underflow(run: RunView) -> Hit | None:
     rows = rows[mantissa.str.contains("[1-9]").to_numpy()]
     if len(rows) == 0:
         return None
-    return Hit(
+    return run.hit(
         f"score {run.text(rows[0], SCORE_FIELD)} becomes 0{on(len(rows))}",
-        run.lines(rows),
-        len(rows),
-        run.column(rows[0], SCORE_FIELD),
-        run.query_id(rows[0]),
-        run.doc_id(rows[0]),
+        rows,
+        SCORE_FIELD,
     )
 
 
