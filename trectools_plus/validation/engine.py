@@ -62,7 +62,7 @@ def validate_run(
     run.optional_rules = optional_rules
     run.max_tag_length = max_tag_length
     findings = check_view(run)
-    other = _qrels_view(qrels)
+    other = as_qrels_view(qrels)
     if _comparable(run) and not isinstance(other, FileReport):
         comparable = other if other is None or _comparable(other) else None
         ids = None if topics is None else topics.query_ids
@@ -98,7 +98,9 @@ def validate_qrels(
     qrels.every_line = every_line
     findings = check_view(qrels)
     if _comparable(qrels) and (run is not None or topics is not None):
-        other = _run_view(run)
+        other = as_run_view(run)
+        if not isinstance(other, RunView) or not _comparable(other):
+            other = RunView.of_table(Run.from_dict({}))
         ids = None if topics is None else topics.query_ids
         findings += check_pair_view(PairView(other, qrels, ids, at="qrels"))
     return _report(qrels, findings)
@@ -219,20 +221,15 @@ def _comparable(view: TableView) -> bool:
     return view.n_rows > 0 and view.shape.has_rows
 
 
-def _run_view(run: Run | RunView | str | Path | None) -> RunView:
-    """The run to compare with; without rows if there is none, or none that can be compared."""
-    nothing = RunView.of_table(Run.from_dict({}))
-    if run is None:
-        return nothing
-    view: RunView | FileReport
-    if isinstance(run, RunView):
-        view = run
-    else:
-        view = RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
-    return view if isinstance(view, RunView) and _comparable(view) else nothing
+def as_run_view(run: Run | RunView | str | Path | None) -> RunView | FileReport | None:
+    """Return a view of a run in any form; a damaged compressed stream is a report already."""
+    if run is None or isinstance(run, RunView):
+        return run
+    return RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
 
 
-def _qrels_view(qrels: Qrels | QrelsView | str | Path | None) -> QrelsView | FileReport | None:
+def as_qrels_view(qrels: Qrels | QrelsView | str | Path | None) -> QrelsView | FileReport | None:
+    """Return a view of qrels in any form; a damaged compressed stream is a report already."""
     if qrels is None or isinstance(qrels, QrelsView):
         return qrels
     return QrelsView.of_table(qrels) if isinstance(qrels, Qrels) else open_qrels(qrels)

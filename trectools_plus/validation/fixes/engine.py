@@ -13,7 +13,7 @@ from trectools_plus.formats.source import read_source
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.draft import Draft, FixOptions, Job
-from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, open_qrels, open_run
+from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, as_qrels_view, as_run_view
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.fixes.arguments import refuse_overwriting
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
@@ -63,7 +63,9 @@ def fix_run(
     given = qrels if isinstance(qrels, str | Path) else None
     refuse_overwriting(output, (path, given))
     asked = frozenset(codes)
-    job = Job(CATALOGUE, "run", asked, options, max_depth, _qrels_view(qrels))
+    view = as_qrels_view(qrels)
+    other = None if isinstance(view, FileReport) else view
+    job = Job(CATALOGUE, "run", asked, options, max_depth, other)
     return _fix(path, output, job)
 
 
@@ -90,7 +92,9 @@ def fix_qrels(
     """
     given = run if isinstance(run, str | Path) else None
     refuse_overwriting(output, (path, given))
-    job = Job(CATALOGUE, "qrels", frozenset(codes), options, other=_run_view(run))
+    view = as_run_view(run)
+    other = None if isinstance(view, FileReport) else view
+    job = Job(CATALOGUE, "qrels", frozenset(codes), options, other=other)
     return _fix(path, output, job)
 
 
@@ -188,18 +192,3 @@ def _why_refused(draft: Draft) -> str | None:
 
 def _count_lines(text: bytes) -> int:
     return text.count(b"\n") + (not text.endswith(b"\n"))
-
-
-def _qrels_view(qrels: Qrels | QrelsView | str | Path | None) -> QrelsView | None:
-    """The judgments, as far as their ids can be read."""
-    if qrels is None or isinstance(qrels, QrelsView):
-        return qrels
-    view = QrelsView.of_table(qrels) if isinstance(qrels, Qrels) else open_qrels(qrels)
-    return None if isinstance(view, FileReport) else view
-
-
-def _run_view(run: Run | RunView | str | Path | None) -> RunView | None:
-    if run is None or isinstance(run, RunView):
-        return run
-    view = RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
-    return None if isinstance(view, FileReport) else view
