@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+sys.path.insert(0, str(Path(__file__).parent / "contract"))
+
+from harness.program import Program
+
 # Examples of a property: few while developing, more in continuous integration. No deadline: the
 # time of an example depends on the machine more than on the code.
 settings.register_profile("fast", max_examples=12, deadline=None)
-settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True)
+settings.register_profile("ci", max_examples=64, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "fast")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests that wait for processes: at the end, one worker would wait alone."""
     items.sort(key=lambda item: item.get_closest_marker("process") is None)
+
+
+@pytest.fixture(scope="session")
+def thorough() -> bool:
+    """Whether tests go through the whole of a long list, and not a part as with profile fast."""
+    return settings.default is not None and settings.default.max_examples > 12
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +67,18 @@ def ir_datasets_home(shared_data: Path, tmp_path_factory: pytest.TempPathFactory
     for path in (home, *home.rglob("*")):
         path.chmod(path.stat().st_mode | 0o200)
     return home
+
+
+@pytest.fixture(scope="session")
+def program(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Program]:
+    """The installed commands, started warm; with Cranfield, where the shared data is available."""
+    variables = {}
+    with suppress(pytest.skip.Exception):
+        variables["IR_DATASETS_HOME"] = str(request.getfixturevalue("ir_datasets_home"))
+    with Program(tmp_path_factory.mktemp("program"), variables) as running:
+        yield running
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -144,3 +170,31 @@ def bench(tmp_path: Path) -> Bench:
 def module_bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """For reports that the tests of a module share: copy them before changing them."""
     return Bench(tmp_path_factory.mktemp("bench"))
+
+
+@pytest.fixture(scope="session")
+def digests_of() -> Any:
+    """A context in which digests of eight bytes collide; see the function."""
+    return _digests_of
+
+
+@contextmanager
+def _digests_of(bits: int) -> Iterator[list[bytes]]:
+    """Let digests of eight bytes differ in a few bits only, so that many texts share one.
+
+    Yields:
+        The texts that have such a digest: none, if other digests have come into use.
+    """
+    blake2b, texts = hashlib.blake2b, []
+
+    def short(data: bytes = b"", *, digest_size: int = 64, **options: Any) -> Any:
+        full = blake2b(data, digest_size=digest_size, **options)
+        if digest_size != 8:
+            return full
+        texts.append(data)
+        number = int.from_bytes(full.digest(), "little") >> (64 - bits)
+        return SimpleNamespace(digest=lambda: number.to_bytes(8, "little"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hashlib, "blake2b", short)
+        yield texts

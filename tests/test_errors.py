@@ -16,8 +16,8 @@ from trectools_plus.errors import (
     TrectoolsPlusError,
     UsageError,
 )
-from trectools_plus.retrieval.backends.milvus_connection import UnreachableError
-from trectools_plus.retrieval.streamed_topics import TopicsChangedError
+from trectools_plus.retrieval.backends.milvus.connection import UnreachableError
+from trectools_plus.retrieval.fetch.topics import TopicsChangedError
 from trectools_plus.validation import CATALOGUE, FindingsError
 from trectools_plus.validation.registry import Hit
 

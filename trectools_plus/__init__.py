@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from trectools_plus.formats.tables import Run as Run
     from trectools_plus.formats.tables import Topics as Topics
     from trectools_plus.formats.topics import read_topics as read_topics
-    from trectools_plus.measures.base import BaseMeasure as BaseMeasure
-    from trectools_plus.measures.names import explain as explain
-    from trectools_plus.measures.residuals import residual_bounds as residual_bounds
-    from trectools_plus.measures.ties import tie_bounds as tie_bounds
+    from trectools_plus.measures.parser import explain as explain
+    from trectools_plus.measures.providers.user import BaseMeasure as BaseMeasure
+    from trectools_plus.measures.scoring.bounds import residual_bounds as residual_bounds
+    from trectools_plus.measures.scoring.bounds import tie_bounds as tie_bounds
     from trectools_plus.ontology.hpo import load_ontology as load_ontology
     from trectools_plus.ontology.ontology import Ontology as Ontology
     from trectools_plus.reporting.extraction_files import write_extraction as write_extraction
@@ -62,13 +62,15 @@ if TYPE_CHECKING:
     from trectools_plus.reporting.plots.files import write_plots as write_plots
     from trectools_plus.reporting.tables import report_table as report_table
     from trectools_plus.reporting.tables_data import write_table as write_table
-    from trectools_plus.retrieval.fetch import fetch as fetch
-    from trectools_plus.retrieval.index_build import build_indexes as build_indexes
-    from trectools_plus.retrieval.modes import build_retrievers as build_retrievers
-    from trectools_plus.retrieval.multi_vector import MultiVectorRetriever as MultiVectorRetriever
+    from trectools_plus.retrieval.backends.embedded.backend import build_indexes as build_indexes
+    from trectools_plus.retrieval.backends.embedded.backend import (
+        build_retrievers as build_retrievers,
+    )
+    from trectools_plus.retrieval.fetch.fetch import fetch as fetch
+    from trectools_plus.retrieval.fusion import fuse_runs as fuse_runs
+    from trectools_plus.retrieval.index.parts import TextParts as TextParts
+    from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiVectorRetriever
     from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
-    from trectools_plus.retrieval.parts import TextParts as TextParts
-    from trectools_plus.retrieval.run_fusion import fuse_runs as fuse_runs
     from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
     from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
     from trectools_plus.statistics.groups import (
@@ -100,38 +102,38 @@ if TYPE_CHECKING:
     from trectools_plus.statistics.tukey import randomised_tukey as randomised_tukey
     from trectools_plus.testsets.agreement import compare_grades as compare_grades
     from trectools_plus.testsets.conversion import convert_test_set as convert_test_set
+    from trectools_plus.testsets.loading import list_test_sets as list_test_sets
+    from trectools_plus.testsets.loading import load_test_set as load_test_set
     from trectools_plus.testsets.model import TestSet as TestSet
     from trectools_plus.testsets.refreshing import refresh_test_set as refresh_test_set
-    from trectools_plus.testsets.shipped import list_test_sets as list_test_sets
-    from trectools_plus.testsets.shipped import load_test_set as load_test_set
     from trectools_plus.testsets.splitting import split_test_set as split_test_set
-    from trectools_plus.testsets.validating import validate_test_sets as validate_test_sets
+    from trectools_plus.testsets.validation import validate_test_sets as validate_test_sets
     from trectools_plus.validation.engine import validate_qrels as validate_qrels
     from trectools_plus.validation.engine import validate_run as validate  # noqa: F401
     from trectools_plus.validation.loading import load_qrels as load_qrels
     from trectools_plus.validation.loading import load_run as load_run
 
 _HOMES = {
-    "BaseMeasure": "measures.base",
+    "BaseMeasure": "measures.providers.user",
     "BenchmarkConfig": "benchmark.config",
     "Collection": "formats.collection",
     "Corpus": "formats.tables",
     "ExtractionSettings": "extraction.settings",
     "Extractor": "extraction.extractor",
     "GateRules": "benchmark.gate",
-    "MultiVectorRetriever": "retrieval.multi_vector",
+    "MultiVectorRetriever": "retrieval.index.vector",
     "Ontology": "ontology.ontology",
     "Qrels": "formats.tables",
     "Run": "formats.tables",
     "TestSet": "testsets.model",
-    "TextParts": "retrieval.parts",
+    "TextParts": "retrieval.index.parts",
     "Topics": "formats.tables",
     "TrectoolsPlusError": "errors",
     "adjust_p_values": "statistics.correction",
     "advise_on_size": "statistics.size",
     "bootstrap_intervals": "statistics.bootstrap",
-    "build_indexes": "retrieval.index_build",
-    "build_retrievers": "retrieval.modes",
+    "build_indexes": "retrieval.backends.embedded.backend",
+    "build_retrievers": "retrieval.backends.embedded.backend",
     "check_overfitting": "benchmark.overfitting",
     "cohens_kappa": "statistics.kappa",
     "compare": "benchmark.compare",
@@ -146,21 +148,21 @@ _HOMES = {
     "delta_relative_improvement": "statistics.reproducibility",
     "effect_ratio": "statistics.reproducibility",
     "evaluate": "benchmark.evaluate",
-    "explain": "measures.names",
-    "fetch": "retrieval.fetch",
-    "fuse_runs": "retrieval.run_fusion",
+    "explain": "measures.parser",
+    "fetch": "retrieval.fetch.fetch",
+    "fuse_runs": "retrieval.fusion",
     "indistinguishable_groups": "statistics.groups",
     "ir_metadata_header": "reporting.ir_metadata",
     "kendall_tau": "statistics.rank_correlation",
     "kendall_tau_union": "statistics.reproducibility",
     "krippendorffs_alpha": "statistics.krippendorff",
-    "list_test_sets": "testsets.shipped",
+    "list_test_sets": "testsets.loading",
     "load_collection": "formats.collection",
     "load_hpo_collection": "benchmark.hpo",
     "load_ontology": "ontology.hpo",
     "load_qrels": "validation.loading",
     "load_run": "validation.loading",
-    "load_test_set": "testsets.shipped",
+    "load_test_set": "testsets.loading",
     "merge_run": "benchmark.merge",
     "queries_needed": "statistics.power",
     "randomised_tukey": "statistics.tukey",
@@ -170,7 +172,7 @@ _HOMES = {
     "read_topics": "formats.topics",
     "refresh_test_set": "testsets.refreshing",
     "report_table": "reporting.tables",
-    "residual_bounds": "measures.residuals",
+    "residual_bounds": "measures.scoring.bounds",
     "root_mean_square_error": "statistics.reproducibility",
     "run_benchmark": "benchmark.runner",
     "run_extraction": "extraction.runner",
@@ -180,11 +182,11 @@ _HOMES = {
     "split_test_set": "testsets.splitting",
     "sweep_extraction": "extraction.sweep:sweep",
     "tau_ap": "statistics.rank_correlation",
-    "tie_bounds": "measures.ties",
+    "tie_bounds": "measures.scoring.bounds",
     "truncated_overlap": "statistics.reproducibility",
     "validate": "validation.engine:validate_run",
     "validate_qrels": "validation.engine",
-    "validate_test_sets": "testsets.validating",
+    "validate_test_sets": "testsets.validation",
     "verify_report": "benchmark.verify",
     "write_extraction": "reporting.extraction_files",
     "write_multilingual": "reporting.multilingual",

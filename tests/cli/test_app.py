@@ -11,6 +11,7 @@ from array import array
 from pathlib import Path
 
 import pytest
+from harness.program import Program
 
 from trectools_plus.cli.errors import translated_errors
 from trectools_plus.cli.reference import iter_commands
@@ -37,12 +38,11 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, _ in iter_commands()])
-def test_h_works_everywhere(name: str) -> None:
-    words = name.split()[1:]
-    done = call(*words, "-h", env={**os.environ, "COLUMNS": "100"})
-    assert done.returncode == 0
-    assert done.stdout.startswith("Usage: ")
-    assert max(map(len, done.stdout.splitlines())) <= 100
+def test_h_works_everywhere(name: str, program: Program, tmp_path: Path) -> None:
+    done = program(f"{name} -h", tmp_path)
+    assert done.code == 0
+    assert done.stdout.startswith(b"Usage: ")
+    assert max(map(len, done.stdout.decode().splitlines())) <= 100
 
 
 @pytest.mark.parametrize("group", ["runs", "benchmark"])
@@ -90,10 +90,10 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("arguments", "code", "word"), MISTAKES, ids=lambda x: str(x)[-40:])
 def test_mistakes_are_one_line_with_the_right_code(
-    arguments: list[object], code: int, word: str, tmp_path: Path
+    arguments: list[object], code: int, word: str, tmp_path: Path, program: Program
 ) -> None:
-    done = call(*arguments, cwd=tmp_path)
-    assert done.returncode == code
+    done = program(["trectools-plus", *arguments], tmp_path)
+    assert done.code == code
     assert word in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith("error: ")
@@ -129,9 +129,11 @@ def test_a_closed_pipe_is_no_error(per_query: bool) -> None:
         (["nonsense"], "nonsense"),
     ],
 )
-def test_wrong_usage_is_one_line_that_names_the_help(arguments: list[object], words: str) -> None:
-    done = call(*arguments)
-    assert done.returncode == 2
+def test_wrong_usage_is_one_line_that_names_the_help(
+    arguments: list[object], words: str, program: Program, tmp_path: Path
+) -> None:
+    done = program(["trectools-plus", *arguments], tmp_path)
+    assert done.code == 2
     assert done.stderr.startswith("error: ")
     assert words in done.stderr
     assert "-h" in done.stderr
@@ -163,11 +165,22 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
         # A shell's background job inherits "ignore" for the signal of Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    time.sleep(3)
+    writer = open_for_writing(fifo, process)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=30)
+    os.close(writer)
     assert process.returncode == 130
     assert "Traceback" not in error
+
+
+def open_for_writing(fifo: Path, process: subprocess.Popen[str]) -> int:
+    """Open a named pipe once the process has opened it to read."""
+    while True:
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            assert process.poll() is None
+            time.sleep(0.01)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

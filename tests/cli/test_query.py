@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from trectools_plus.cli.app import app
 from trectools_plus.cli.retrieval_options import Strategy
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.retrieval.modes import STRATEGIES
+from trectools_plus.retrieval.backends.embedded.modes import STRATEGIES
 
 ROOT = Path(__file__).parents[2]
 TOY = str(ROOT / "fixtures" / "ontology" / "toy.obo")

@@ -28,7 +28,16 @@ def loaded(*words: str) -> set[str]:
     return {name.split(".")[0] for name in done.stderr.splitlines()[-1].split()[1:]}
 
 
-@pytest.mark.parametrize("words", [["--help"], ["runs", "--help"], ["--version"], ["eval", "-h"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["runs", "--help"],
+        ["--version"],
+        ["eval", "-h"],
+        ["trec-eval", "-h", "-m", "all_trec"],
+    ],
+)
 def test_help_loads_no_tables(words: list[str]) -> None:
     assert loaded(*words) & {*HEAVY, "numpy", "polars", "pytrec_eval", "ir_measures"} == set()
 
@@ -37,8 +46,8 @@ def test_validation_and_scoring_load_what_they_use(tmp_path: Path) -> None:
     (tmp_path / "run").write_text(RUN, encoding="utf-8")
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n2 0 c 0\n", encoding="utf-8")
     run, qrels = str(tmp_path / "run"), str(tmp_path / "qrels")
-    scorers = {"pytrec_eval", "ir_measures"}
+    scorers = {"pytrec_eval", "pytrec_eval_ext", "ir_measures"}
     assert loaded("runs", "validate", run) & {*HEAVY, *scorers} == set()
     assert loaded("qrels", "validate", qrels) & {*HEAVY, *scorers} == set()
-    assert loaded("eval", qrels, run) & {*HEAVY, *scorers} == {"pytrec_eval"}
+    assert loaded("eval", qrels, run) & {*HEAVY, *scorers} == {"pytrec_eval_ext"}
     assert loaded("trec-eval", qrels, run) & HEAVY == set()

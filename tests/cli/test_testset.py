@@ -11,8 +11,7 @@ from typer.testing import CliRunner, Result
 
 from trectools_plus.cli.app import app
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.testsets.reading import read_test_set
-from trectools_plus.testsets.shipped import load_test_set
+from trectools_plus.testsets.loading import load_test_set, read_test_set
 
 OWN = [
     {"query_id": "1", "text": "Seizures", "relevant": {"d1": 3, "d2": 1}, "language": "en"},

@@ -3,59 +3,49 @@
 from __future__ import annotations
 
 import gzip
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.process
 
-BIN = Path(sys.executable).parent
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
 RUN = "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n2 Q0 a 1 1.0 t\n"
 
 
 @pytest.fixture
-def trec_eval(tmp_path):
+def trec_eval(tmp_path, program):
     """Call the command in a folder with qrels and a run."""
     (tmp_path / "qrels").write_text(QRELS)
     (tmp_path / "run").write_text(RUN)
     (tmp_path / "run.gz").write_bytes(gzip.compress(RUN.encode()))
 
-    def call(*arguments, stdin=None):
-        return subprocess.run(
-            [str(BIN / "trectools-plus"), "trec-eval", *arguments],
-            cwd=tmp_path,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+    def call(*arguments, stdin=""):
+        given = tmp_path / "stdin"
+        given.write_text(stdin)
+        return program(["trectools-plus", "trec-eval", *arguments], tmp_path, given)
 
     return call
 
 
 def test_joined_flags_gzip_and_standard_input(trec_eval):
     done = trec_eval("-qcM1000", "-mmap", "qrels", "run")
-    assert done.stdout == (
+    assert done.text == (
         "map                   \t1\t1.0000\n"
         "map                   \t2\t1.0000\n"
         "map                   \tall\t1.0000\n"
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert trec_eval("qrels", "-qcM1000", "run.gz", "-mmap").stdout == done.stdout
-    assert trec_eval("-qc", "-mmap", "qrels", "-", stdin=RUN).stdout == done.stdout
-    assert trec_eval("-qc", "-mmap", "-", "run", stdin=QRELS).stdout == done.stdout
+    assert (done.code, done.stderr) == (0, "")
+    assert trec_eval("qrels", "-qcM1000", "run.gz", "-mmap").text == done.text
+    assert trec_eval("-qc", "-mmap", "qrels", "-", stdin=RUN).text == done.text
+    assert trec_eval("-qc", "-mmap", "-", "run", stdin=QRELS).text == done.text
 
 
 def test_help_and_version(trec_eval):
-    assert "ndcg_cut.5,10" in trec_eval("-h", "-m", "ndcg_cut").stdout
-    assert trec_eval("--help").stdout.startswith("Usage: ")
+    assert "ndcg_cut.5,10" in trec_eval("-h", "-m", "ndcg_cut").text
+    assert trec_eval("--help").text.startswith("Usage: ")
     assert trec_eval("-v").stderr == "trec_eval version 9.0.8\n"
     assert trec_eval("--trec-eval-version", "10", "-v").stderr.startswith("trec_eval version 10")
-    assert trec_eval("-v").returncode == 0
+    assert trec_eval("-v").code == 0
 
 
 @pytest.mark.parametrize(
@@ -69,7 +59,7 @@ def test_help_and_version(trec_eval):
 )
 def test_mistakes_are_one_line(trec_eval, arguments, code, said):
     done = trec_eval(*arguments)
-    assert (done.returncode, done.stdout) == (code, "")
+    assert (done.code, done.text) == (code, "")
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
@@ -77,5 +67,5 @@ def test_mistakes_are_one_line(trec_eval, arguments, code, said):
 
 def test_notes_go_to_stderr(trec_eval):
     done = trec_eval("-m", "recip_rank.10", "qrels", "run")
-    assert done.stdout == "recip_rank            \tall\t1.0000\n"
+    assert done.text == "recip_rank            \tall\t1.0000\n"
     assert done.stderr == "note: -m recip_rank.10: recip_rank takes no parameters, 10 is ignored\n"

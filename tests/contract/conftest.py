@@ -1,20 +1,16 @@
-"""The warm program, cases that have run, and frozen documents.
+"""Cases that have run, and frozen documents.
 
 `pytest tests/contract --freeze` writes the frozen documents instead of comparing with them.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from harness.cases import CASES
 from harness.normal import differences, read_document, write_document
 from harness.observe import observe, prepare
@@ -31,18 +27,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--freeze", action="store_true", help="write the frozen documents of tests/contract"
     )
-
-
-@pytest.fixture(scope="session")
-def program(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Program]:
-    """The installed commands; with Cranfield, where the shared data is available."""
-    variables = {}
-    if _shared_data(request) is not None:
-        variables["IR_DATASETS_HOME"] = str(request.getfixturevalue("ir_datasets_home"))
-    with Program(tmp_path_factory.mktemp("program"), variables) as running:
-        yield running
 
 
 @pytest.fixture(scope="session")
@@ -88,11 +72,3 @@ def compare(request: pytest.FixtureRequest) -> Compare:
         assert not found, f"{len(found)} differences from {path.name}:\n{shown}"
 
     return check
-
-
-def _shared_data(request: pytest.FixtureRequest) -> Path | None:
-    try:
-        folder: Path = request.getfixturevalue("shared_data")
-    except pytest.skip.Exception:
-        return None
-    return folder

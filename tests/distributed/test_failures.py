@@ -5,12 +5,12 @@ from __future__ import annotations
 import http.server
 import os
 import socket
-import subprocess
 import sys
 import threading
 
 import pytest
 
+from trectools_plus.cli.app import main
 from trectools_plus.distributed import cluster, current_workers, use_scheduler
 from trectools_plus.distributed.worker import describe_difference, versions
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
@@ -28,7 +28,13 @@ def impatient(monkeypatch):
 
 
 @pytest.fixture
-def nobody():
+def hasty(monkeypatch):
+    """Nobody answers, so there is nothing to wait for."""
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
+
+
+@pytest.fixture
+def nobody(hasty):
     """An address where nobody listens."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -41,7 +47,7 @@ def test_no_scheduler(nobody):
     assert current_workers() is None
 
 
-def test_another_server_than_a_scheduler():
+def test_another_server_than_a_scheduler(hasty):
     class Silent(http.server.BaseHTTPRequestHandler):
         def log_message(self, *_):
             pass
@@ -62,16 +68,18 @@ def test_no_address(address):
     assert error.value.where == address
 
 
-def test_the_command_says_so_in_one_line(nobody, tmp_path):
+def test_the_command_says_so_in_one_line(nobody, tmp_path, monkeypatch, capsys):
     (tmp_path / "q").write_text("1 0 a 1\n")
     (tmp_path / "r").write_text("1 Q0 a 1 1.0 t\n")
-    code = "from trectools_plus.cli.app import main; main()"
-    command = [sys.executable, "-c", code, "eval", "q", "r", "--scheduler", nobody]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("error: no scheduler answers — tcp://127.0.0.1")
-    assert len(done.stderr.splitlines()) == 1
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["trectools-plus", "eval", "q", "r", "--scheduler", nobody])
+    with pytest.raises(SystemExit) as end:
+        main()
+    printed = capsys.readouterr()
+    assert end.value.code == 2
+    assert printed.out == ""
+    assert printed.err.startswith("error: no scheduler answers — tcp://127.0.0.1")
+    assert len(printed.err.splitlines()) == 1
 
 
 def test_workers_lost_and_workers_that_never_come(start):

@@ -15,12 +15,12 @@ from trectools_plus.cli.app import app
 from trectools_plus.distributed import current_workers, use_scheduler
 from trectools_plus.distributed.files import Place
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.measures import spreading
-from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
-from trectools_plus.measures.names import parse_measures
-from trectools_plus.measures.run_files import open_files
-from trectools_plus.measures.spreading import Part, PartScorer
-from trectools_plus.measures.streaming import ScoredFile
+from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
+from trectools_plus.measures.parser import parse_measures
+from trectools_plus.measures.scoring import distributed
+from trectools_plus.measures.scoring.chunks import ScoredFile
+from trectools_plus.measures.scoring.distributed import Part, PartScorer
+from trectools_plus.measures.scoring.files import open_files
 from trectools_plus.validation import load_qrels
 
 from .conftest import kill
@@ -53,7 +53,8 @@ def test_a_worker_killed_in_the_middle_loses_nothing(start, collection):
     expected, _ = score(given.qrels, given.runs)
     told = []
 
-    def tell(done, total):
+    def progress(description, done, total):
+        assert description == "scoring"
         told.append((done, total))
         if done >= 15 and len(alive) == 2:
             kill(cluster.workers[0])
@@ -63,7 +64,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(start, collection):
     with use_scheduler(cluster.address):
         workers = current_workers()
         assert set(workers.map(_process, range(40))) == {one.pid for one in cluster.workers}
-        found, opened = score(given.qrels, given.runs, tell=tell)
+        found, opened = score(given.qrels, given.runs, progress=progress)
         assert set(workers.map(_process, range(9))) == {cluster.workers[1].pid}
     assert current_workers() is None
     assert len(alive) == 1
@@ -98,14 +99,16 @@ def test_scores_are_those_of_one_machine(scheduler, collection, names, low_memor
 def test_large_files_are_scored_in_chunks(scheduler, collection, monkeypatch):
     given = collection(6)
     expected, _ = score(given.qrels, given.runs)
-    monkeypatch.setattr(spreading, "SPLIT_BYTES", 1000)
-    monkeypatch.setattr(spreading, "CHUNK_BYTES", 3000)
-    parts = [part for path in given.runs for part in spreading._parts(path, parse_measures(WHOLE))]
+    monkeypatch.setattr(distributed, "SPLIT_BYTES", 1000)
+    monkeypatch.setattr(distributed, "CHUNK_BYTES", 3000)
+    parts = [
+        part for path in given.runs for part in distributed._parts(path, parse_measures(WHOLE))
+    ]
     assert len(parts) > 40
     joined = []
-    plain = spreading.join_scored
+    plain = distributed.join_chunks
     monkeypatch.setattr(
-        spreading, "join_scored", lambda path, *rest: joined.append(path) or plain(path, *rest)
+        distributed, "join_chunks", lambda path, *rest: joined.append(path) or plain(path, *rest)
     )
     with use_scheduler(scheduler):
         found, opened = score(given.qrels, given.runs)

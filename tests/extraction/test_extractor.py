@@ -7,7 +7,7 @@ from trectools_plus.extraction.mentions import Mention
 from trectools_plus.extraction.names import eligible_terms
 from trectools_plus.extraction.searching import corpus_of_terms
 from trectools_plus.extraction.settings import make_extraction_settings
-from trectools_plus.retrieval.base import Ranking
+from trectools_plus.retrieval.source import Ranking
 
 
 class Fixed:

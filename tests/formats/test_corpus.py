@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.corpus import Document, iter_corpus, read_corpus
+from trectools_plus.formats.corpus import iter_corpus, read_corpus
+from trectools_plus.formats.tables import Document
 
 
 def write(folder: Path, data: str) -> Path:

@@ -6,7 +6,6 @@ import functools
 import gzip
 import http.server
 import json
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from harness.program import Program
 from typer.testing import CliRunner
 
 from trectools_plus.benchmark.config_file import load_config
@@ -235,21 +235,17 @@ def test_missing_packages_are_named(memory: str, monkeypatch: pytest.MonkeyPatch
         ("https://host/a.run?X-Amz-Signature=hush", "https://host/a.run?X-Amz-Signature=***"),
     ],
 )
-def test_secrets_do_not_get_into_reports(address: str, shown: str) -> None:
+def test_secrets_do_not_get_into_reports(
+    address: str, shown: str, program: Program, tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match="user, password, key or signature") as error:
         read_source(address)
     assert "hush" not in str(error.value)
     assert f" — {shown} — " in str(error.value)
     for words in (["runs", "validate", address], ["eval", address, address]):
-        result = run_main(*words)
-        assert result.returncode == 2
-        assert "hush" not in result.stdout + result.stderr
-
-
-def run_main(*words: str) -> subprocess.CompletedProcess[str]:
-    code = "from trectools_plus.cli.app import main; main()"
-    command = [sys.executable, "-c", code, *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+        result = program(["trectools-plus", *words], tmp_path)
+        assert result.code == 2
+        assert "hush" not in result.text + result.stderr
 
 
 def test_where_a_server_sends_one_on_to_is_not_shown(web: str) -> None:

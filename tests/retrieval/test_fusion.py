@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.retrieval.base import Ranking
 from trectools_plus.retrieval.fusion import COMBINATIONS, Fusion, fuse
-from trectools_plus.retrieval.top_documents import rank_scores
+from trectools_plus.retrieval.source import Ranking, rank_scores
 
 rankings = st.dictionaries(
     st.text("abcdefgh", min_size=1, max_size=2),

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.base import Ranking
-from trectools_plus.retrieval.fetch import ask, fetch
-from trectools_plus.retrieval.parts import TextParts
+from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
+from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
+from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.rerank import (
     LexicalReranker,
     RerankingRetriever,
@@ -19,6 +20,7 @@ from trectools_plus.retrieval.rerank import (
     trigrams,
 )
 from trectools_plus.retrieval.settings import RetrievalSettings, make_settings
+from trectools_plus.retrieval.source import Ranking
 
 CORPUS = Corpus.from_dict(
     {"a": "short stature", "b": "tall stature", "c": "seizure", "d": "epileptic seizure"}
@@ -109,10 +111,26 @@ def test_what_lies_deeper_keeps_its_order_below() -> None:
 def test_fetch_and_search_agree_and_the_query_itself_goes_first() -> None:
     retriever = RerankingRetriever(Fixed(["p", "q", "r"]), ByName({"p": 1, "q": 2, "r": 3}), 2)
     topics = Topics.from_dict({"1": "x", "q": "y"})
-    found = ask({"m": retriever}, topics, depth=3)["m"].run.frame
+    found = fetch_runs(
+        FetchRequest(
+            None,
+            topics,
+            list({"m": retriever}),
+            FetchOptions(depth=3),
+            backend=EmbeddedBackend({"m": retriever}),
+        )
+    )["m"].run.frame
     assert found.filter(query_id="1")["doc_id"].to_list() == ["q", "p", "r"]
     # Dropped before anything is ordered again, so the third result moves up.
-    dropped = ask({"m": retriever}, topics, depth=3, exclude_self=True)["m"].run.frame
+    dropped = fetch_runs(
+        FetchRequest(
+            None,
+            topics,
+            list({"m": retriever}),
+            FetchOptions(depth=3, exclude_self=True),
+            backend=EmbeddedBackend({"m": retriever}),
+        )
+    )["m"].run.frame
     assert dropped.filter(query_id="q")["doc_id"].to_list() == ["r", "p"]
 
 

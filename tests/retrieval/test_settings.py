@@ -6,12 +6,12 @@ import pytest
 from bm25s import stopwords
 
 from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.index.text import Analyzer
 from trectools_plus.retrieval.settings import (
     STOPWORD_LANGUAGES,
     RetrievalSettings,
     make_settings,
 )
-from trectools_plus.retrieval.text import Analyzer
 
 
 @pytest.mark.parametrize(

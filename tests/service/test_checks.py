@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.program import Program
 from starlette.testclient import TestClient
 
-from trectools_plus.measures.names import parse_measures
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.service.checks import ScoreAnswer, ValidationAnswer, score_parts
 from trectools_plus.service.jobs import StoppedError
 from trectools_plus.service.settings import Limits
@@ -21,22 +20,29 @@ from trectools_plus.service.uploads import Part
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[2]
-BIN = Path(sys.executable).parent
 RUNS = ROOT / "fixtures/runs"
 QRELS = ROOT / "fixtures/garden-trec/qrels.txt"
 TOPICS = ROOT / "fixtures/garden-trec/topics.tsv"
 Check = Callable[..., dict[str, Any]]
 
 
-def printed(*words: object, cwd: Path) -> dict[str, Any]:
-    command = [str(BIN / "trectools-plus"), *map(str, words), "--format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
-    assert done.stdout, done.stderr
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
+Printed = Callable[..., dict[str, Any]]
 
 
-def test_scores_are_those_of_eval(client: TestClient, tmp_path: Path) -> None:
+@pytest.fixture
+def printed(program: Program) -> Printed:
+    """Returns the document that a command prints."""
+
+    def run(*words: object, cwd: Path) -> dict[str, Any]:
+        done = program(["trectools-plus", *words, "--format", "json"], cwd)
+        assert done.stdout, done.stderr
+        document: dict[str, Any] = json.loads(done.stdout)
+        return document
+
+    return run
+
+
+def test_scores_are_those_of_eval(client: TestClient, printed: Printed, tmp_path: Path) -> None:
     for name, source in {"qrels": QRELS, "run-1": RUNS / "lexical.run"}.items():
         (tmp_path / name).write_bytes(source.read_bytes())
     (tmp_path / "run-2").write_bytes((RUNS / "vector.run").read_bytes())
@@ -84,7 +90,7 @@ FILES = [
 
 @pytest.mark.parametrize(("kind", "group", "path"), FILES, ids=lambda value: str(value)[-20:])
 def test_findings_are_those_of_validate(
-    client: TestClient, tmp_path: Path, kind: str, group: str, path: Path
+    client: TestClient, printed: Printed, tmp_path: Path, kind: str, group: str, path: Path
 ) -> None:
     (tmp_path / "file").write_bytes(path.read_bytes())
     expected = printed(group, "validate", "file", cwd=tmp_path)
@@ -101,7 +107,7 @@ def test_findings_are_those_of_validate(
 
 
 @pytest.mark.parametrize("name", ["own-form.yaml", "phentrieve-cases.json"])
-def test_test_sets(client: TestClient, tmp_path: Path, name: str) -> None:
+def test_test_sets(client: TestClient, printed: Printed, tmp_path: Path, name: str) -> None:
     data = (ROOT / "fixtures/testsets" / name).read_bytes()
     part = f"file.{name.partition('.')[2]}"
     (tmp_path / part).write_bytes(data)

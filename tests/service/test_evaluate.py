@@ -19,7 +19,7 @@ from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.topics import write_topics
 from trectools_plus.service.evaluation import EvaluationAnswer
 from trectools_plus.service.settings import ServiceSettings
-from trectools_plus.testsets.shipped import find_test_set
+from trectools_plus.testsets.loading import find_test_set
 from trectools_plus.testsets.tables import qrels_of, topics_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ def report(
     cache: Path, garden_set: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> BenchmarkReport:
     """The benchmark of the same test set, through files."""
-    from trectools_plus.testsets.reading import read_test_set
+    from trectools_plus.testsets.loading import read_test_set
 
     folder = tmp_path_factory.mktemp("garden")
     path = folder / "garden.json"

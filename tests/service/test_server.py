@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.program import Program
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.service.server import listen, read_key
@@ -85,9 +86,11 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("words", "said"), MISTAKES, ids=lambda value: str(value)[:20])
-def test_mistakes_are_one_line(words: list[str], said: str) -> None:
-    done = subprocess.run(command(*words), capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2
+def test_mistakes_are_one_line(
+    words: list[str], said: str, program: Program, tmp_path: Path
+) -> None:
+    done = program(["trectools-plus", "serve", "--dataset", "none", *words], tmp_path)
+    assert done.code == 2
     assert done.stderr.startswith("error: ")
     assert len(done.stderr.splitlines()) == 1
     assert said in done.stderr

@@ -15,11 +15,14 @@ from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.formats.topics import read_topics
-from trectools_plus.testsets.conversion import convert_test_set, form_of_output
-from trectools_plus.testsets.folders import read_folder, read_parts
+from trectools_plus.testsets.conversion import (
+    convert_test_set,
+    form_of_output,
+    read_folder,
+    read_parts,
+)
+from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
-from trectools_plus.testsets.reading import read_test_set
-from trectools_plus.testsets.shipped import load_test_set
 from trectools_plus.testsets.tables import from_tables, qrels_of, topics_of
 
 IDS = st.text("abcXYZ019-_.:é", min_size=1, max_size=6).filter(lambda text: text[0] not in "#")

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.errors import UsageError
+from trectools_plus.testsets.conversion import write_test_set
+from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.model import TestSet
-from trectools_plus.testsets.reading import read_test_set
-from trectools_plus.testsets.refreshing import refresh_test_set
-from trectools_plus.testsets.shipped import load_test_set
-from trectools_plus.testsets.versions import next_version
-from trectools_plus.testsets.writing import write_test_set
+from trectools_plus.testsets.refreshing import next_version, refresh_test_set
 
 
 @pytest.mark.parametrize(

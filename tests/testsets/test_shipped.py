@@ -9,9 +9,13 @@ import pytest
 
 import trectools_plus
 from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.testsets.reading import read_test_set
-from trectools_plus.testsets.shipped import list_test_sets, load_test_set, shipped_names
-from trectools_plus.testsets.validating import validate_test_sets
+from trectools_plus.testsets.loading import (
+    list_test_sets,
+    load_test_set,
+    read_test_set,
+    shipped_names,
+)
+from trectools_plus.testsets.validation import validate_test_sets
 from trectools_plus.validation.topics.engine import validate_topics
 
 pytestmark = pytest.mark.skipif(

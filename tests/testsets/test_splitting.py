@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
-from trectools_plus.testsets.conversion import write_split
-from trectools_plus.testsets.reading import read_test_set
-from trectools_plus.testsets.shares import apportion, apportion_strata
-from trectools_plus.testsets.shipped import load_test_set
-from trectools_plus.testsets.splitting import split_test_set
+from trectools_plus.testsets.loading import load_test_set, read_test_set
+from trectools_plus.testsets.splitting import (
+    apportion,
+    apportion_strata,
+    split_test_set,
+    write_split,
+)
 
 SIZES = st.dictionaries(st.text("abc", max_size=2), st.integers(0, 50), min_size=1)
 

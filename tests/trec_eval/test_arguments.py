@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from trectools_plus.errors import UsageError
+from trectools_plus.measures.definitions.trec_eval_measures import TREC_EVAL_MEASURES, sets_of
 from trectools_plus.trec_eval.arguments import parse_arguments
-from trectools_plus.trec_eval.catalogue import CATALOGUE, sets_of
 
 FILES = ["q", "r"]
 
@@ -130,7 +130,7 @@ def test_standard_input_once():
 
 def test_sets_hold_measures_of_their_version():
     for version in (9, 10):
-        known = {one.name for one in CATALOGUE if one.since <= version}
+        known = {one.name for one in TREC_EVAL_MEASURES if one.since <= version}
         for members in sets_of(version).values():
             assert {*members} <= known
 

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 import pytrec_eval_ext
 
+from trectools_plus.measures.definitions.trec_eval_measures import (
+    TREC_EVAL_MEASURES,
+    measures_of,
+    sets_of,
+)
 from trectools_plus.trec_eval.arguments import parse_arguments
-from trectools_plus.trec_eval.catalogue import CATALOGUE, measures_of, sets_of
-from trectools_plus.trec_eval.explain import help_lines
-from trectools_plus.trec_eval.explanations import EXPLANATIONS, explanation_of
-from trectools_plus.trec_eval.version10 import SCORERS
+from trectools_plus.trec_eval.builtin import SCORERS
+from trectools_plus.trec_eval.explain import EXPLANATIONS, explanation_of, help_lines
 
 TESTS = "\n".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
 
@@ -35,7 +38,7 @@ def test_sets_are_those_of_trec_eval_9():
     }
 
 
-@pytest.mark.parametrize("measure", CATALOGUE, ids=lambda one: one.name)
+@pytest.mark.parametrize("measure", TREC_EVAL_MEASURES, ids=lambda one: one.name)
 def test_every_measure_is_explained(measure):
     text = explanation_of(measure.name)
     assert len(text) > 20
@@ -48,12 +51,15 @@ def test_every_measure_is_explained(measure):
 
 
 def test_no_explanation_without_its_measure():
-    assert {*EXPLANATIONS} == {one.name for one in CATALOGUE}
+    assert {*EXPLANATIONS} == {one.name for one in TREC_EVAL_MEASURES}
 
 
 def test_every_measure_is_computed_and_compared():
-    # test_differential.py takes the measures of version 9 from the catalogue, but for two texts.
-    for name in {one.name for one in CATALOGUE} - {*measures_of(9)} | {"runid", "relstring"}:
+    # test_differential.py takes the measures of version 9 from the table, but for two texts.
+    for name in {one.name for one in TREC_EVAL_MEASURES} - {*measures_of(9)} | {
+        "runid",
+        "relstring",
+    }:
         assert f"-m{name}" in TESTS or f'"{name}"' in TESTS
     assert {*SCORERS} - {*measures_of(9)} == {*measures_of(10)} - {*measures_of(9)}
 

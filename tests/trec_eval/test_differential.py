@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.definitions.trec_eval_measures import measures_of
 from trectools_plus.trec_eval.arguments import parse_arguments
-from trectools_plus.trec_eval.catalogue import measures_of
+from trectools_plus.trec_eval.output import MIN_GEO_MEAN, summarise
 from trectools_plus.trec_eval.reading import Input
 from trectools_plus.trec_eval.scoring import score
-from trectools_plus.trec_eval.summary import MIN_GEO_MEAN, summarise
 
 DOC_IDS = ["d1", "d10", "d2", "D2", "é", "中", "👍", "\ue000", "a", "b", "0", "z"]
 # 1.000000001 and 1.0 are equal in 32 bits only.

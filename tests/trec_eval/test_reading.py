@@ -174,17 +174,17 @@ def test_only_negative_grades_score_nothing(printed):
 
 
 @pytest.mark.parametrize("flags", [(), ("--permissive",), ("--permissive", "-cJ")])
-def test_no_odd_file_ends_otherwise_than_in_figures_or_a_reason(shared_data, flags):
+def test_no_odd_file_ends_otherwise_than_in_figures_or_a_reason(shared_data, flags, thorough):
     folder = shared_data / "malformed"
     tried = set()
-    for entry in json.loads((folder / "manifest.json").read_text()):
+    for number, entry in enumerate(json.loads((folder / "manifest.json").read_text())):
         good = {"run": "r00_good.txt", "qrels": "q00_good.txt"}
         if entry["kind"] not in good:
             continue
         other = "qrels" if entry["kind"] == "run" else "run"
         files = {entry["kind"]: entry["file"], other: entry.get("with") or good[other]}
         pair = [str(folder / files[kind]) for kind in ("qrels", "run")]
-        for version in ("9", "10"):
+        for version in ("9", "10") if thorough else (("9", "10")[number % 2],):
             arguments = parse_arguments(
                 ["-q", "-m", "all_trec", "--trec-eval-version", version, *flags, *pair]
             )

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.trec_eval import version10
+from trectools_plus.trec_eval import builtin
 from trectools_plus.trec_eval.arguments import parse_arguments
-from trectools_plus.trec_eval.judging import judge
-from trectools_plus.trec_eval.reading import Input
+from trectools_plus.trec_eval.reading import Input, judge
 from trectools_plus.trec_eval.scoring import score
 
 IDS = [f"d{number}" for number in range(12)]
@@ -46,8 +45,8 @@ def cut_as_9(numbers):
 
 
 POINTS = {
-    "iprec_at_recall": (version10.interpolated_precision, ".0,0.11,.3,.5,.9,1"),
-    "11pt_avg": (version10.eleven_points, "..75,.25,0,.5,-1"),
+    "iprec_at_recall": (builtin.interpolated_precision, ".0,0.11,.3,.5,.9,1"),
+    "11pt_avg": (builtin.eleven_points, "..75,.25,0,.5,-1"),
 }
 
 
@@ -83,7 +82,7 @@ def test_10_rounds_where_9_cuts():
     [(0.5, 1), (1.5, 2), (2.5, 3), (-0.5, -1), (0.49999999999999994, 0), (47.4, 47), (0.0, 0)],
 )
 def test_halves_go_away_from_zero(number, rounded):
-    assert version10.round_half_away(np.array([number])).tolist() == [rounded]
+    assert builtin.round_half_away(np.array([number])).tolist() == [rounded]
 
 
 def test_scores_are_64_bits_wide():

@@ -14,7 +14,7 @@ from trectools_plus.formats.query_chunks import with_mark_kept
 from trectools_plus.formats.run import N_FIELDS
 from trectools_plus.formats.source import source_of
 from trectools_plus.validation import CATALOGUE, Finding
-from trectools_plus.validation.chunks import find_opening, judge_chunks, open_chunk
+from trectools_plus.validation.chunks import check_chunks, find_opening, open_chunk
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.registry import SCOPES, Rule
 from trectools_plus.validation.views.runs import RunView
@@ -86,7 +86,7 @@ def judged(lines: list[bytes], n_queries: int) -> list[Finding]:
         for at, text in enumerate(texts)
     ]
     opening = find_opening("run", chunks)
-    return judge_chunks("run", opening, lambda: opening.after_head(chunks), known_lines=True)
+    return check_chunks("run", opening, lambda: opening.after_head(chunks), known_lines=True)
 
 
 def whole(lines: list[bytes]) -> list[Finding]:

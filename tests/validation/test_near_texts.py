@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 import re
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.testsets.shipped import load_test_set, shipped_names
+from trectools_plus.formats.topic_schema import NOTE_WORDS
+from trectools_plus.testsets.loading import load_test_set, shipped_names
 from trectools_plus.validation.near_texts import NEAR, near_across, near_groups, near_pairs
 from trectools_plus.validation.text_languages import guess_language, primary_language
-from trectools_plus.validation.topics.schema import NOTE_WORDS
 
 
 @pytest.mark.parametrize(
@@ -99,6 +100,7 @@ def test_regions_and_scripts_are_left_aside() -> None:
 
 
 def test_words_of_the_validator_are_those_of_the_model() -> None:
-    from trectools_plus.testsets.forms import WORDS
+    from trectools_plus.testsets.model import Category, Difficulty, QueryType
 
-    assert WORDS == NOTE_WORDS
+    words = {"category": Category, "difficulty": Difficulty, "query_type": QueryType}
+    assert {field: get_args(known) for field, known in words.items()} == NOTE_WORDS

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from trectools_plus.formats.tables import Topics
-from trectools_plus.testsets.validating import validate_test_sets
+from trectools_plus.testsets.validation import validate_test_sets
 from trectools_plus.validation import (
     CATALOGUE,
     FileReport,

@@ -183,7 +183,7 @@ def _check_pair(run: Run, dataset: Dataset) -> list[Finding]:
 
 def _count_ties(run: Run) -> TieInfo:
     """Ties of a run as it came."""
-    from trectools_plus.measures.ties import tie_counts
+    from trectools_plus.measures.scoring.bounds import tie_counts
 
     ties = tie_counts(run)
     return TieInfo(

@@ -60,10 +60,9 @@ def make_arms(
 def _fetch_arms(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
 ) -> Arms:
-    from trectools_plus.retrieval.backends.answering import Wanted
-    from trectools_plus.retrieval.fetch_problems import describe_failures, refuse_unscorable
-    from trectools_plus.retrieval.fetch_status import SCORED
-    from trectools_plus.retrieval.journalled import FetchRequest, fetch_runs
+    from trectools_plus.retrieval.fetch.answering import FetchOptions
+    from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
+    from trectools_plus.retrieval.fetch.outcome import SCORED, describe_failures, refuse_unscorable
 
     if dataset.topics is None or (dataset.corpus is None and config.is_embedded):
         raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
@@ -71,11 +70,11 @@ def _fetch_arms(
         dataset.corpus,
         dataset.topics,
         config.modes,
-        Wanted(config.depth, config.exclude_self, config.collapse),
+        FetchOptions(config.depth, config.exclude_self, config.collapse),
         config.retrieval,
         config.make_backend(),
     )
-    fetched = fetch_runs(request, leave_out=True, progress=progress)
+    fetched = fetch_runs(request, leave_one_out=True, progress=progress)
     unscored = {
         mode: UnscoredMode(
             label=config.label(mode),
@@ -123,10 +122,7 @@ def _read_arms(
     if (workers := current_workers()) is not None:
         from trectools_plus.benchmark.spread_arms import read_on_workers
 
-        def tell(done: int) -> None:
-            progress("reading runs", done, len(given))
-
-        arms = read_on_workers(workers, given, dataset, folder, tell)
+        arms = read_on_workers(workers, given, dataset, folder, progress)
     left = [name for name in given if name not in arms]
     for done, name in enumerate(left, len(arms)):
         progress("reading runs", done, len(given))

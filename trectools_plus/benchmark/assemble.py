@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
 
 from trectools_plus.benchmark.arm_files import Arm
 from trectools_plus.benchmark.arms import Arms
@@ -38,7 +37,7 @@ from trectools_plus.errors import IncomparableError
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions
-from trectools_plus.retrieval.modes import models_used
+from trectools_plus.retrieval.backends.embedded.modes import models_used
 
 
 def score_arms(
@@ -52,13 +51,12 @@ def score_arms(
     Raises:
         IncomparableError: If the arms are averaged over different queries, or over none.
     """
-    from trectools_plus.measures.evaluator import score_runs
+    from trectools_plus.measures.evaluation import score_runs
 
     runs = {mode: arm.run for mode, arm in arms.items()}
     measures = config.bind_measures(config.measure_names)
-    tell = partial(progress, "scoring")
-    evaluation = score_runs(dataset.qrels, runs, measures, config.missing, tell)
-    tell(len(runs), len(runs))
+    evaluation = score_runs(dataset.qrels, runs, measures, config.missing, progress)
+    progress("scoring", len(runs), len(runs))
     refuse_different_queries(evaluation)
     if not evaluation.query_ids[next(iter(runs))]:
         raise IncomparableError(

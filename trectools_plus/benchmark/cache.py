@@ -25,7 +25,7 @@ from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.provenance import describe_machine, package_versions
-from trectools_plus.retrieval.modes import models_used
+from trectools_plus.retrieval.backends.embedded.modes import models_used
 
 _OWN = "trectools_plus."
 _NAMES_FILE = re.compile(r"\b(ontology|annotations)=")
@@ -47,7 +47,7 @@ def make_cache_key(config: BenchmarkConfig, contents: Mapping[str, str]) -> str 
     Raises:
         InputError: If a run cannot be read.
     """
-    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.measures.parser import parse_measures
 
     if not config.is_embedded:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from trectools_plus.benchmark.compare import alpha_of, compare, is_lower_better
+from trectools_plus.benchmark.compare import alpha_of, compare
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.summary import find_unranked
@@ -89,7 +89,7 @@ def find_groups(
                 one, two = places[entry.baseline], places[entry.contrast]
                 p_value = np.nan if entry.p_adjusted is None else entry.p_adjusted
                 p_values[one, two] = p_values[two, one] = p_value
-        sign = -1.0 if is_lower_better(name) else 1.0
+        sign = 1.0 if evaluation.definition(name).higher_is_better else -1.0
         found = indistinguishable_groups(
             [sign * means[mode] for mode in modes], p_values, level=alpha_of(confidence)
         )

@@ -32,7 +32,6 @@ ADJUSTED_TEST = "randomisation"
 TUKEY = "tukey_hsd"
 INTERVAL_METHOD = "percentile bootstrap"
 
-_LOWER_IS_BETTER = frozenset({"MeanRank", "MinRank"})
 EQUAL = 1e-12
 """Two values nearer than this are the same: the last bits differ with the order of a sum."""
 
@@ -128,7 +127,14 @@ def compare_pairs(
         "family": family,
     }
     return [
-        make_comparison(case, found[column], float(adjusted[column]), options["resamples"], facts)
+        make_comparison(
+            case,
+            found[column],
+            float(adjusted[column]),
+            options["resamples"],
+            facts,
+            higher_is_better=evaluation.definition(case[2]).higher_is_better,
+        )
         for column, case in enumerate(cases)
     ]
 
@@ -218,11 +224,6 @@ def refuse_different_queries(evaluation: Evaluation) -> None:
     assert len({len(evaluation.tables[name]) for name in names}) <= 1
 
 
-def is_lower_better(measure: str) -> bool:
-    """Whether a smaller value of the measure (canonical name) is the better one: ranks."""
-    return measure.partition("@")[0].partition("(")[0] in _LOWER_IS_BETTER
-
-
 def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval | None:
     """One column's interval for a report; ``None`` for fewer than two values.
 
@@ -264,6 +265,8 @@ def make_comparison(
     p_adjusted: float,
     resamples: int,
     facts: dict[str, str],
+    *,
+    higher_is_better: bool,
 ) -> Comparison:
     """An entry of the report.
 
@@ -273,10 +276,11 @@ def make_comparison(
         p_adjusted: For the family; ``nan`` where nothing is defined.
         resamples: That were drawn.
         facts: ``test``, ``correction`` and ``family``.
+        higher_is_better: The measure's direction, by which wins and losses are told apart.
     """
     baseline, contrast, measure = case
     wins, losses = found.wins, found.losses
-    if is_lower_better(measure):
+    if not higher_is_better:
         wins, losses = losses, wins
     return Comparison(
         baseline=baseline,

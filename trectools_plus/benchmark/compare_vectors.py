@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.modes import STRATEGIES
+from trectools_plus.retrieval.backends.embedded.modes import STRATEGIES
 
 SINGLE = "vector"
 SINGLE_LABEL = "Single-Vector"

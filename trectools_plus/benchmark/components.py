@@ -44,7 +44,7 @@ def contributions(
         By component and measure. A component is left out where ``missing=drop`` makes its queries
         others than the mode's.
     """
-    from trectools_plus.measures.evaluator import score_runs
+    from trectools_plus.measures.evaluation import score_runs
     from trectools_plus.statistics import compare_columns
 
     measures = config.bind_measures(config.measure_names)

@@ -12,13 +12,13 @@ from trectools_plus.benchmark.default_measures import Cutoffs, name_default_meas
 from trectools_plus.benchmark.report_parts import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
 from trectools_plus.benchmark.targets import DEFAULT_TARGETS, Target
 from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.backends.embedded.modes import check_modes
 from trectools_plus.retrieval.backends.settings import EMBEDDED, BackendSettings, name_retrievers
-from trectools_plus.retrieval.modes import check_modes
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.values import Flag, Names, Number, WholeNumber
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.base import Measure
+    from trectools_plus.measures.definitions.base import Measure
 
 DEFAULT_MODE_NAMES = {
     "lexical": "Lexical-Only",
@@ -150,7 +150,7 @@ class BenchmarkConfig(DataSettings):
                 "or leave `measures` out"
             )
         if self.annotations is not None:
-            from trectools_plus.measures.max_ont_sim import check_files_used
+            from trectools_plus.measures.definitions.max_ont_sim import check_files_used
 
             try:
                 check_files_used(_parsed(self.measure_names), annotations=self.annotations)
@@ -186,13 +186,18 @@ class BenchmarkConfig(DataSettings):
         for name in self.mode_names:
             if name not in self.mode_keys:
                 raise ValueError(f"`mode_names`: '{name}' is none of the modes — take {known}")
-        asked = {measure.name for measure in _parsed(self.measure_names)} if self.targets else ()
+        asked = {one.name: one for one in _parsed(self.measure_names)} if self.targets else {}
         for name, target in self.targets.items():
             # A manifest spells out the default targets, also of measures that were not asked for.
             if name not in asked and target not in (None, DEFAULT_TARGETS.get(name)):
                 raise ValueError(
                     f"`targets`: {name} is none of the measures — add it to `measures`, or leave "
                     "its target out"
+                )
+            levels = target.model_dump(exclude_none=True) if target else {}
+            if len(levels) > 1 and name in asked and not asked[name].higher_is_better:
+                raise ValueError(
+                    f"`targets`: less is better of {name} — give it one level, `competitive`"
                 )
 
     def _check_baselines(self, known: str) -> None:
@@ -223,18 +228,18 @@ class BenchmarkConfig(DataSettings):
         """Whether documents are known to be terms of an ontology."""
         return self.dataset == "hpo" or self.ontology is not None
 
-    def bind_measures(self, names: Sequence[str]) -> list[Measure]:
+    def bind_measures(self, names: Sequence[str | Measure]) -> list[Measure]:
         """Measures by name, those over an ontology looking at the files of this benchmark.
 
         Raises:
             UsageError: If there is no such measure.
         """
-        from trectools_plus.measures.names import parse_measures
+        from trectools_plus.measures.parser import parse_measures
 
         measures = parse_measures(names)
         if self.ontology is None and self.annotations is None:
             return measures
-        from trectools_plus.measures.max_ont_sim import bind_files
+        from trectools_plus.measures.definitions.max_ont_sim import bind_files
 
         return bind_files(measures, self.ontology, self.annotations)
 
@@ -268,7 +273,7 @@ class BenchmarkConfig(DataSettings):
 
 def _parsed(names: Sequence[str]) -> list[Measure]:
     """The measures; an unknown one is the ``ValueError`` that pydantic reports with the field."""
-    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.measures.parser import parse_measures
 
     try:
         return parse_measures(names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import re
 from collections.abc import Iterable, Mapping
@@ -13,14 +14,18 @@ from pydantic_core import ErrorDetails
 
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.nodes.documents import (
+    find_line,
+    load_texts,
+    parse_document,
+    refuse_repeats,
+)
+from trectools_plus.formats.nodes.model import Node, TreeError
 from trectools_plus.formats.remote import is_address
-from trectools_plus.formats.yaml_text import YamlDocument, read_texts
-from trectools_plus.retrieval.backends.http_settings import HttpSettings
-from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
-from trectools_plus.retrieval.backends.settings import BackendSettings
-from trectools_plus.retrieval.collapse import Collapse
+from trectools_plus.retrieval.backends.settings import BACKENDS, BackendSettings
+from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.values import Flag, Names, WholeNumber, explain_problem
-from trectools_plus.testsets.shipped import shipped_names
+from trectools_plus.testsets.loading import shipped_names
 
 _SUPERSEDES = {
     "dataset": ("corpus", "topics", "qrels", "runs", "test_file"),
@@ -35,22 +40,23 @@ _SUPERSEDES = {
 """Naming another kind of data, or measures, on the command line puts the file's choice out of
 force."""
 
-_FILE_ONLY = ("mode_names", "targets", "retrieval", "http", "milvus", "collapse")
+_MODELS_OF_BACKENDS = tuple(
+    entry.setting for entry in BACKENDS.values() if entry.setting and entry.model
+)
+_FILE_ONLY = ("mode_names", "targets", "retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Settings without an option on the command line."""
 
 _MODELS = ("embedding_model", "splade_model", "reranker_model")
 """Folders among the settings of ``retrieval``."""
 
 _GO_WITH = {
-    "http": ("http",),
-    "milvus": ("milvus",),
-    "retriever": ("python",),
-    "collapse": ("http", "milvus", "python"),
-    "retrieval": ("embedded", "milvus"),
+    **{entry.setting: (name,) for name, entry in BACKENDS.items() if entry.setting},
+    "collapse": tuple(name for name, entry in BACKENDS.items() if entry.finds_chunks),
+    "retrieval": tuple(name for name, entry in BACKENDS.items() if entry.needs_corpus),
 }
 """Another backend on the command line puts the file's settings of one out of force."""
 
-_MERGED = ("retrieval", "http", "milvus", "collapse")
+_MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Mappings of which the command line may say a part."""
 
 _PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
@@ -73,8 +79,8 @@ def load_config(
         UsageError: If it is no YAML mapping, or a field is unknown or its value wrong; names the
             file and every such field.
     """
-    document = YamlDocument({}) if path is None else _read_yaml(Path(path))
-    values = {} if path is None else _anchor_paths(document.content, Path(path).parent)
+    content, root = ({}, None) if path is None else _read_yaml(Path(path))
+    values = {} if path is None else _anchor_paths(content, Path(path).parent)
     given = {name: value for name, value in (options or {}).items() if value is not None}
     for name, superseded in _SUPERSEDES.items():
         if name in given:
@@ -83,7 +89,7 @@ def load_config(
     try:
         return BenchmarkConfig.model_validate(_merge(values, given))
     except ValidationError as error:
-        raise _Translator(path, document, given).translate(error) from error
+        raise _Translator(path, root, given).translate(error) from error
 
 
 class FetchSettings(BackendSettings):
@@ -111,24 +117,26 @@ def load_fetch_settings(
     Raises:
         InputError, UsageError: As :func:`load_config`.
     """
-    document = YamlDocument({}) if path is None else _read_yaml(Path(path))
+    content, root = ({}, None) if path is None else _read_yaml(Path(path))
     given = {name: value for name, value in (options or {}).items() if value is not None}
     others = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
-    values = {name: value for name, value in document.content.items() if name not in others}
+    values = {name: value for name, value in content.items() if name not in others}
     named = given.get("backend")
     if given.get("retriever") or (named and values.get("backend", named) != named):
         values.pop("modes", None)
     try:
         return FetchSettings.model_validate(_merge(values, given))
     except ValidationError as error:
-        raise _Translator(path, document, given).translate(error) from error
+        raise _Translator(path, root, given).translate(error) from error
 
 
 def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Options over the file; of some mappings only the keys that are given."""
     merged = {**values, **given}
+    named = given.get("backend")
     for name, backends in _GO_WITH.items():
-        if name not in given and given.get("backend", backends[0]) not in backends:
+        is_installed = name == "collapse" and named not in BACKENDS  # and may find chunks
+        if name not in given and named not in (None, *backends) and not is_installed:
             merged.pop(name, None)
     for name in _MERGED:
         old, new = values.get(name), given.get(name)
@@ -137,29 +145,38 @@ def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
     return merged
 
 
-def _read_yaml(path: Path) -> YamlDocument:
-    import yaml
-
+def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
+    """Read the settings of a file, each as text, and the tree that knows their lines."""
     try:
-        document = read_texts(path.read_bytes())
+        tree = parse_document(_decode(path.read_bytes()), "yaml")
+        refuse_repeats(tree)
+        content = None if tree.root is None else load_texts(tree.root)
     except OSError as error:
         raise InputError(
             f"the configuration cannot be read: {error.strerror}", where=str(path)
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+    except TreeError as error:
+        place = error.noticed or (error.line, error.column)
+        where = ":".join(str(part) for part in (path, *place) if part)
+        problem = error.what.removeprefix("no YAML: ")
         raise UsageError(f"no valid YAML: {problem}", where=where) from error
-    if document.content is None:
-        return YamlDocument({})
-    if not isinstance(document.content, dict):
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"no valid YAML: {error}", where=str(path)) from error
+    if content is None:
+        return {}, None
+    if not isinstance(content, dict):
         raise UsageError(
             "expected a mapping of settings",
             where=str(path),
             remedy="write lines such as `dataset: hpo`",
         )
-    return document
+    return content, tree.root
+
+
+def _decode(data: bytes) -> str:
+    """Decode YAML, which its byte order mark may declare to be UTF-16."""
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if is_wide else "utf-8-sig")
 
 
 def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -195,15 +212,15 @@ class _Translator:
 
     Args:
         path: The configuration file, if there is one.
-        document: Its content.
+        root: Its tree.
         given: The options, which win over it.
     """
 
     def __init__(
-        self, path: str | Path | None, document: YamlDocument, given: Mapping[str, Any]
+        self, path: str | Path | None, root: Node | None, given: Mapping[str, Any]
     ) -> None:
         self._path = path
-        self._document = document
+        self._root = root
         self._given = given
 
     def translate(self, error: ValidationError) -> UsageError:
@@ -235,7 +252,7 @@ class _Translator:
             return _dotted(place) if inside else self._name(str(place[0]))
         if self._path is None:
             return None
-        line = self._document.find_line(place)
+        line = find_line(self._root, place)
         parts = [str(self._path), *([] if line is None else [str(line)])]
         return ":".join(parts) + (f": {_dotted(place)}" if place else "")
 
@@ -262,10 +279,9 @@ def _known_fields(item: ErrorDetails) -> Iterable[str]:
         return BenchmarkConfig.model_fields
     if item["loc"][0] == "retrieval":
         return RetrievalSettings.model_fields
-    if item["loc"][0] == "http":
-        return HttpSettings.model_fields
-    if item["loc"][0] == "milvus":
-        return MilvusSettings.model_fields
+    for entry in BACKENDS.values():
+        if entry.model is not None and item["loc"][0] == entry.setting:
+            return entry.model.model_fields
     if item["loc"][0] == "collapse":
         return Collapse.model_fields
     return Target.model_fields

@@ -15,7 +15,6 @@ from trectools_plus.benchmark.compare import (
     DEFAULT_CORRECTION,
     EQUAL,
     adjust,
-    is_lower_better,
     make_comparison,
     resampling_of,
 )
@@ -66,6 +65,7 @@ class Contrast:
         settings: What differs between the two configurations: by dotted name the value in A and
             in B, ``None`` where it is not set.
         packages: Versions that differ, in the same way.
+        higher_is_better: The direction of each measure.
     """
 
     names: tuple[str, str]
@@ -75,6 +75,7 @@ class Contrast:
     notes: list[str]
     settings: dict[str, tuple[Any, Any]]
     packages: dict[str, tuple[Any, Any]]
+    higher_is_better: dict[str, bool]
 
 
 def compare_reports(first: str | Path, second: str | Path) -> Contrast:
@@ -138,6 +139,7 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
         [*_notes(a, b, pairs, names), *(note for note in undefined if note)],
         find_changes(ours.config, theirs.config),
         find_changes(ours.packages, theirs.packages),
+        {name: a.report.higher_is_better(name) for name in measures},
     )
 
 
@@ -151,7 +153,7 @@ def state_verdict(contrast: Contrast) -> str:
             sentences.append(f"{mode.label}: {entry.measure} is undefined in A or B.")
             continue
         size = f"{abs(entry.difference):.4f} on {entry.measure}"
-        better = (entry.difference > 0) != is_lower_better(entry.measure)
+        better = (entry.difference > 0) == contrast.higher_is_better[entry.measure]
         if entry.significant:
             word = "better" if better else "worse"
             sentences.append(f"{mode.label}: B is significantly {word} than A by {size} {over}.")
@@ -235,7 +237,12 @@ def _compare(
     }
     return {
         case: make_comparison(
-            (*case[0], case[1]), found[case], adjusted[case], options["resamples"], facts
+            (*case[0], case[1]),
+            found[case],
+            adjusted[case],
+            options["resamples"],
+            facts,
+            higher_is_better=a.report.higher_is_better(case[1]),
         )
         for case in cases
     }

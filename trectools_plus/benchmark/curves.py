@@ -120,8 +120,8 @@ def _curves(
     resamples: int,
     seed: int,
 ) -> Curves:
-    from trectools_plus.measures.evaluator import score_runs
-    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.measures.evaluation import score_runs
+    from trectools_plus.measures.parser import parse_measures
     from trectools_plus.statistics.bootstrap import bootstrap_means
 
     if not runs or not points:

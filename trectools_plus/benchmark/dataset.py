@@ -17,10 +17,10 @@ from trectools_plus.formats.collection import (
     find_collection_files,
     load_collection,
 )
+from trectools_plus.formats.documents import Documents, stream_documents
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.streamed_corpus import AnyCorpus, hash_corpus, stream_corpus
 
 TERM_FILES = ("ontology", "annotations")
 """Settings that name a file about terms."""
@@ -42,7 +42,7 @@ class Dataset:
     """
 
     id: str
-    corpus: AnyCorpus | None
+    corpus: Documents | None
     topics: Topics | None
     qrels: Qrels
     version: str | None = None
@@ -69,11 +69,11 @@ class Dataset:
 
     def hash_contents(self, progress: Progress = no_progress) -> dict[str, str]:
         """SHA-256 of each part, whatever the format of its file."""
-        from trectools_plus.retrieval.document_set import hash_topics
+        from trectools_plus.retrieval.fetch.topics import hash_topics
 
         hashes = {}
         if self.corpus is not None:
-            hashes["corpus"] = hash_corpus(self.corpus, progress)
+            hashes["corpus"] = self.corpus.sha256(progress)
         if self.topics is not None:
             hashes["topics"] = hash_topics(self.topics)
             if (fields := hash_query_fields(self.topics)) is not None:
@@ -128,7 +128,7 @@ def _from_files(
     qrels_path: str | None,
     corpus_path: str | None,
     topics_path: str | None,
-    corpus: AnyCorpus | None,
+    corpus: Documents | None,
 ) -> Dataset:
     from trectools_plus.validation.loading import load_qrels_with_findings
 
@@ -157,16 +157,16 @@ def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
 
 def _own_file(test_file: str | None) -> str | None:
     """The file of test cases; ``None`` for a set that comes with the package."""
-    from trectools_plus.testsets.shipped import shipped_names
+    from trectools_plus.testsets.loading import shipped_names
 
     return None if test_file in shipped_names() else test_file
 
 
-def _open_corpus(config: BenchmarkConfig, path: str | None) -> AnyCorpus | None:
+def _open_corpus(config: BenchmarkConfig, path: str | None) -> Documents | None:
     """The documents of a file: in memory, or as a stream where the backend does with that."""
     if path is None:
         return None
-    if config.streams_documents and (streamed := stream_corpus(None, path)) is not None:
+    if config.streams_documents and (streamed := stream_documents(None, path)) is not None:
         return streamed
     from trectools_plus.formats.corpus import read_corpus
 
@@ -230,8 +230,8 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
     from trectools_plus.validation import check_qrels, refuse_errors
 
-    corpus: AnyCorpus | None
-    if config.streams_documents and (streamed := stream_corpus(spec, None)) is not None:
+    corpus: Documents | None
+    if config.streams_documents and (streamed := stream_documents(spec, None)) is not None:
         corpus, collection = streamed, load_collection(spec, with_corpus=False)
     else:
         collection = open_collection(spec, config.test_file, config.ontology)

@@ -43,7 +43,7 @@ def name_default_measures(*, terms: bool, cutoffs: Sequence[int] | None = None) 
             nDCG, R, P, APcap and MaxOntSim at each cutoff. Otherwise those of ``eval``.
         cutoffs: Other cutoffs than the usual ones; each measure is taken at each of them.
     """
-    from trectools_plus.measures.evaluator import DEFAULT_MEASURES
+    from trectools_plus.measures.evaluation import DEFAULT_MEASURES
 
     if terms:
         chosen = cutoffs or TERM_CUTOFFS

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import Comparison, Diagnosis, MeasureResult, ModeResult
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.text import plural
@@ -113,9 +112,11 @@ def _diagnose_order(
 def _diagnose_certainty(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
     """Targets that the mean reaches and the interval does not, in one entry."""
     unproven = [
-        f"{name} {figures.mean:.4f} against {target.competitive:g}, interval from {low:.4f}"
+        f"{name} {figures.mean:.4f} against {target.competitive:g}, interval "
+        f"{'from' if figures.definition.direction_of(name) else 'to'} {worse:.4f}"
         for name, figures in result.measures.items()
-        if (target := figures.target) is not None and (low := ends_of(figures.ci)[0]) is not None
+        if (target := figures.target) is not None
+        and (worse := _worse_end(name, figures)) is not None
         if target.status in _REACHED and target.status_low not in (None, *_REACHED)
     ]
     if unproven:
@@ -126,6 +127,11 @@ def _diagnose_certainty(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
             suggests="other queries like these could bring it below the target: don't call it "
             "reached before there are more of them",
         )
+
+
+def _worse_end(name: str, figures: MeasureResult) -> float | None:
+    low, high = ends_of(figures.ci)
+    return low if figures.definition.direction_of(name) else high
 
 
 def _diagnose_judged(modes: Mapping[str, ModeResult]) -> Iterator[Diagnosis]:
@@ -175,7 +181,8 @@ def _diagnose_fusion(
         if "hybrid" not in (entry.baseline, entry.contrast):
             continue
         change = entry.difference if entry.contrast == "hybrid" else -entry.difference
-        gain = -change if is_lower_better(entry.measure) else change
+        definition = modes["hybrid"].measures[entry.measure].definition
+        gain = change if definition.direction_of(entry.measure) else -change
         other = modes[entry.baseline if entry.contrast == "hybrid" else entry.contrast].label
         size = f"{abs(change):.4f} {'below' if change < 0 else 'above'} {other}"
         counts = {

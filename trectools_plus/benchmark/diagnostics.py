@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.arm_files import Arm
-from trectools_plus.benchmark.compare import is_lower_better, none_if_nan
+from trectools_plus.benchmark.compare import none_if_nan
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.report import Diagnostics, FailingQuery
@@ -59,7 +59,7 @@ def find_failing(
     Empty when the first measure is one of which less is better.
     """
     measure = evaluation.measures[0]
-    if is_lower_better(measure.name):
+    if not measure.higher_is_better:
         return []
     names = evaluation.run_names
     values = np.column_stack([evaluation.values(name, measure.name) for name in names])
@@ -93,8 +93,8 @@ def has_rejected(qrels: Qrels) -> bool:
 
 def _score(qrels: Qrels, runs: Mapping[str, Run], measure: str) -> Evaluation:
     """One more measure of runs that have been checked, over all queries that count."""
-    from trectools_plus.measures.evaluator import score_runs
-    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.measures.evaluation import score_runs
+    from trectools_plus.measures.parser import parse_measures
 
     return score_runs(qrels, runs, parse_measures([measure]), "zero")
 

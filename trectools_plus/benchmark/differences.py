@@ -26,7 +26,7 @@ from trectools_plus.benchmark.components import contributions
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.report import Comparison, ComponentMeasure, ConfidenceInterval
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.base import FloatArray
+from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.text import plural
 
@@ -132,7 +132,7 @@ def _score(
     config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
 ) -> dict[Key, FloatArray]:
     """Values of the fusions without a component, where they are over the fusion's queries."""
-    from trectools_plus.measures.evaluator import score_runs
+    from trectools_plus.measures.evaluation import score_runs
 
     measures = config.bind_measures(config.measure_names)
     found: dict[Key, FloatArray] = {}

@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, Collection
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.admission import refuse_unscorable
-from trectools_plus.measures.evaluation import Evaluation, Missing
-from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
-from trectools_plus.measures.evaluator import evaluate as evaluate_runs
-from trectools_plus.measures.names import parse_measures
+from trectools_plus.measures.evaluation import (
+    DEFAULT_MEASURES,
+    Evaluation,
+    Missing,
+    refuse_unscorable,
+    score_runs,
+)
+from trectools_plus.measures.evaluation import evaluate as evaluate_runs
+from trectools_plus.measures.parser import parse_measures
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.base import Measure
-    from trectools_plus.retrieval.base import Retriever
-    from trectools_plus.retrieval.collapse import Collapse
+    from trectools_plus.measures.definitions.base import Measure
+    from trectools_plus.retrieval.fetch.answering import Collapse
+    from trectools_plus.retrieval.source import Retriever
     from trectools_plus.testsets.model import TestSet
 
 DEFAULT_DEPTH = 100
@@ -104,32 +108,29 @@ def evaluate(
                 remedy="leave them out: runs are scored as they are",
             )
         return evaluate_runs(qrels, runs, measures, missing=missing)
-    from trectools_plus.retrieval.backends.answering import Wanted
+    from trectools_plus.retrieval.fetch.answering import FetchOptions
 
     if missing not in get_args(Missing):
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
     asked = parse_measures(measures)  # before the function is asked everything in vain
     collection = _open(runs)
-    wanted = Wanted(DEFAULT_DEPTH if depth is None else depth, exclude_self, collapse)
-    run = _fetch(qrels, collection, wanted)
+    options = FetchOptions(DEFAULT_DEPTH if depth is None else depth, exclude_self, collapse)
+    run = _fetch(qrels, collection, options)
     if run.frame.is_empty():  # a result here; in a file, a sign of a job that was stopped
         refuse_unscorable(collection.qrels, [], asked)
         return score_runs(collection.qrels, {run.name: run}, asked, missing)
     return evaluate_runs(collection.qrels, run, asked, missing=missing)
 
 
-def _fetch(retrieval_fn: Any, collection: Collection, wanted: Any) -> Run:
+def _fetch(retrieval_fn: Any, collection: Collection, options: Any) -> Run:
     """The run of a function, named after it."""
     from trectools_plus.retrieval.backends.python import PythonBackend
-    from trectools_plus.retrieval.fetch_problems import refuse_unscorable as refuse_unanswered
-    from trectools_plus.retrieval.journalled import FetchRequest, fetch_runs
-    from trectools_plus.retrieval.settings import RetrievalSettings
+    from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
+    from trectools_plus.retrieval.fetch.outcome import refuse_unscorable as refuse_unanswered
 
     name = getattr(retrieval_fn, "__name__", None) or type(retrieval_fn).__name__
     backend = PythonBackend({name: retrieval_fn})
-    request = FetchRequest(
-        collection.corpus, collection.topics, [name], wanted, RetrievalSettings(), backend
-    )
+    request = FetchRequest(collection.corpus, collection.topics, [name], options, backend=backend)
     fetched = fetch_runs(request)
     refuse_unanswered(fetched)
     return fetched[name].run
@@ -141,8 +142,8 @@ def _open(test_set: Collection | TestSet | str | Path) -> Collection:
         return test_set
     from trectools_plus.benchmark.dataset import open_collection
     from trectools_plus.benchmark.hpo import collection_of
+    from trectools_plus.testsets.loading import find_test_set, load_test_set
     from trectools_plus.testsets.model import TestSet
-    from trectools_plus.testsets.shipped import find_test_set, load_test_set
 
     if isinstance(test_set, TestSet):
         return collection_of(test_set, test_set.metadata.dataset_id)

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.comparability import refuse_incomparable
-from trectools_plus.benchmark.compare import EQUAL, is_lower_better
+from trectools_plus.benchmark.compare import EQUAL
 from trectools_plus.benchmark.gate_changes import (
     QueryChange,
     check_changes,
@@ -21,6 +22,9 @@ from trectools_plus.benchmark.gate_changes import (
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_folder import ReportFolder, ScoreBook
 from trectools_plus.errors import IncomparableError, InputError, UsageError
+
+if TYPE_CHECKING:
+    from trectools_plus.measures.definitions.base import Measure
 
 DEFAULT_MEASURES = ("R@10",)
 DEFAULT_DROP = 0.05
@@ -127,8 +131,9 @@ def run_gate(
         raise UsageError("a report cannot be its own baseline", where=str(current))
     refuse_incomparable(ours.report, theirs.report, (str(current), str(baseline)))
     _refuse_missing_modes(ours, theirs)
-    names = _canonical(rules.measures)
-    books = ScoreBook(ours, names), ScoreBook(theirs, names)
+    asked = _parsed(rules.measures)
+    names = [measure.name for measure in asked]
+    books = ScoreBook(ours, asked), ScoreBook(theirs, asked)
     cases = [(mode, name) for mode in theirs.report.modes for name in names]
     means = [_means(books, case) for case in cases]
     pairs = [_pair_values(books, case) for case in cases]
@@ -142,7 +147,7 @@ def run_gate(
     defined = [None if pair is None else pair.drop_nulls() for pair in pairs]
     tests = check_changes(defined, ours.report.manifest.config)
     entries = [
-        _judge(ours.report, case, mean, pair, p_value, rules)
+        _judge(books[0], case, mean, pair, p_value, rules)
         for case, mean, pair, p_value in zip(cases, means, defined, tests, strict=True)
     ]
     notes = _notes(ours, theirs, pairs)
@@ -183,10 +188,10 @@ def _check_rules(rules: GateRules) -> None:
         raise UsageError(f"expected a drop from 0 to under 1 but got {rules.max_drop}")
 
 
-def _canonical(measures: Sequence[str]) -> list[str]:
-    from trectools_plus.measures.names import parse_measures
+def _parsed(measures: Sequence[str]) -> list[Measure]:
+    from trectools_plus.measures.parser import parse_measures
 
-    return list(dict.fromkeys(measure.name for measure in parse_measures(measures)))
+    return parse_measures(measures)
 
 
 def _refuse_missing_modes(ours: ReportFolder, theirs: ReportFolder) -> None:
@@ -287,7 +292,7 @@ def _refuse_unknown_values(
 
 
 def _judge(
-    report: BenchmarkReport,
+    book: ScoreBook,
     case: tuple[str, str],
     means: tuple[float, float],
     pair: pl.DataFrame | None,
@@ -296,14 +301,14 @@ def _judge(
 ) -> GateEntry:
     mode, measure = case
     current, baseline = means
-    sign = -1.0 if is_lower_better(measure) else 1.0
+    sign = 1.0 if book.higher_is_better(measure) else -1.0
     drop = sign * (baseline - current) / (1.0 if rules.absolute else abs(baseline))
     significant = None if p_value is None else p_value[1]
     beyond = drop > rules.max_drop + EQUAL
     better = drop < -EQUAL
     return GateEntry(
         mode=mode,
-        label=report.modes[mode].label,
+        label=book.label(mode),
         measure=measure,
         baseline=baseline,
         current=current,

@@ -13,10 +13,10 @@ from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.testsets.languages import declared_language
+from trectools_plus.testsets.loading import DEFAULT_TEST_SET, load_test_set
 from trectools_plus.testsets.model import TestSet
-from trectools_plus.testsets.shipped import DEFAULT_TEST_SET, load_test_set
 from trectools_plus.testsets.tables import qrels_of, topics_of
-from trectools_plus.testsets.terms import ontology_of
+from trectools_plus.testsets.validation import ontology_of
 
 _SHOWN = 3
 
@@ -30,7 +30,7 @@ def load_hpo_collection(
 
     Args:
         test_file: Test cases of one's own (JSON or YAML; see
-            :mod:`trectools_plus.testsets.forms`), or the name of a shipped test set; ``None``
+            :mod:`trectools_plus.testsets.model`), or the name of a shipped test set; ``None``
             takes the standard English one.
         ontology: An OBO file; ``None`` takes the installed one.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from trectools_plus.errors import CheckFailedError
+from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Qrels, Topics
-from trectools_plus.retrieval.streamed_corpus import AnyCorpus
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.matching import common_affix, folded, near_matches
 
@@ -14,7 +14,7 @@ _SHOWN = 3
 
 
 def check_meeting(
-    corpus: AnyCorpus | None, topics: Topics | None, qrels: Qrels, dataset: str
+    corpus: Documents | None, topics: Topics | None, qrels: Qrels, dataset: str
 ) -> None:
     """See that queries are judged and judged documents exist.
 
@@ -59,7 +59,7 @@ def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
         )
 
 
-def _check_documents(corpus: AnyCorpus, qrels: Qrels, dataset: str) -> None:
+def _check_documents(corpus: Documents, qrels: Qrels, dataset: str) -> None:
     judged = qrels.frame["doc_id"].unique(maintain_order=True)
     if corpus.has_any(judged):
         return

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_parts import ConfidenceInterval, ReportModel
@@ -23,7 +22,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
 from trectools_plus.testsets.languages import declared_language
-from trectools_plus.testsets.shipped import load_test_set
+from trectools_plus.testsets.loading import load_test_set
 from trectools_plus.validation.text_languages import primary_language
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
@@ -228,7 +227,7 @@ def put_together(
             mode: {
                 measure: summarise(
                     {code: one.modes[mode][measure].mean for code, one in languages.items()},
-                    lower_better=is_lower_better(measure),
+                    higher_is_better=first.higher_is_better(measure),
                     ranked=all(
                         one.modes[mode][measure].n == one.queries for one in languages.values()
                     ),
@@ -247,13 +246,13 @@ def multilingual_report_schema() -> dict[str, Any]:
 
 
 def summarise(
-    means: Mapping[str, float | None], *, lower_better: bool = False, ranked: bool = True
+    means: Mapping[str, float | None], *, higher_is_better: bool = True, ranked: bool = True
 ) -> CrossLingual:
     """Mean, variance and gap of languages' means.
 
     Args:
         means: By language, at least two; ``None`` where undefined, which makes all undefined.
-        lower_better: Whether the lowest mean is the best.
+        higher_is_better: Whether the highest mean is the best.
         ranked: Whether each mean is over all queries of its language. Otherwise no language is
             best or worst: one that leaves out its hardest queries would be the best.
     """
@@ -267,7 +266,7 @@ def summarise(
         return CrossLingual.model_validate({**undefined, "mean": mean, "variance": variance})
     best, worst = (
         choose(known, key=lambda code: known[code])
-        for choose in ((min, max) if lower_better else (max, min))
+        for choose in ((max, min) if higher_is_better else (min, max))
     )
     return CrossLingual(
         mean=mean,

@@ -10,7 +10,7 @@ from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.benchmark.report import NearMiss, Relation, TermLabel
 from trectools_plus.formats.tables import Run
-from trectools_plus.measures.base import Measure
+from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ranking import rank_documents
@@ -28,7 +28,7 @@ def find_ontology(config: BenchmarkConfig, measures: Sequence[Measure]) -> Ontol
         MissingExtraError: If it is the installed one and the extra ``hpo`` is not installed.
         InputError: If it cannot be read.
     """
-    from trectools_plus.measures.max_ont_sim import MaxOntSim
+    from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
     from trectools_plus.ontology.hpo import load_ontology
 
     if config.over_terms:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.config import DEFAULT_CONFIDENCE, DEFAULT_RESAMPLES, DEFAULT_SEED
 from trectools_plus.benchmark.report_folder import ReportFolder
 from trectools_plus.errors import IncomparableError, InputError, UsageError
@@ -99,7 +98,13 @@ def check_overfitting(
             f"the parts share {len(shared)} query ids: {', '.join(shared[:3])}",
             remedy="give the two parts of one split",
         )
-    table = _values(reports)
+    sources = [ReportFolder(path) for path in reports]
+    table = _values(sources)
+    directions = {
+        name: one.report.higher_is_better(name)
+        for one in sources
+        for name in one.report.measure_names
+    }
     names = _measures(table, measures)
     found = []
     for mode in table["run"].unique(maintain_order=True).to_list():
@@ -117,18 +122,17 @@ def check_overfitting(
             one,
             float(p),
             bool(p <= 1.0 - confidence),
-            (one.difference < 0) if is_lower_better(measure) else (one.difference > 0),
+            (one.difference > 0) if directions[measure] else (one.difference < 0),
         )
         for (mode, measure, one), p in zip(found, adjusted, strict=True)
     )
     return OverfittingCheck(contrasts, tuple(_notes(table, parts)))
 
 
-def _values(reports: Sequence[str | Path]) -> pl.DataFrame:
+def _values(sources: Sequence[ReportFolder]) -> pl.DataFrame:
     """``run, query_id, measure, value`` of all reports; undefined values are left out."""
     tables = []
-    for path in reports:
-        source = ReportFolder(path)
+    for source in sources:
         if source.per_query is None:
             raise InputError(
                 "the values per query are missing",
@@ -151,7 +155,7 @@ def _measures(table: pl.DataFrame, wanted: Sequence[str] | None) -> list[str]:
         raise InputError("the reports hold no value", remedy="run the benchmark again")
     if wanted is None:
         return known[:1]
-    from trectools_plus.measures.names import parse_measures
+    from trectools_plus.measures.parser import parse_measures
 
     names = [measure.name for measure in parse_measures(wanted)]
     missing = [name for name in names if name not in known]

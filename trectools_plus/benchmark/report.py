@@ -203,6 +203,15 @@ class BenchmarkReport(ReportModel):
         caption = f"{dataset.id}, {dataset.queries} queries; {self.confidence * 100:g}% intervals"
         return html_table(caption, ["Mode", *self.measure_names], rows)
 
+    def higher_is_better(self, measure: str) -> bool:
+        """Return whether a higher value of one of the report's measures is the better one."""
+        definitions = (
+            result.measures[measure].definition
+            for result in self.modes.values()
+            if measure in result.measures
+        )
+        return next((one.direction_of(measure) for one in definitions), True)
+
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
         """The comparison of exactly this pair and measure, or ``None``."""
         wanted = (baseline, contrast, measure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.progress import Progress, no_progress
 
 if TYPE_CHECKING:
+    from trectools_plus.measures.definitions.base import Measure
     from trectools_plus.measures.evaluation import Evaluation, Missing
 
 _NEAR = 1e-9
@@ -163,7 +164,7 @@ class ReportFolder:
 
     def score(
         self,
-        measures: Sequence[str],
+        measures: Sequence[str | Measure],
         progress: Progress = no_progress,
         *,
         runs: Mapping[str, Run] | None = None,
@@ -172,7 +173,7 @@ class ReportFolder:
         """Score the report's runs with any measures.
 
         Args:
-            measures: Names.
+            measures: Names, or measures.
             progress: Told of the work done.
             runs: From :meth:`read_runs`, where they were read already.
             changed: As in :meth:`read_run`.
@@ -180,16 +181,15 @@ class ReportFolder:
         Raises:
             InputError: If runs or judgments are missing, or not those of the report.
         """
-        from trectools_plus.measures.evaluator import score_runs
+        from trectools_plus.measures.evaluation import score_runs
 
         if runs is None:
             runs = self.read_runs(progress, changed=changed)
         missing: Missing = self.report.manifest.config.get("missing", "zero")
         qrels = self.read_qrels(changed=changed)
-        tell = partial(progress, "scoring")
         bound = self.config.bind_measures(measures)
-        evaluation = score_runs(qrels, runs, bound, missing, tell)
-        tell(len(runs), len(runs))
+        evaluation = score_runs(qrels, runs, bound, missing, progress)
+        progress("scoring", len(runs), len(runs))
         return evaluation
 
 
@@ -214,20 +214,21 @@ class ScoreBook:
 
     Args:
         source: The report. What it lacks is scored from the runs beside it.
-        measures: Canonical names of the measures that will be asked for.
+        measures: The measures that will be asked for, or their canonical names.
 
     Raises:
         UsageError: If a measure is not in the report and the runs are not beside it.
     """
 
-    def __init__(self, source: ReportFolder, measures: Sequence[str]) -> None:
+    def __init__(self, source: ReportFolder, measures: Sequence[str | Measure]) -> None:
         self._source = source
         known = source.report.measure_names
-        further = [name for name in measures if name not in known]
+        named = {one if isinstance(one, str) else one.name: one for one in measures}
+        further = [name for name in named if name not in known]
         self._scored: Evaluation | None = None
         if further:
             try:
-                self._scored = source.score(further)
+                self._scored = source.score([named[name] for name in further])
             except InputError as error:
                 raise UsageError(
                     f"{further[0]} is not in the report, and cannot be scored from the runs "
@@ -242,6 +243,17 @@ class ScoreBook:
             return self._source.report.modes[mode].measures[measure].mean
         assert self._scored is not None
         return none_if_nan(self._scored.mean(mode, measure))
+
+    def label(self, mode: str) -> str:
+        """Return a mode's name in tables."""
+        return self._source.report.modes[mode].label
+
+    def higher_is_better(self, measure: str) -> bool:
+        """Return whether a higher value is the better one."""
+        if measure in self._source.report.measure_names:
+            return self._source.report.higher_is_better(measure)
+        assert self._scored is not None
+        return self._scored.definition(measure).higher_is_better
 
     def values(self, mode: str, measure: str) -> pl.DataFrame | None:
         """``query_id, value`` sorted by query, undefined ones null; ``None`` where not known.

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from trectools_plus.benchmark.report_parts import FindingRecord, ReportModel, SourceFile
-from trectools_plus.retrieval.models import ModelRecord
+from trectools_plus.retrieval.index.models import ModelRecord
 
 
 class MergedRun(ReportModel):

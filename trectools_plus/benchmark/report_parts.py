@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import re
+from typing import Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
 ModeStatus = Literal["complete", "incomplete"]
@@ -55,6 +65,10 @@ class ConfidenceInterval(ReportModel):
     """Bootstrap resamples drawn; the same ones for every measure and mode."""
 
 
+_LOWER_IN_EARLIER_REPORTS = frozenset({"MeanRank", "MinRank"})
+"""Labels of the measures of which less is better, in reports that do not hold the direction."""
+
+
 def ends_of(ci: ConfidenceInterval | None) -> tuple[float | None, float | None]:
     """The ends of an interval; ``None`` where there is none."""
     return (None, None) if ci is None else (ci.low, ci.high)
@@ -83,6 +97,30 @@ class MeasureDefinition(ReportModel):
     """The trec_eval options that print the same figure; null if there are none."""
     alias: str | None = None
     """The name as the user wrote it, where that differs."""
+    higher_is_better: bool | None = None
+    """False where a lower value is better. Left out otherwise, and in reports of earlier versions;
+    in those, lower is better for MeanRank and MinRank."""
+
+    def direction_of(self, name: str) -> bool:
+        """Return whether a higher value of the measure of this canonical name is better."""
+        if self.higher_is_better is not None:
+            return self.higher_is_better
+        return re.split("[(@]", name, maxsplit=1)[0] not in _LOWER_IN_EARLIER_REPORTS
+
+    @model_serializer(mode="wrap")
+    def _without_usual_direction(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        if fields.get("higher_is_better", True) is not False:
+            fields.pop("higher_is_better", None)
+        return fields
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe the fields: a serializer of one's own would hide them."""
+        shown = {key: value for key, value in core_schema.items() if key != "serialization"}
+        return handler(cast("CoreSchema", shown))
 
 
 class TargetResult(ReportModel):

@@ -58,7 +58,7 @@ def _read_collection(source: ReportFolder) -> Topics | None:
 
 
 def _is_same(topics: Topics, source: ReportFolder) -> bool:
-    from trectools_plus.retrieval.document_set import hash_topics
+    from trectools_plus.retrieval.fetch.topics import hash_topics
 
     contents = source.report.manifest.dataset.contents
     return contents.get("topics") == hash_topics(topics) and contents.get(

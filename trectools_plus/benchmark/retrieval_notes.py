@@ -7,7 +7,7 @@ import polars as pl
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.dataset import Dataset
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.modes import canonical_mode, uses_vectors
+from trectools_plus.retrieval.backends.embedded.modes import canonical_mode, uses_vectors
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 _MOST_DOCUMENTS = 100_000

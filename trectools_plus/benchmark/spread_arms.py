@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from trectools_plus.benchmark.arm_files import Arm, read_arm
@@ -14,6 +14,7 @@ from trectools_plus.distributed.mapping import Workers
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.formats.tables import Run
+from trectools_plus.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def read_on_workers(
     runs: Mapping[str, str],
     dataset: Dataset,
     folder: OutputFolder,
-    tell: Callable[[int], None],
+    progress: Progress,
 ) -> dict[str, Arm]:
     """Read the runs that workers can read and that are not refused.
 
@@ -73,7 +74,7 @@ def read_on_workers(
         runs: By name, the files as the user named them.
         dataset: What they are judged by.
         folder: The benchmark's output folder; the runs are written into it.
-        tell: Called with the number of runs that are done.
+        progress: Gets the number of runs that are done, as ``reading runs``.
 
     Returns:
         By name, as if each had been read here. One that is missing has to be read here: it is a
@@ -88,7 +89,11 @@ def read_on_workers(
         for name, path in runs.items()
         if (place := place_of(path)) is not None
     ]
-    found = workers.map(ArmReader(replace(dataset, corpus=None)), given, tell)
+
+    def note(done: int) -> None:
+        progress("reading runs", done, len(runs))
+
+    found = workers.map(ArmReader(replace(dataset, corpus=None)), given, note)
     return {
         one.name: _take(one, *answer, folder)
         for one, answer in zip(given, found, strict=True)

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from trectools_plus.benchmark.compare import (
     EQUAL,
     interval_of,
-    is_lower_better,
     none_if_nan,
 )
 from trectools_plus.benchmark.config import BenchmarkConfig
@@ -59,7 +58,14 @@ def summarise(
             n=evaluation.n(run, name),
             ci=ci,
             definition=_define(evaluation, name),
-            target=None if target is None else judge_mean(mean, target, *ends_of(ci)),
+            target=None
+            if target is None
+            else judge_mean(
+                mean,
+                target,
+                *ends_of(ci),
+                higher_is_better=evaluation.definition(name).higher_is_better,
+            ),
         )
     return results
 
@@ -97,7 +103,8 @@ def find_best(
             continue
         means = {run: evaluation.mean(run, name) for run in evaluation.run_names}
         defined = {run: mean for run, mean in means.items() if not np.isnan(mean)}
-        top = (min if is_lower_better(name) else max)(defined.values(), default=np.nan)
+        choose = max if evaluation.definition(name).higher_is_better else min
+        top = choose(defined.values(), default=np.nan)
         leaders = [run for run, mean in defined.items() if abs(mean - top) <= EQUAL]
         best[name] = leaders[0] if len(leaders) == 1 and len(means) > 1 else None
     return best

@@ -17,9 +17,10 @@ from trectools_plus.retrieval.values import Number
 
 
 class Target(BaseModel):
-    """Levels of one measure, in its own unit; higher is better.
+    """Levels of one measure, in its own unit.
 
-    A bare number stands for the level ``competitive``.
+    A bare number stands for the level ``competitive``, the only one of a measure of which less is
+    better.
 
     Attributes:
         baseline: Lower end of what a plain BM25 baseline typically reaches; ``None`` where that
@@ -67,7 +68,12 @@ DEFAULT_TARGETS: Mapping[str, Target] = MappingProxyType(
 
 
 def judge_mean(
-    mean: float | None, target: Target, low: float | None = None, high: float | None = None
+    mean: float | None,
+    target: Target,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    higher_is_better: bool = True,
 ) -> TargetResult:
     """The target together with the highest of its levels that the mean and its interval reach.
 
@@ -76,12 +82,15 @@ def judge_mean(
         target: The levels.
         low: Lower end of the mean's interval; ``None`` when undefined.
         high: Upper end.
+        higher_is_better: The measure's direction; where it is false, the worse end is the upper
+            one, and ``status_low`` is its level.
     """
+    worse, better = (low, high) if higher_is_better else (high, low)
     return TargetResult(
         **target.model_dump(),
-        status=_status(mean, target),
-        status_low=_status(low, target),
-        status_high=_status(high, target),
+        status=_status(mean, target, higher_is_better=higher_is_better),
+        status_low=_status(worse, target, higher_is_better=higher_is_better),
+        status_high=_status(better, target, higher_is_better=higher_is_better),
     )
 
 
@@ -106,9 +115,11 @@ def describe_status(target: TargetResult) -> str:
     return mean if high == mean else f"{mean}; the interval reaches {high}"
 
 
-def _status(mean: float | None, target: Target) -> TargetStatus | None:
+def _status(mean: float | None, target: Target, *, higher_is_better: bool) -> TargetStatus | None:
     if mean is None:
         return None
+    if not higher_is_better:  # one level, see BenchmarkConfig
+        return "competitive" if mean <= target.competitive else "below_competitive"
     if target.strong is not None and mean >= target.strong:
         return "strong"
     if mean >= target.competitive:

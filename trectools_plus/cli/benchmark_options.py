@@ -83,7 +83,7 @@ class MeasureOptions:
 
     def values(self) -> dict[str, Any]:
         """The options as settings; ``None`` where nothing was said."""
-        from trectools_plus.measures.names import split_names
+        from trectools_plus.measures.parser import split_names
 
         named = None if self.measures is None else split_names(",".join(self.measures))
         return {"measures": named, "cutoffs": self.cutoffs}

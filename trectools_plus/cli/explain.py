@@ -46,7 +46,7 @@ def explain_name(
       trectools-plus explain duplicate-document
     """
     from trectools_plus.cli import printing, score_output
-    from trectools_plus.measures.names import explain
+    from trectools_plus.measures.parser import explain
 
     try:
         definition = explain(name)

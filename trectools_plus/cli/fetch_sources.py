@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
+    from trectools_plus.formats.documents import Documents
     from trectools_plus.progress import Progress
     from trectools_plus.retrieval.backends.settings import BackendSettings
-    from trectools_plus.retrieval.streamed_corpus import AnyCorpus
-    from trectools_plus.retrieval.streamed_topics import AnyTopics
+    from trectools_plus.retrieval.fetch.topics import AnyTopics
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,25 +27,25 @@ class SourceOptions:
 
 def open_sources(
     options: SourceOptions, searching: BackendSettings, progress: Progress
-) -> tuple[AnyCorpus | None, AnyTopics]:
+) -> tuple[Documents | None, AnyTopics]:
     """Documents and queries: as streams where the backend does with that, else in memory.
 
     Raises:
         UsageError: If options do not go together, or name too little.
         InputError: If something cannot be read.
     """
-    from trectools_plus.retrieval.streamed_corpus import stream_corpus
-    from trectools_plus.retrieval.streamed_topics import stream_topics
+    from trectools_plus.formats.documents import stream_documents
+    from trectools_plus.retrieval.fetch.topics import stream_topics
 
     _refuse_misfits(options, searching)
-    documents: AnyCorpus | None = None
+    documents: Documents | None = None
     queries: AnyTopics | None = None
     if not searching.is_embedded:
         queries = stream_topics(options.dataset, options.topics)
     if searching.streams_documents and (
-        (streamed := stream_corpus(options.dataset, options.corpus)) is not None
+        (streamed := stream_documents(options.dataset, options.corpus)) is not None
     ):
-        streamed.survey(progress)
+        streamed.check(progress)
         documents = streamed
     if options.dataset is not None and (documents is None or queries is None):
         from trectools_plus.benchmark.dataset import open_collection

@@ -73,7 +73,7 @@ def benchmark_gate(
       benchmark gate --current results/new --baseline results/main --max-drop 2% --post-comment
     """
     from trectools_plus.benchmark.gate import DEFAULT_MEASURES, GateRules, parse_drop, run_gate
-    from trectools_plus.measures.names import split_names
+    from trectools_plus.measures.parser import split_names
     from trectools_plus.reporting.gate_text import render_gate_markdown, render_refusal_markdown
     from trectools_plus.reporting.github import find_pull_request
 

@@ -18,7 +18,7 @@ from trectools_plus.cli.retrieval_options import (
 )
 
 if TYPE_CHECKING:
-    from trectools_plus.retrieval.index_build import BuiltIndex
+    from trectools_plus.retrieval.backends.embedded.backend import BuiltIndex
 
 Dataset = Annotated[
     str | None,
@@ -66,8 +66,8 @@ def index_build(
       trectools-plus index build --corpus corpus.jsonl --modes lexical --set stemmer=german
     """
     from trectools_plus.progress import progress_bar
-    from trectools_plus.retrieval.index_build import build_indexes
-    from trectools_plus.retrieval.modes import check_modes
+    from trectools_plus.retrieval.backends.embedded.backend import build_indexes
+    from trectools_plus.retrieval.backends.embedded.modes import check_modes
     from trectools_plus.retrieval.settings import make_settings
     from trectools_plus.text import split_list
 

@@ -15,7 +15,7 @@ from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Corpus
-    from trectools_plus.retrieval.base import Ranking
+    from trectools_plus.retrieval.source import Ranking
 
 
 @with_groups
@@ -49,7 +49,8 @@ def query_text(
       trectools-plus query "wing flutter" --corpus corpus.jsonl --mode hybrid --format json
     """
     from trectools_plus.progress import progress_bar
-    from trectools_plus.retrieval.modes import build_retrievers, check_modes
+    from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+    from trectools_plus.retrieval.backends.embedded.modes import check_modes
     from trectools_plus.retrieval.settings import make_settings
 
     if not text.strip():

@@ -17,7 +17,7 @@ def generated_pages() -> dict[str, str]:
     from trectools_plus.benchmark.multilingual import multilingual_report_schema
     from trectools_plus.benchmark.report import report_json_schema
     from trectools_plus.extraction.report import extraction_report_schema
-    from trectools_plus.testsets.forms import json_schema_of_test_sets
+    from trectools_plus.testsets.model import json_schema_of_test_sets
     from trectools_plus.validation.rendering.rules_page import render_rules_markdown
 
     return {
@@ -70,10 +70,13 @@ def render_commands_markdown() -> str:
 
 def render_measures_markdown() -> str:
     """The definition of every measure this package knows by itself."""
-    from trectools_plus.measures.names import ALIASES, measure_labels
+    from trectools_plus.measures.parser import ALIASES
+    from trectools_plus.measures.registry import measure_labels
 
     aliases = ", ".join(
-        f"`{alias}` = `{spelled.label}`" for alias, spelled in sorted(ALIASES.items())
+        f"`{name}` = `{alias.label}`"
+        for name, alias in sorted(ALIASES.items())
+        if not alias.trec_eval
     )
     parts = [
         "# Measures\n\n"
@@ -90,7 +93,7 @@ def render_measures_markdown() -> str:
 def example_of(label: str) -> str:
     """A name that is valid for this label: with a cutoff where it needs one."""
     from trectools_plus.errors import UsageError
-    from trectools_plus.measures.names import parse_measure
+    from trectools_plus.measures.parser import parse_measure
 
     for name in (f"{label}@10", f"{label}@0.1", label):
         try:
@@ -101,7 +104,7 @@ def example_of(label: str) -> str:
 
 
 def _measure_section(label: str) -> str:
-    from trectools_plus.measures.names import explain
+    from trectools_plus.measures.parser import explain
 
     definition = explain(example_of(label))
     rows = {

@@ -18,7 +18,7 @@ from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.config_file import FetchSettings
-    from trectools_plus.retrieval.run_files import FetchedFile
+    from trectools_plus.retrieval.fetch.run_files import FetchedFile
 
 OutputFormat = Literal["text", "json"]
 DEFAULT_MODES = ("lexical", "vector", "hybrid")
@@ -110,7 +110,9 @@ def runs_fetch(
     from trectools_plus.benchmark.config_file import load_fetch_settings
     from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
-    from trectools_plus.retrieval.run_files import fetch_to_dir
+    from trectools_plus.retrieval.fetch.answering import FetchOptions
+    from trectools_plus.retrieval.fetch.fetch import FetchRequest
+    from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
     from trectools_plus.retrieval.settings import make_settings
 
     searching = load_fetch_settings(
@@ -132,16 +134,17 @@ def runs_fetch(
     sources = SourceOptions(dataset, corpus, topics, test_file, ontology)
     with progress_bar() as progress:
         documents, queries = open_sources(sources, searching, progress)
-        files = fetch_to_dir(
+        request = FetchRequest(
             documents,
             queries,
             names,
+            FetchOptions(searching.depth, searching.exclude_self, searching.collapse),
+            settings,
+            searching.make_backend(),
+        )
+        files = fetch_to_dir(
+            request,
             output_dir,
-            depth=searching.depth,
-            settings=settings,
-            exclude_self=searching.exclude_self,
-            backend=searching.make_backend(),
-            collapse=searching.collapse,
             resume=resume,
             progress=progress,
             dataset=dataset,

@@ -46,8 +46,7 @@ def runs_fuse(
       runs fuse a.run b.run --method weighted --weights 0.7,0.3 --output fused.run
     """
     from trectools_plus.formats.run import write_run
-    from trectools_plus.retrieval.fusion import Fusion
-    from trectools_plus.retrieval.run_fusion import fuse_runs
+    from trectools_plus.retrieval.fusion import Fusion, fuse_runs
     from trectools_plus.validation import load_run
 
     if len(runs) < 2:

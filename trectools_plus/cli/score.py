@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,7 +15,7 @@ from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
     from trectools_plus.measures import Evaluation
-    from trectools_plus.measures.base import Measure
+    from trectools_plus.measures.definitions.base import Measure
 
 MAX_NAMED = 10
 """How many query ids a note lists."""
@@ -94,9 +93,9 @@ def evaluate_runs(
     """
     from trectools_plus.cli import printing, score_output
     from trectools_plus.distributed import use_scheduler
-    from trectools_plus.measures.evaluator import DEFAULT_MEASURES, score_runs
-    from trectools_plus.measures.names import parse_measures, split_names
-    from trectools_plus.measures.run_files import name_runs, open_files
+    from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
+    from trectools_plus.measures.parser import parse_measures, split_names
+    from trectools_plus.measures.scoring.files import name_runs, open_files
     from trectools_plus.progress import progress_bar
 
     if output_format == "parquet" and output is None and sys.stdout.isatty():
@@ -108,8 +107,7 @@ def evaluate_runs(
     if ontology is not None or annotations is not None:
         measures = _over_files(measures, ontology, annotations)
     with use_scheduler(scheduler), progress_bar() as progress:
-        tell = partial(progress, "scoring")
-        judged, loaded = open_files(qrels, runs, measures, low_memory=low_memory, tell=tell)
+        judged, loaded = open_files(qrels, runs, measures, low_memory=low_memory, progress=progress)
         named = name_runs(loaded)
         evaluation = score_runs(judged, named, measures, missing)
     if output_format == "json":
@@ -133,7 +131,7 @@ def _over_files(
     Raises:
         UsageError: If no measure looks at a file.
     """
-    from trectools_plus.measures.max_ont_sim import bind_files, check_files_used
+    from trectools_plus.measures.definitions.max_ont_sim import bind_files, check_files_used
 
     check_files_used(measures, ontology, annotations)
     return bind_files(measures, ontology, annotations)

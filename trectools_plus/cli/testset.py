@@ -12,8 +12,8 @@ from trectools_plus.cli.printing import write_json
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
+    from trectools_plus.testsets.loading import ListedTestSet
     from trectools_plus.testsets.model import TestQuery, TestSet
-    from trectools_plus.testsets.shipped import ListedTestSet
 
 _WIDTH = 100
 _PLURALS = {"category": "categories", "query_type": "query_types"}
@@ -43,7 +43,7 @@ def testset_list(output_format: OutputFormat = "text") -> None:
     """
     from dataclasses import asdict
 
-    from trectools_plus.testsets.shipped import list_test_sets
+    from trectools_plus.testsets.loading import list_test_sets
 
     found = list_test_sets()
     if output_format == "json":
@@ -128,9 +128,8 @@ def testset_split(
       trectools-plus testset split hpo-en-standard --output-dir parts
       trectools-plus testset split mine.json --held-out 0.3 --seed 7
     """
-    from trectools_plus.testsets.conversion import write_split
-    from trectools_plus.testsets.shipped import load_test_set
-    from trectools_plus.testsets.splitting import kind_field, split_test_set
+    from trectools_plus.testsets.loading import load_test_set
+    from trectools_plus.testsets.splitting import kind_field, split_test_set, write_split
 
     test_set = load_test_set(source)
     split = split_test_set(test_set, held_out, seed)
@@ -180,9 +179,9 @@ def testset_refresh(
       trectools-plus testset refresh mine.json mine-1.1.json --pool new.json -n 10
       trectools-plus testset refresh hpo-en-tiny next.json --pool hpo-en-standard -n 3 --seed 7
     """
+    from trectools_plus.testsets.conversion import write_test_set
+    from trectools_plus.testsets.loading import load_test_set
     from trectools_plus.testsets.refreshing import refresh_test_set
-    from trectools_plus.testsets.shipped import load_test_set
-    from trectools_plus.testsets.writing import write_test_set
 
     if output.suffix not in (".json", ".yaml", ".yml"):
         raise UsageError(f"expected a .json or .yaml file but got {output}", where="OUTPUT")
@@ -208,9 +207,9 @@ def _read_source(
     text_field: Literal["text", "description"],
     language: str | None,
 ) -> TestSet:
-    from trectools_plus.testsets.columns import with_text_field
-    from trectools_plus.testsets.folders import read_folder, read_parts
-    from trectools_plus.testsets.shipped import load_test_set
+    from trectools_plus.testsets.conversion import read_folder, read_parts
+    from trectools_plus.testsets.languages import with_text_field
+    from trectools_plus.testsets.loading import load_test_set
 
     if qrels is not None:
         return with_text_field(read_parts(source, qrels), text_field, language, source)

@@ -76,7 +76,7 @@ def testset_validate(
       trectools-plus testset validate parts/mine-used.json parts/mine-held-out.json
       trectools-plus testset validate mine.yaml --ontology hp.obo --format json
     """
-    from trectools_plus.testsets.validating import TestSetChecker
+    from trectools_plus.testsets.validation import TestSetChecker
 
     output = Output(output_format, every, statistics)
     choices = settle(config, profile=profile, select=select, ignore=ignore, strict=strict)
@@ -104,7 +104,7 @@ def _readable_sets(
     Raises:
         InputError: If none can be read, or the ontology cannot.
     """
-    from trectools_plus.testsets.shipped import find_test_set, shipped_names
+    from trectools_plus.testsets.loading import find_test_set, shipped_names
 
     errors: list[TrectoolsPlusError] = []
     files = []
@@ -213,9 +213,9 @@ def testset_overfitting(
       trectools-plus testset overfitting r/a r/b --used a.json --held-out b.json -m RR@10,nDCG@10
     """
     from trectools_plus.benchmark.overfitting import check_overfitting
-    from trectools_plus.measures.names import split_names
+    from trectools_plus.measures.parser import split_names
     from trectools_plus.reporting.testset_text import overfitting_document, print_overfitting
-    from trectools_plus.testsets.shipped import load_test_set
+    from trectools_plus.testsets.loading import load_test_set
 
     found = check_overfitting(
         reports,

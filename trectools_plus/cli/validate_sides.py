@@ -41,7 +41,7 @@ class Sides:
             return None
         from trectools_plus.errors import FormatError
         from trectools_plus.formats.topics import read_topics
-        from trectools_plus.testsets.shipped import load_test_set
+        from trectools_plus.testsets.loading import load_test_set
         from trectools_plus.testsets.tables import topics_of
         from trectools_plus.validation.topics.engine import validate_topics
 

@@ -15,8 +15,9 @@ from trectools_plus.extraction.searching import Searcher, corpus_of_names, corpu
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.base import Retriever
-from trectools_plus.retrieval.modes import STRATEGIES, build_retrievers
+from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+from trectools_plus.retrieval.backends.embedded.modes import STRATEGIES
+from trectools_plus.retrieval.source import Retriever
 
 _Candidates = tuple[list[Mention], list[Mention]]
 """What the dictionary found, and what retrieval found."""

@@ -45,7 +45,7 @@ from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions, utc_now
-from trectools_plus.retrieval.base import Retriever
+from trectools_plus.retrieval.source import Retriever
 
 _FEWEST = 2
 """Documents that intervals need."""

@@ -13,8 +13,8 @@ from trectools_plus.extraction.wordings import Wordings
 from trectools_plus.extraction.words import Word, words_of
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.retrieval.base import Ranking, Retriever
 from trectools_plus.retrieval.ontology_terms import corpus_of
+from trectools_plus.retrieval.source import Ranking, Retriever
 
 _MOST_WORDS = 8
 """No window of more content words is compared with a name."""

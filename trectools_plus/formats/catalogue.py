@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.corpus import Document, collect_corpus
+from trectools_plus.formats.corpus import collect_corpus
 from trectools_plus.formats.jsonl import as_field_text
-from trectools_plus.formats.tables import Corpus, Qrels, Topics
+from trectools_plus.formats.tables import Corpus, Document, Qrels, Topics
 
 _T = TypeVar("_T")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
@@ -12,18 +11,10 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.content import iter_lines
 from trectools_plus.formats.ids import id_problem, shortened
 from trectools_plus.formats.jsonl import find_key, get_id, get_text, iter_objects
-from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
+from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus, Document
 
 ID_KEYS = ("_id", "doc_id", "docid", "docno", "id")
 TEXT_KEYS = ("text", "contents", "body")
-
-
-class Document(NamedTuple):
-    """One document; ``title`` is empty where there is none."""
-
-    doc_id: str
-    title: str
-    text: str
 
 
 def read_corpus(path: str | Path) -> Corpus:

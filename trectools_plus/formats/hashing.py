@@ -1,13 +1,22 @@
-"""SHA-256 digests: what reports and caches name files and texts by."""
+"""SHA-256 digests: what reports and caches name files, texts and tables by."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from trectools_plus.formats.opening import unreadable
 from trectools_plus.formats.remote import RemoteFile, is_address
 
+if TYPE_CHECKING:
+    import polars as pl
+
+Texts = TypeVar("Texts", bound=Sequence[str])
+
+ROWS_PER_STEP = 8_192
+"""Rows of a table that are looked at together."""
 _CHUNK_BYTES = 1 << 20
 
 
@@ -35,3 +44,56 @@ def sha256_file(path: str | Path) -> str:
 def sha256_text(text: str) -> str:
     """Digest a text's UTF-8 bytes, in lower-case hexadecimal."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def sha256_columns(frame: pl.DataFrame, names: list[str]) -> str:
+    """Digest string columns in the order of their rows, a bounded number of rows at a time.
+
+    Lengths go in beside the bytes, so ``("ab", "c")`` and ``("a", "bc")`` differ.
+    """
+    return sha256_frames(frame.iter_slices(ROWS_PER_STEP), names)
+
+
+def sha256_frames(frames: Iterable[pl.DataFrame], names: list[str]) -> str:
+    """:func:`sha256_columns` of a frame that comes in slices of ``ROWS_PER_STEP`` rows."""
+    digest = hashlib.sha256()
+    for part in frames:
+        for column in part.select(names).iter_columns():
+            lengths = column.str.len_bytes().to_numpy()
+            digest.update(lengths.astype("<u8").tobytes())
+            digest.update("".join(column.to_list()).encode())
+    return digest.hexdigest()
+
+
+class MultisetHash:
+    """Hash of documents or other rows of texts that come in any order.
+
+    SHA-256 of the count and of the sum, modulo 2**256, of each row's SHA-256 (an additive
+    multiset hash: Bellare and Micciancio, EUROCRYPT 1997). It distinguishes corpora, and is no
+    defence against somebody who wants two to look alike.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._total = 0
+
+    def add(self, row: Sequence[str]) -> None:
+        """Add a row. Lengths go in too, so ``("ab", "c")`` and ``("a", "bc")`` differ."""
+        parts = []
+        for text in row:
+            data = text.encode()
+            parts += [len(data).to_bytes(8, "little"), data]
+        self._count += 1
+        self._total += int.from_bytes(hashlib.sha256(b"".join(parts)).digest(), "little")
+
+    def watch(self, rows: Iterable[Texts]) -> Iterator[Texts]:
+        """Pass rows on, and add each."""
+        for row in rows:
+            self.add(row)
+            yield row
+
+    def hexdigest(self) -> str:
+        """Return the hash of what was added so far, in lower-case hexadecimal."""
+        total = self._total % (1 << 256)
+        state = self._count.to_bytes(8, "little") + total.to_bytes(32, "little")
+        return hashlib.sha256(state).hexdigest()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 # All that some reader splits at or stops at: Unicode white space and control characters. The
 # pattern means the same to Polars and to Python.
@@ -32,3 +37,16 @@ def id_problem(text: str, kind: Literal["query", "document"]) -> str | None:
     if kind == "query" and text.startswith(UNWRITABLE_STARTS):
         return f"{kind} id {shortened(text)!r} would start a comment in a run or qrels file"
     return None
+
+
+def digest_id(text: str) -> int:
+    """Return eight bytes of BLAKE2b as a number; two ids very rarely have the same one."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def find_suspects(digests: npt.NDArray[np.uint64]) -> frozenset[int]:
+    """Return the digests that occur more than once: their ids are repeated, or collide."""
+    import numpy as np
+
+    ordered = np.sort(digests)
+    return frozenset(ordered[1:][ordered[1:] == ordered[:-1]].tolist())

@@ -6,13 +6,16 @@ Column names are those of ``ir_measures`` and ``ir_datasets``. Ids are strings, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import polars as pl
 
+from trectools_plus.errors import InputError
 from trectools_plus.formats.conforming import Schema, conform, from_rows
+from trectools_plus.formats.hashing import ROWS_PER_STEP, MultisetHash
+from trectools_plus.progress import Progress, no_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +43,14 @@ PARTS_SCHEMA: Schema = {
     "kind": pl.String,
     "text": pl.String,
 }
+
+
+class Document(NamedTuple):
+    """One document; ``title`` is empty where there is none."""
+
+    doc_id: str
+    title: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,7 +203,7 @@ class Topics:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Corpus:
-    """The documents of a collection, held whole in memory.
+    """The documents of a collection, in memory.
 
     Attributes:
         frame: ``doc_id, title, text``; ``title`` is empty where the source has none.
@@ -204,6 +215,7 @@ class Corpus:
     frame: pl.DataFrame
     path: str | None = None
     parts: pl.DataFrame | None = None
+    _sha256: str = field(default="", init=False, repr=False)
 
     def __post_init__(self) -> None:
         frame = self.frame
@@ -217,17 +229,67 @@ class Corpus:
     def __len__(self) -> int:
         return self.frame.height
 
+    def __iter__(self) -> Iterator[Document]:
+        for part in self.frame.iter_slices(ROWS_PER_STEP):
+            yield from map(Document._make, part.iter_rows())
+
     @property
     def doc_ids(self) -> list[str]:
         """Document ids in the collection's order."""
         return self.frame["doc_id"].to_list()
 
+    def sha256(self, progress: Progress = no_progress) -> str:  # noqa: ARG002 (as of a stream)
+        """Return the hash of ids, titles and texts, whatever their order; computed once.
+
+        See ``formats.hashing.MultisetHash``; parts are not in it.
+        """
+        if not self._sha256:
+            hashed = MultisetHash()
+            for document in self:
+                hashed.add(document)
+            object.__setattr__(self, "_sha256", hashed.hexdigest())
+        return self._sha256
+
+    def check(self, progress: Progress = no_progress) -> None:  # noqa: ARG002 (as of a stream)
+        """Check that there are documents and that no id occurs twice.
+
+        Raises:
+            InputError: If not.
+        """
+        self.in_index_order()
+
+    def in_index_order(self) -> Self:
+        """Return the documents by falling id, in the order of its UTF-8 bytes.
+
+        With that order, a tie at equal scores is decided by position alone.
+
+        Raises:
+            InputError: If there are no documents, or an id occurs twice.
+        """
+        if not len(self):
+            raise InputError("the corpus has no documents", where=self.path)
+        ids = self.frame["doc_id"]
+        in_order = (ids < ids.shift()).sum() == len(ids) - 1
+        if in_order:
+            return self
+        frame = self.frame.sort("doc_id", descending=True)
+        repeated = frame.filter(pl.col("doc_id") == pl.col("doc_id").shift())["doc_id"]
+        if len(repeated):
+            raise InputError(
+                f"document id '{repeated[0]}' occurs more than once in the corpus",
+                where=self.path,
+                remedy="keep one document for each id",
+            )
+        ordered = type(self)(frame, self.path, self.parts)
+        object.__setattr__(ordered, "_sha256", self.sha256())
+        return ordered
+
     def has_any(self, doc_ids: pl.Series) -> bool:
-        """Whether one of these documents is there."""
+        """Return whether one of these documents is there."""
         return bool(doc_ids.is_in(self.frame["doc_id"].implode()).any())
 
     def find(self, doc_ids: pl.Series) -> pl.DataFrame:
-        """``doc_id, title, text`` of those of these documents that are there."""
+        """Return ``doc_id, title, text`` of those of these documents that are there."""
         return self.frame.filter(pl.col("doc_id").is_in(doc_ids.implode()))
 
     def searchable_texts(self) -> list[str]:

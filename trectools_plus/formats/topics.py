@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -14,23 +15,59 @@ from trectools_plus.formats.content import iter_lines
 from trectools_plus.formats.ids import id_problem, shortened
 from trectools_plus.formats.jsonl import as_field_text, find_key, get_id, get_text, iter_objects
 from trectools_plus.formats.lines import decode_lines, decode_text
+from trectools_plus.formats.nodes.model import Mapping, Scalar, TreeError
+from trectools_plus.formats.nodes.xml import parse_elements
 from trectools_plus.formats.rows import refuse_unwritable, write_rows
 from trectools_plus.formats.source import Source, read_source
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
-from trectools_plus.formats.trec_topics import Topic, iter_sgml, iter_xml
+from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, is_header
 
-ID_KEYS = ("_id", "query_id", "qid", "id")
-TEXT_KEYS = ("text", "query_text", "query", "title")
 MAX_FIELDS = 1000
 """Fields that topics may have all together; each becomes a column."""
 
-# Field names of a header line, compared in lower case without "-", "_" and blanks.
-_HEADER_IDS = frozenset({"queryid", "qid", "id", "topicid", "topic", "number"})
-_HEADER_TEXTS = frozenset({"text", "query", "title", "topic", "querytext", "question"})
+_TOP = re.compile(r"<top>(.*?)(?=</?top>|\Z)", re.DOTALL | re.IGNORECASE)
+_LABELS = {
+    "num": "Number",
+    "dom": "Domain",
+    "title": "Topic",
+    "desc": "Description",
+    "smry": "Summary",
+    "narr": "Narrative",
+    "con": "Concept(s)",
+    "fac": "Factor(s)",
+    "def": "Definition(s)",
+}
+_FIELD = re.compile(
+    r"<(num|title|desc|narr|dom|smry|con|fac|def)>(.*?)"
+    r"(?=</?(?:num|title|desc|narr|dom|smry|con|fac|def)>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_LONG_NAMES = {"desc": "description", "narr": "narrative"}
+_XML_ID_NAMES = ("number", "num", "id", "qid", "query_id", "topic_id")
+_XML_TEXT_NAMES = ("query", "title", "")
+
+
+@dataclass(slots=True)
+class Topic:
+    """One topic as it stands in a file.
+
+    Attributes:
+        line: The line it starts on, from 1.
+        query_id: Its id.
+        text: What is asked.
+        further: Its other fields by name.
+        text_line: The line its text starts on, where that is known.
+    """
+
+    line: int
+    query_id: str
+    text: str
+    further: dict[str, str] = field(default_factory=dict)
+    text_line: int | None = None
 
 
 def read_topics(path: str | Path) -> Topics:
-    """Read topics; what a file holds is told by its first characters, not by its name.
+    """Read topics; the first characters of a file decide on its form, not its name.
 
     - TSV: ``id TAB text``; further tabs belong to the text, as blanks. Lines that start with
       ``#`` and hold no tab are comments. A topic that is repeated as it is counts once.
@@ -57,7 +94,7 @@ def read_topics(path: str | Path) -> Topics:
 def iter_topics(path: str | Path) -> Iterator[Topic]:
     """Yield the topics of a file one at a time, read and checked as :func:`read_topics` does.
 
-    TSV and JSON Lines are held line by line; TREC's formats, which are of few topics, as a whole.
+    TSV and JSON Lines are read line by line; TREC's formats, which have few topics, as a whole.
     Repeated topics are yielded again.
 
     Args:
@@ -103,11 +140,6 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     write_rows(rows, path, separator="\t")
 
 
-def is_header(query_id: str, text: str) -> bool:
-    """Whether two fields of a TSV row are names of columns rather than an id and a text."""
-    return _squeeze(query_id) in _HEADER_IDS and _squeeze(text) in _HEADER_TEXTS
-
-
 def _refuse_bare_cr(source: Source) -> None:
     """Refuse CRs that no LF follows: line ends to some readers and blanks to others."""
     if source.data.count(b"\r") == source.data.count(b"\r\n"):
@@ -137,7 +169,7 @@ def _iter_topics(source: Source) -> Iterator[Topic]:
     if re.search("<top>", text, re.IGNORECASE):
         return iter_sgml(text, source.path)
     if re.search(r"<topic\b", text, re.IGNORECASE):
-        return iter_xml(text.encode(), source.path)
+        return iter_xml(text, source.path)
     raise FormatError(
         "expected <top> or <topic> elements but got none",
         path=source.path,
@@ -186,7 +218,7 @@ def _iter_jsonl(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
     id_key = text_key = ""
     for line, record in iter_objects(lines, path):
         # The first line decides, so that no line can slip in another meaning.
-        id_key = id_key or find_key(record, ID_KEYS, "query id", path, line)
+        id_key = id_key or find_key(record, LINE_ID_KEYS, "query id", path, line)
         text_key = text_key or find_key(record, TEXT_KEYS, "text", path, line)
         query_id, text = get_id(record, id_key, path, line), get_text(record, text_key, path, line)
         further = {
@@ -236,5 +268,101 @@ def _collect(topics: Iterable[Topic], path: str) -> Topics:
     return Topics(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), path)
 
 
-def _squeeze(name: str) -> str:
-    return re.sub(r"[-_\s]", "", name).lower()
+def iter_sgml(text: str, path: str) -> Iterator[Topic]:
+    """Parse ``<top>`` blocks: ``<num> Number: 301``, ``<title> …``, tags closed or not.
+
+    ``<title>`` becomes the text, which may be empty; other fields (``description``,
+    ``narrative``, …) are kept.
+
+    Raises:
+        FormatError: If a block lacks ``<num>`` or ``<title>``, or has a field twice.
+    """
+    line, counted_to = 1, 0
+    for block in _TOP.finditer(text):
+        line += text.count("\n", counted_to, block.start())
+        counted_to = block.start()
+        fields: dict[str, str] = {}
+        text_line = line
+        for found in _FIELD.finditer(block[1]):
+            tag = found[1].lower()
+            if tag in fields:
+                raise FormatError(
+                    f"<{tag}> occurs twice in one topic",
+                    path=path,
+                    line=line,
+                    remedy="end each topic with </top>",
+                )
+            if tag == "title":
+                text_line += text.count("\n", block.start(), block.start(1) + found.start())
+            fields[tag] = _without_label(_one_line(found[2]), _LABELS[tag])
+        if not fields.get("num") or "title" not in fields:
+            raise _missing("<title>" if fields.get("num") else "<num>", path, line)
+        query_id, title = fields.pop("num"), fields.pop("title")
+        further = {_LONG_NAMES.get(tag, tag): value for tag, value in fields.items()}
+        yield Topic(line, query_id, title, further, text_line)
+
+
+def iter_xml(text: str, path: str) -> Iterator[Topic]:
+    """Parse ``<topic number="1">`` elements with ``<query>`` or ``<title>``, or text of their own.
+
+    The number may be an attribute or a child (``number``, ``num``, ``id``, …). Other children
+    that hold text are kept as fields.
+
+    Raises:
+        FormatError: With line and column, if the XML is not well-formed, or if a document type
+            declares entities or default values; with line, if a topic lacks number or text.
+    """
+    try:
+        elements = parse_elements(text.encode(), "topic")
+    except TreeError as error:
+        raise FormatError(
+            error.what, path=path, line=error.line, column=error.column, remedy=error.remedy
+        ) from error
+    for element in elements:
+        yield xml_topic(element, path)
+
+
+def xml_topic(element: Mapping, path: str) -> Topic:
+    """Return the topic that an XML element describes; its text may be empty.
+
+    Raises:
+        FormatError: If it lacks its number, or has nothing for a text.
+    """
+    nodes = {name: node for name, (_, node) in element.pairs.items() if isinstance(node, Scalar)}
+    texts = {name: _one_line(node.text) for name, node in nodes.items() if name[:1] != "@"}
+    values = {**texts, **{name[1:]: node.text for name, node in nodes.items() if name[:1] == "@"}}
+    id_name = next((name for name in _XML_ID_NAMES if values.get(name)), None)
+    text_names = [name for name in _XML_TEXT_NAMES if name in texts]
+    text_name = next((name for name in text_names if texts[name]), text_names[0])
+    if id_name is None:
+        raise _missing("number", path, element.line)
+    if not (text_name or texts[text_name]):
+        raise _missing("<query> or <title>", path, element.line)
+    further = {
+        name: text
+        for name, text in texts.items()
+        if nodes[name].text and name not in (id_name, text_name, "")
+    }
+    text_line = nodes[text_name].line if text_name else None
+    return Topic(element.line, values[id_name].strip(), texts[text_name], further, text_line)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _without_label(text: str, label: str) -> str:
+    if text.lower().startswith(label.lower()):
+        rest = text[len(label) :].lstrip()
+        if rest.startswith(":"):
+            return rest[1:].lstrip()
+    return text
+
+
+def _missing(what: str, path: str, line: int) -> FormatError:
+    return FormatError(
+        f"{what} is missing in this topic",
+        path=path,
+        line=line,
+        remedy="give every topic a number and a text",
+    )

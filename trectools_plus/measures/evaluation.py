@@ -1,28 +1,48 @@
-"""What ``evaluate`` returns: per-query values, means over one set of queries, and the counts."""
+"""Score runs against qrels: per-query values, means over one set of queries, and the counts.
+
+Every table is checked here before any library sees it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import polars as pl
 
+from trectools_plus.distributed import current_workers
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.base import AVERAGED_OVER, Definition, FloatArray, Measure
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.definitions.base import (
+    AVERAGED_OVER,
+    Definition,
+    FloatArray,
+    Measure,
+)
+from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.measures.parser import parse_measures
+from trectools_plus.measures.scoring.chunks import ScoredFile
+from trectools_plus.measures.scoring.ranking import score_ranking
+from trectools_plus.progress import Progress, no_progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Missing = Literal["zero", "drop"]
 
+DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10")
+"""What is computed when no measure is named."""
+
+_NOTHING_JUDGED = "P105"
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Which queries stand behind a run's means.
+    """The queries that a run's means are over.
 
     ``n_qrels`` is ``n_scored`` plus the queries without a relevant document plus, where missing
     queries are dropped, ``n_missing``.
@@ -100,11 +120,11 @@ class Evaluation:
         return math.fsum(defined) / len(defined) if defined else math.nan
 
     def n(self, run_name: str, measure_name: str) -> int:
-        """How many queries the mean is taken over: those where the measure is defined."""
+        """Return the number of queries that the mean is over: where the measure is defined."""
         return int(np.count_nonzero(~np.isnan(self.values(run_name, measure_name))))
 
     def is_over_different_queries(self, measure_name: str) -> bool:
-        """Whether the measure is undefined for other queries in one run than in another.
+        """Return whether the measure is undefined for other queries in one run than in another.
 
         Such means are not compared: a run that leaves out its hardest queries would be the best. A
         run for which the measure is undefined everywhere has no mean, and does not count.
@@ -118,10 +138,10 @@ class Evaluation:
         return len(found) > 1
 
     def definition(self, measure_name: str) -> Definition:
-        """A measure's definition, with the queries that this evaluation averaged over."""
+        """Return a measure's definition, with the queries that this evaluation averaged over."""
         self._require(measure_name, self.measure_names, "measure")
         definition = self.measures[self.measure_names.index(measure_name)].definition
-        return averaged_as(definition, self.missing)
+        return _averaged_as(definition, self.missing)
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
@@ -173,8 +193,171 @@ class Evaluation:
             raise UsageError(f"there is no {kind} {name!r}", remedy=f"there are {', '.join(known)}")
 
 
-def averaged_as(definition: Definition, missing: Missing) -> Definition:
-    """The definition with the averaging set that ``missing`` makes of it."""
+def evaluate(
+    qrels: Qrels,
+    runs: Run | Iterable[Run] | Mapping[str, Run],
+    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    missing: Missing = "zero",
+) -> Evaluation:
+    """Check runs and qrels, then score every run with every measure.
+
+    Every measure of a run is averaged over the same queries: those of the qrels with a document
+    of grade 1 or more. (A measure with ``rel=2`` is 0 for a query whose best grade is 1.)
+
+    Args:
+        qrels: The judgments.
+        runs: One run, several (their names must differ), or several under names of your own.
+        measures: Names, or measures; see :func:`parse_measures`.
+        missing: ``zero``: a query without results counts as 0, as ``trec_eval -c``; ``drop``: it
+            is left out, as trec_eval does without ``-c``.
+
+    Returns:
+        Values per query, means, and the counts of queries behind them.
+
+    Raises:
+        CheckFailedError: If a rule that scoring depends on is broken.
+        UsageError: If a measure does not exist or can say nothing of this input, or two runs have
+            one name.
+    """
+    if missing not in get_args(Missing):
+        raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
+    asked = parse_measures(measures)
+    named = _named(runs)
+    refuse_unscorable(qrels, list(named.values()), asked)
+    return score_runs(qrels, named, asked, missing)
+
+
+def score_runs(
+    qrels: Qrels,
+    runs: Mapping[str, Run | ScoredFile],
+    measures: Sequence[Measure],
+    missing: Missing,
+    progress: Progress = no_progress,
+) -> Evaluation:
+    """Score runs that have been checked already; see :func:`evaluate`.
+
+    A :class:`ScoredFile` was scored with these measures, while it was read. ``progress`` gets the
+    number of runs scored so far.
+    """
+    queries = JudgedQueries.from_qrels(qrels)
+    in_qrels = {*queries.query_ids, *queries.without_relevant}
+    scored_runs = _score_each(runs, queries, measures, progress)
+    query_ids: dict[str, list[str]] = {}
+    counts: dict[str, Counts] = {}
+    tables: dict[str, FloatArray] = {}
+    notes = [f"{one.name}: {note}" for one in measures for note in one.notes_on_qrels(queries)]
+    for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
+        in_run = set(run.query_ids)
+        has_results = np.array([query in in_run for query in queries.query_ids], dtype=bool)
+        scored = np.full(len(has_results), True) if missing == "zero" else has_results
+        notes += run_notes
+        tables[name] = table[scored]
+        query_ids[name] = [queries.query_ids[index] for index in np.flatnonzero(scored)]
+        counts[name] = Counts(
+            n_qrels=len(in_qrels),
+            n_run=len(in_run),
+            n_scored=len(query_ids[name]),
+            n_missing=int(np.count_nonzero(~has_results)),
+            n_extra=len(in_run - in_qrels),
+        )
+    without = queries.without_relevant
+    return Evaluation(list(measures), missing, query_ids, counts, without, tables, notes)
+
+
+def refuse_unscorable(qrels: Qrels, runs: Sequence[Run], measures: Sequence[Measure] = ()) -> None:
+    """Check qrels and runs, alone and together, and refuse what would give a wrong figure.
+
+    Depth and missing queries are no reason to refuse: measures have their own cutoffs, and missing
+    queries are counted.
+
+    Args:
+        qrels: The judgments.
+        runs: The runs.
+        measures: What they are to be scored with; see :func:`refuse_strange`.
+
+    Raises:
+        CheckFailedError: If a rule that scoring depends on is broken; the findings are named.
+    """
+    from trectools_plus.validation import check_qrels, check_run, refuse_errors
+
+    refuse_errors(check_qrels(qrels))
+    for run in runs:
+        refuse_errors(check_run(run))
+        refuse_strange(run, qrels, measures)
+
+
+def refuse_strange(run: Run, qrels: Qrels, measures: Sequence[Measure]) -> None:
+    """Refuse a run whose ids do not meet those of the qrels.
+
+    That nothing is judged does not matter where a measure says something of unjudged documents: it
+    looks itself whether it knows their ids.
+
+    Raises:
+        CheckFailedError: If they do not.
+    """
+    from trectools_plus.validation import check_pair, refuse_errors
+
+    lenient = any(measure.sees_unjudged for measure in measures)
+    findings = check_pair(run, qrels)
+    refuse_errors(one for one in findings if not (lenient and one.code == _NOTHING_JUDGED))
+
+
+def _score_each(
+    runs: Mapping[str, Run | ScoredFile],
+    queries: JudgedQueries,
+    measures: Sequence[Measure],
+    progress: Progress,
+) -> Iterator[tuple[FloatArray, list[str]]]:
+    """Score run after run, or all at once on the workers of a scheduler, if there is one."""
+    workers = current_workers()
+    if workers is None or all(isinstance(run, ScoredFile) for run in runs.values()):
+        for done, item in enumerate(runs.items()):
+            progress("scoring", done, len(runs))
+            yield _score(queries, measures, item)
+        return
+
+    def note(done: int) -> None:
+        progress("scoring", done, len(runs))
+
+    yield from workers.map(partial(_score, queries, measures), runs.items(), note)
+
+
+def _score(
+    queries: JudgedQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
+) -> tuple[FloatArray, list[str]]:
+    """Return values of shape (queries, measures), and notes on the run."""
+    name, run = item
+    if isinstance(run, ScoredFile):
+        return run.table, []
+    ranked = queries.rank(run)
+    notes = [
+        f"{one.name}, {name}: {note}" for one in measures for note in one.notes_on_run(name, ranked)
+    ]
+    return score_ranking(measures, queries, ranked), notes
+
+
+def _named(runs: Run | Iterable[Run] | Mapping[str, Run]) -> dict[str, Run]:
+    if isinstance(runs, Run):
+        return {runs.name: runs}
+    if isinstance(runs, Mapping):
+        return dict(runs)
+    named: dict[str, Run] = {}
+    for run in runs:
+        if run.name in named:
+            raise UsageError(
+                f"two runs are named {run.name!r}",
+                where=", ".join(one.path or "a table" for one in (named[run.name], run)),
+                remedy="give them names of your own: evaluate(qrels, {'a': run_a, 'b': run_b})",
+            )
+        named[run.name] = run
+    if not named:
+        raise UsageError("no run was given", remedy="give at least one")
+    return named
+
+
+def _averaged_as(definition: Definition, missing: Missing) -> Definition:
+    """Return the definition with the averaging set that ``missing`` makes of it."""
     if definition.averaged_over != AVERAGED_OVER:
         return definition
     return replace(definition, averaged_over=_AVERAGED_OVER[missing])

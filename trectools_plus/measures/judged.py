@@ -2,11 +2,14 @@
 
 A ranked measure depends on nothing but which grade stands at which rank, how many documents were
 retrieved, and which grades the qrels hold. :class:`JudgedRun` is that, in flat arrays with one
-entry per judged document; document ids are needed only to make it.
+entry per judged document; document ids are needed only to make it. They are looked up by a join
+(:class:`JudgedQueries`), or, in a run file that is read in chunks, in a table of hashes
+(:class:`Judgments`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,11 +19,16 @@ import polars as pl
 
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.ranking import rank_documents
+from trectools_plus.validation.matching import folded, folds_to_itself
+from trectools_plus.validation.views.order import KeyTable, find_blocks, keys_of
 
 IntArray = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.uint32]
 
 MEMBERSHIP_LEVEL = 1
 """The grade a query needs to be averaged over: one for all measures, so that they share their n."""
+
+_SEEDS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +82,7 @@ class JudgedQueries:
         ).with_row_index("query")
 
     def rank(self, run: Run) -> pl.DataFrame:
-        """The canonical ranking of these queries' documents: ``query, doc_id, rank, score``."""
+        """Return the canonical ranking of these queries: ``query, doc_id, rank, score``."""
         frame = run.frame.select("query_id", "doc_id", "score")
         ranked = rank_documents(frame.join(self.numbers, on="query_id", maintain_order="left"))
         return ranked.select("query", "doc_id", "rank", "score")
@@ -130,7 +138,7 @@ class JudgedRun:
         return cls(retrieved, query, rank, grade)._sorted()
 
     def cut(self, depth: int | None) -> JudgedRun:
-        """The same run without what it retrieved below rank ``depth``."""
+        """Return the same run without what it retrieved below rank ``depth``."""
         if depth is None:
             return self
         rank = np.where(self.rank > depth, 0, self.rank)
@@ -144,7 +152,7 @@ class JudgedRun:
         )
 
     def with_judgments(self, query: IntArray, rank: IntArray, grade: IntArray) -> JudgedRun:
-        """The same run with more documents judged (see ``residuals``)."""
+        """Return the same run with more documents judged; see ``residual_bounds``."""
         return replace(
             self,
             query=np.concatenate([self.query, query]),
@@ -153,10 +161,138 @@ class JudgedRun:
         )._sorted()
 
     def within(self, cutoff: int | None) -> npt.NDArray[np.bool_]:
-        """Which judged documents were retrieved, at ``cutoff`` or above."""
+        """Return which judged documents were retrieved, at ``cutoff`` or above."""
         found = self.rank > 0
         return found if cutoff is None else found & (self.rank <= cutoff)
 
     def count(self, which: npt.NDArray[np.bool_]) -> IntArray:
-        """How many of the chosen judged documents each query has."""
+        """Return how many of the chosen judged documents each query has."""
         return np.bincount(self.query[which], minlength=len(self.retrieved))
+
+
+@dataclass(frozen=True, eq=False)
+class RankedRun:
+    """A run as measures see it.
+
+    Attributes:
+        query_ids: The queries that count.
+        judged: Where each judged document stands, as deep as a measure by grades can see.
+        documents: The judgments and the canonical ranking, whole (``query, doc_id, rank``);
+            ``None`` where no measure looks at document ids.
+    """
+
+    query_ids: Sequence[str]
+    judged: JudgedRun
+    documents: tuple[JudgedQueries, pl.DataFrame] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """Qrels as a table to look documents up in, without a join over all that were retrieved.
+
+    Attributes:
+        query_ids: The judged queries, in the order of the qrels.
+        query: The query of each judgment, as a position in ``query_ids``.
+        doc_ids: The document of each judgment.
+        relevance: The grade of each judgment.
+        starts: The first judgment of each query, and the number of judgments.
+        counts: For each query: whether it has a relevant document, so that it is averaged over.
+    """
+
+    query_ids: list[str]
+    query: Numbers
+    doc_ids: pl.Series
+    relevance: IntArray
+    starts: IntArray
+    counts: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, qrels: Qrels) -> Judgments:
+        """Number the queries, and put the judgments of each together.
+
+        Args:
+            qrels: Judgments, none of a pair twice.
+        """
+        frame = qrels.frame
+        blocks = find_blocks(frame["query_id"])
+        query = blocks.query
+        if blocks.interleaved:
+            order = np.argsort(query, kind="stable")
+            frame, query = frame[order], query[order]
+        starts = np.r_[0, np.cumsum(blocks.sizes)]
+        relevance = frame["relevance"].to_numpy()
+        counts = np.maximum.reduceat(relevance, starts[:-1]) >= MEMBERSHIP_LEVEL
+        ids = blocks.query_ids.to_list()
+        return cls(ids, query, frame["doc_id"], relevance, starts, counts)
+
+    @cached_property
+    def _number_of(self) -> dict[str, int]:
+        return {query_id: number for number, query_id in enumerate(self.query_ids)}
+
+    @cached_property
+    def _seed(self) -> int | None:
+        """A seed with which no two judgments have one key."""
+        for seed in range(_SEEDS):
+            keys = np.sort(keys_of(self.query, self.doc_ids, seed))
+            if not (keys[1:] == keys[:-1]).any():
+                return seed
+        return None
+
+    @cached_property
+    def can_be_found(self) -> bool:
+        """Whether :meth:`find` is sure to find every judgment."""
+        return self._seed is not None
+
+    @cached_property
+    def _table(self) -> KeyTable:
+        return KeyTable.of(keys_of(self.query, self.doc_ids, self._seed or 0))
+
+    @cached_property
+    def _folds(self) -> KeyTable | None:
+        """The ids as they are compared for spelling; ``None`` if they are all plain."""
+        if folds_to_itself(self.doc_ids):
+            return None
+        return KeyTable.of(keys_of(self.query, folded(self.doc_ids), self._seed or 0))
+
+    def numbers(self, query_ids: Sequence[str]) -> IntArray:
+        """Return positions of queries in ``query_ids``; -1 for those that are not judged."""
+        return np.array([self._number_of.get(one, -1) for one in query_ids], np.int64)
+
+    def of_queries(self, numbers: IntArray) -> IntArray:
+        """Return all judgments of some queries, those of each together."""
+        starts, ends = self.starts[numbers], self.starts[numbers + 1]
+        lengths = ends - starts
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        places: IntArray = np.repeat(starts, lengths) + within
+        return places
+
+    def find(self, query: Numbers, doc_ids: pl.Series) -> tuple[IntArray, IntArray]:
+        """Find the judged ones among pairs of query number and document.
+
+        Returns:
+            Positions among the pairs, ascending, and the judgment of each.
+        """
+        rows, judgments = self._table.find(keys_of(query, doc_ids, self._seed or 0))
+        # A key is a hash: only equal ids are the same pair.
+        same = (doc_ids.gather(rows) == self.doc_ids.gather(judgments)).to_numpy()
+        same &= query[rows] == self.query[judgments]
+        return rows[same], judgments[same]
+
+    def can_only_be_equal(self, doc_ids: pl.Series) -> bool:
+        """Return whether none of these can be a judged document in another spelling."""
+        return self._folds is None and folds_to_itself(doc_ids)
+
+    def count_near(self, query: Numbers, doc_ids: pl.Series, judged: IntArray) -> int:
+        """Count documents that are not judged, but are in another spelling.
+
+        Args:
+            query: Query numbers.
+            doc_ids: Documents.
+            judged: Positions of the judged pairs.
+        """
+        if self.can_only_be_equal(doc_ids):
+            return 0
+        rows, _ = (self._folds or self._table).find(
+            keys_of(query, folded(doc_ids), self._seed or 0)
+        )
+        return int(np.isin(rows, judged, invert=True).sum())

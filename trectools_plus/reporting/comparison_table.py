@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.significance import (
@@ -166,7 +165,7 @@ def _cell(report: BenchmarkReport, mode: str, measure: str) -> Cell:
     figures = report.modes[mode].measures[measure]
     means = [other.measures[measure].mean for other in report.modes.values()]
     defined = [mean for mean in means if mean is not None]
-    best = (min if is_lower_better(measure) else max)(defined, default=None)
+    best = (max if report.higher_is_better(measure) else min)(defined, default=None)
     marks = mode_marks(report)
     ranked = len(set(means)) > 1 and measure not in report.unranked
     low, high = ends_of(figures.ci)
@@ -194,6 +193,6 @@ def is_beaten(report: BenchmarkReport, mode: str, other: str, measure: str) -> b
     for baseline, contrast, sign in ((other, mode, 1), (mode, other, -1)):
         entry = report.find_comparison(baseline, contrast, measure)
         if entry is not None and entry.significant and entry.difference is not None:
-            better = -sign if is_lower_better(measure) else sign
+            better = sign if report.higher_is_better(measure) else -sign
             return entry.difference * better > 0
     return False

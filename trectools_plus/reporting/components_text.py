@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport, ComponentMeasure, ComponentResult
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.markdown_text import escape, table
@@ -43,7 +42,7 @@ def component_lines(report: BenchmarkReport) -> list[str]:
             for one in report.components
             if one.mode == mode
         ]
-        lower = ", lower is better" if is_lower_better(name) else ""
+        lower = "" if report.higher_is_better(name) else ", lower is better"
         lines.append(
             f"{report.modes[mode].label}, with minus without each component on {name}{lower}: "
             f"{'; '.join(parts)}."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Run
     from trectools_plus.measures import Evaluation
-    from trectools_plus.measures.streaming import ScoredFile
+    from trectools_plus.measures.scoring.chunks import ScoredFile
 
 
 def evaluation_document(

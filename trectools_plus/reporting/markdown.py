@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     ModeResult,
@@ -147,7 +146,7 @@ def _failing_queries(report: BenchmarkReport) -> str:
     title = "## Queries that fail in every mode"
     measure = report.measure_names[0]
     failing = report.failing_queries
-    if is_lower_better(measure):
+    if not report.higher_is_better(measure):
         return ""
     if not failing:
         return f"{title}\n\nNone: some mode scores above 0 on {measure} for every query."

@@ -21,9 +21,17 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.retrieval.base import Ranking, empty_ranking
-from trectools_plus.retrieval.settings import Normalisation
-from trectools_plus.retrieval.top_documents import rank_scores
+from trectools_plus.formats.tables import Run
+from trectools_plus.ranking import rank_documents
+from trectools_plus.retrieval.settings import Normalisation, RetrievalSettings
+from trectools_plus.retrieval.source import (
+    CompositeRetriever,
+    Ranking,
+    Retriever,
+    empty_ranking,
+    rank_scores,
+    run_of,
+)
 
 Values = npt.NDArray[np.float64]
 Found = npt.NDArray[np.bool_]
@@ -71,7 +79,7 @@ class Fusion(BaseModel):
         return self
 
     def check_count(self, rankings: int) -> None:
-        """See that there is one weight for each ranking.
+        """Check that there is one weight for each ranking.
 
         Raises:
             UsageError: If there are more or fewer.
@@ -113,7 +121,7 @@ def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int) -> Ranking:
 
 
 def _contribution(ranking: Ranking, fusion: Fusion) -> tuple[float, Values]:
-    """What the ranking adds for a document it lacks, and for each one it has."""
+    """Return what the ranking adds for a document it lacks, and for each one it has."""
     if fusion.method == "rrf":
         return 0.0, 1.0 / (fusion.k + np.arange(1.0, len(ranking) + 1))
     if not len(ranking):
@@ -141,3 +149,122 @@ def _check_weights(weights: tuple[float, ...] | None) -> None:
             f"weights {', '.join(f'{weight:g}' for weight in weights)} cannot be used",
             remedy="give finite weights of at least 0, one of them above 0",
         )
+
+
+class HybridRetriever(CompositeRetriever):
+    """Asks its components and merges what they find.
+
+    Args:
+        components: The retrievers to ask, in the order of the fusion's weights.
+        fusion: How their rankings are merged.
+        candidates: Least depth asked of each component, so that a short result does not rest on
+            short rankings.
+        names: What the components are called; their own names if ``None``.
+    """
+
+    name = "hybrid"
+
+    def __init__(
+        self,
+        components: Sequence[Retriever],
+        fusion: Fusion,
+        candidates: int,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        fusion.check_count(len(components))
+        self.components = tuple(components)
+        self._names = tuple(names or (component.name for component in components))
+        self._fusion = fusion
+        self._candidates = candidates
+
+    def component_depth(self, depth: int) -> int:
+        """Return how deep the components are asked for a result of ``depth`` documents."""
+        return max(depth, self._candidates)
+
+    def combine(
+        self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
+    ) -> list[Ranking]:
+        """Merge the rankings of each query, one for each component."""
+        assert all(len(rankings) == len(queries) for rankings in found)
+        return [fuse(rankings, self._fusion, depth) for rankings in zip(*found, strict=True)]
+
+    def leave_one_out(self) -> dict[str, Retriever]:
+        """Return the same fusion without each component, by their names.
+
+        The weights of those that stay keep their proportion; where they are all 0, each is 1.
+        """
+        return {name: self._without(place) for place, name in enumerate(self._names)}
+
+    def _without(self, place: int) -> HybridRetriever:
+        rest = [other for other in range(len(self.components)) if other != place]
+        weights = self._fusion.weights
+        if weights is not None:
+            left = tuple(weights[other] for other in rest)
+            weights = left if any(left) else (1.0,) * len(left)
+        return HybridRetriever(
+            [self.components[other] for other in rest],
+            self._fusion.model_copy(update={"weights": weights}),
+            self._candidates,
+            [self._names[other] for other in rest],
+        )
+
+
+def fusion_of(settings: RetrievalSettings, components: int = 2) -> Fusion:
+    """Return the fusion that the settings ask for, of so many rankings."""
+    weights = None
+    if settings.fusion == "weighted":
+        weights = settings.weights or (1.0 / components,) * components
+    return Fusion(
+        method=settings.fusion,
+        k=settings.rrf_k,
+        weights=weights,
+        normalisation=settings.normalisation,
+    )
+
+
+def fuse_runs(runs: Sequence[Run], fusion: Fusion, depth: int = 100, name: str = "fused") -> Run:
+    """Merge runs. Their rank columns are ignored: ranks follow the scores in canonical order.
+
+    Args:
+        runs: At least one, each free of errors (see ``validation.load_run``).
+        fusion: How.
+        depth: How many documents to keep for each query, at most; at least 1.
+        name: The new run's tag.
+
+    Returns:
+        All queries of all runs, in the order in which they first appear; ranks from 1, scores
+        exact in 32 bits, canonical order. A query that some runs lack is merged from the others.
+
+    Raises:
+        UsageError: If there is no run, or ``depth`` is below 1, or weights are too many or few.
+        InputError: If scores to be normalised are infinite in 32 bits.
+    """
+    if not runs:
+        raise UsageError("no run to fuse")
+    if depth < 1:
+        raise UsageError(f"expected a depth of at least 1 but got {depth}")
+    fusion.check_count(len(runs))
+    tables = [rankings_of(run) for run in runs]
+    query_ids = list(dict.fromkeys(query_id for table in tables for query_id in table))
+    nothing = empty_ranking()
+    rankings = [
+        fuse([table.get(query_id, nothing) for table in tables], fusion, depth)
+        for query_id in query_ids
+    ]
+    return run_of(query_ids, rankings, name)
+
+
+def rankings_of(run: Run) -> dict[str, Ranking]:
+    """Each query's ranking in canonical order, scores rounded to 32 bits."""
+    grouped = (
+        rank_documents(run.frame).group_by("query_id", maintain_order=True).agg("doc_id", "score")
+    )
+    return {
+        query_id: Ranking(doc_ids, _to_32_bits(scores))
+        for query_id, doc_ids, scores in grouped.iter_rows()
+    }
+
+
+def _to_32_bits(scores: list[float]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    with np.errstate(over="ignore"):  # fuse() refuses infinite scores where they matter
+        return np.array(scores).astype(np.float32)

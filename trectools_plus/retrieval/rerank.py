@@ -23,12 +23,11 @@ import numpy.typing as npt
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.base import Ranking, Retriever
-from trectools_plus.retrieval.models import open_model
-from trectools_plus.retrieval.parts import TextParts
+from trectools_plus.retrieval.index.models import open_model
+from trectools_plus.retrieval.index.parts import TextParts
+from trectools_plus.retrieval.index.text import clean_text
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.text import clean_text
-from trectools_plus.retrieval.top_documents import rank_scores
+from trectools_plus.retrieval.source import CompositeRetriever, Ranking, Retriever, rank_scores
 
 Values = npt.NDArray[np.float64]
 
@@ -107,7 +106,7 @@ class CrossEncoderReranker:
         return scores
 
 
-class RerankingRetriever:
+class RerankingRetriever(CompositeRetriever):
     """Asks another retriever and orders its first results again.
 
     Args:
@@ -117,22 +116,38 @@ class RerankingRetriever:
     """
 
     def __init__(self, inner: Retriever, reranker: Reranker, depth: int) -> None:
-        self.inner = inner
-        self.reranker = reranker
-        self.depth = depth
+        self.components = (inner,)
+        self._reranker = reranker
+        self._depth = depth
 
     @property
     def name(self) -> str:
         """The mode's name."""
-        return self.inner.name
+        return self.components[0].name
 
-    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank documents by the reranker, as far as it goes."""
-        found = self.inner.search(queries, max(depth, self.depth))
+    def component_depth(self, depth: int) -> int:
+        """Return how deep the retriever is asked for a result of ``depth`` documents."""
+        return max(depth, self._depth)
+
+    def combine(
+        self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
+    ) -> list[Ranking]:
+        """Order the results of each query again, as far as the reranker looks."""
+        (rankings,) = found
         return [
             self.rerank(query, ranking, depth)
-            for query, ranking in zip(queries, found, strict=True)
+            for query, ranking in zip(queries, rankings, strict=True)
         ]
+
+    def leave_one_out(self) -> dict[str, Retriever]:
+        """Return the reranked fusions without each component."""
+        (inner,) = self.components
+        if not isinstance(inner, CompositeRetriever):
+            return {}
+        return {
+            name: RerankingRetriever(rest, self._reranker, self._depth)
+            for name, rest in inner.leave_one_out().items()
+        }
 
     def rerank(self, query: str, ranking: Ranking, depth: int) -> Ranking:
         """Order one query's results again.
@@ -144,8 +159,8 @@ class RerankingRetriever:
         """
         if not len(ranking):
             return ranking
-        head = ranking.head(self.depth)
-        best = rank_scores(head.doc_ids, self.reranker.score(query, head), self.depth)
+        head = ranking.head(self._depth)
+        best = rank_scores(head.doc_ids, self._reranker.score(query, head), self._depth)
         rest = len(ranking) - len(head)
         below = np.floor(best.scores[-1]) - 1 - np.arange(rest, dtype=np.float32)
         doc_ids = [*best.doc_ids, *ranking.doc_ids[len(head) :]]

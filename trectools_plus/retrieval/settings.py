@@ -8,8 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.aggregation import DEFAULT_WEIGHTS, AggregationName
-from trectools_plus.retrieval.parts import KINDS
+from trectools_plus.retrieval.index.parts import DEFAULT_WEIGHTS, KINDS, AggregationName
 from trectools_plus.retrieval.values import Flag, Number, WholeNumber, explain_problem
 from trectools_plus.text import split_list
 

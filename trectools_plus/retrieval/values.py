@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from trectools_plus.text import split_list
 
 SEPARATOR = " — "
-"""Between what is wrong and how to mend it, in the message of a validator."""
+"""Between what is wrong and how to fix it, in the message of a validator."""
 
 _WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -93,7 +93,7 @@ _EXPECTED = {
 
 
 def explain_problem(item: ErrorDetails) -> tuple[str, str | None]:
-    """What is wrong with a setting, and how to mend it where the validator says so.
+    """Return what is wrong with a setting, and the fix where the validator names one.
 
     Args:
         item: One entry of ``ValidationError.errors()``.

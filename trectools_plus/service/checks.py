@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from trectools_plus.benchmark.report import FindingRecord
-from trectools_plus.measures.base import Measure
+from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Missing
 from trectools_plus.progress import Progress
 from trectools_plus.service.documents import refuse_large
@@ -116,7 +116,7 @@ def validate_parts(
 def _check(
     folder: Folder, parts: list[Part], kind: Kind, profile: str, limits: Limits
 ) -> FileReport:
-    from trectools_plus.testsets.validating import TestSetChecker
+    from trectools_plus.testsets.validation import TestSetChecker
     from trectools_plus.validation.engine import validate_qrels, validate_run
     from trectools_plus.validation.topics.engine import validate_topics
 
@@ -162,8 +162,8 @@ def score_parts(
     Raises:
         ProblemError: If a part is missing or cannot be scored.
     """
-    from trectools_plus.measures.evaluator import score_runs
-    from trectools_plus.measures.run_files import name_runs, open_files
+    from trectools_plus.measures.evaluation import score_runs
+    from trectools_plus.measures.scoring.files import name_runs, open_files
     from trectools_plus.reporting.evaluation_document import evaluation_document
 
     runs = named(parts, "run")
@@ -172,13 +172,14 @@ def score_parts(
         names = ["run"] if len(runs) == 1 else [f"run-{n}" for n in range(1, len(runs) + 1)]
         paths = [folder.put(part, name) for part, name in zip(runs, names, strict=True)]
         qrels, loaded = open_files(
-            qrels_path, paths, measures, tell=lambda done, total: progress("reading", done, total)
+            qrels_path,
+            paths,
+            measures,
+            progress=lambda _, done, total: progress("reading", done, total),
         )
         by_name = name_runs(loaded)
         refuse_many(len(qrels.query_ids), limits.queries)
-        evaluation = score_runs(
-            qrels, by_name, measures, missing, lambda done, total: progress("scoring", done, total)
-        )
+        evaluation = score_runs(qrels, by_name, measures, missing, progress)
         for counts in evaluation.counts.values():
             refuse_many(counts.n_run, limits.queries)
         document = evaluation_document(qrels_path, by_name, evaluation, per_query=per_query)

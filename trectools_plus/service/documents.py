@@ -11,10 +11,10 @@ import re
 import yaml
 
 from trectools_plus.formats.limits import MAX_DEPTH
+from trectools_plus.formats.topic_schema import form_of
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.service.settings import Limits
 from trectools_plus.service.uploads import Part
-from trectools_plus.validation.topics.reading import form_of
 
 # A text that never ends is taken to the end at once: looking on from each quotation mark inside it
 # would take a time that grows with its square.

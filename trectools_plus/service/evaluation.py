@@ -21,10 +21,9 @@ from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.benchmark.strata import summarise_stratum
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
-from trectools_plus.measures.base import Measure
-from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.measures.evaluator import score_runs
-from trectools_plus.measures.names import parse_measures, split_names
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.parser import parse_measures, split_names
 from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.service.documents import refuse_large
@@ -175,7 +174,7 @@ def evaluate_test_set(
     Raises:
         ProblemError: If the test set cannot be used, or has too many queries.
     """
-    from trectools_plus.testsets.reading import read_test_set
+    from trectools_plus.testsets.loading import read_test_set
     from trectools_plus.testsets.tables import topics_of
     from trectools_plus.validation import check_qrels, refuse_errors
 

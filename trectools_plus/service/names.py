@@ -8,19 +8,8 @@ from itertools import count
 from pathlib import Path
 
 from trectools_plus.formats.collection import CATALOGUE_PREFIX
+from trectools_plus.measures.registry import plain_name
 
-_BASES = {
-    "R": "recall",
-    "nDCG": "ndcg",
-    "RR": "mrr",
-    "HitRate": "hit_rate",
-    "Success": "success",
-    "P": "precision",
-    "AP": "map",
-    "APcap": "map_capped",
-    "MaxOntSim": "max_ont_sim",
-    "Judged": "judged",
-}
 _PLAIN = re.compile(r"(?P<label>[A-Za-z]+)(?:@(?P<cutoff>\d+))?")
 
 
@@ -34,7 +23,7 @@ def split_measure(name: str) -> tuple[str, str | None] | None:
         ``None`` where the measure has parameters or no plain name: only its canonical one will do.
     """
     match = _PLAIN.fullmatch(name)
-    base = _BASES.get(match["label"]) if match else None
+    base = plain_name(match["label"]) if match else None
     return None if match is None or base is None else (base, match["cutoff"])
 
 

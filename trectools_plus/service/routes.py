@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from trectools_plus.measures.evaluator import DEFAULT_MEASURES as SCORE_MEASURES
+from trectools_plus.measures.evaluation import DEFAULT_MEASURES as SCORE_MEASURES
 from trectools_plus.progress import Progress
 from trectools_plus.service import openapi
 from trectools_plus.service.checks import (

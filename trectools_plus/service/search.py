@@ -16,8 +16,8 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.collection import CATALOGUE_PREFIX
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Qrels, Run, Topics
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.base import Retriever
-from trectools_plus.retrieval.modes import canonical_mode
+from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
+from trectools_plus.retrieval.source import Retriever
 from trectools_plus.service.names import dataset_name
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.service.settings import ServiceSettings
@@ -133,9 +133,12 @@ class Search:
         Returns:
             The run, and milliseconds for each query.
         """
-        from trectools_plus.retrieval.fetch import ask
+        from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
+        from trectools_plus.retrieval.fetch.answering import FetchOptions
+        from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 
-        retriever = self.documents().retrievers[mode]
+        backend = EmbeddedBackend(self.documents().retrievers)
+        options = FetchOptions(self._settings.depth)
         total = len(topics.query_ids)
         frames, latencies = [], []
         for start in range(0, total, _AT_ONCE):
@@ -143,7 +146,8 @@ class Search:
             part = Topics(topics.frame.slice(start, _AT_ONCE), topics.path)
             # Stemmers and tokenizers keep state: one thread at a time.
             with self._asking:
-                found = ask({mode: retriever}, part, depth=self._settings.depth)[mode]
+                request = FetchRequest(None, part, [mode], options, backend=backend)
+                found = fetch_runs(request)[mode]
             frames.append(found.run.frame)
             latencies.append(found.latency_ms)
         frame = pl.concat(frames) if frames else pl.DataFrame(schema=RUN_SCHEMA)
@@ -161,7 +165,7 @@ def canonical_modes(modes: Sequence[str]) -> list[str]:
 def _open(settings: ServiceSettings, progress: Progress) -> Documents:
     from trectools_plus.benchmark.dataset import open_corpus
     from trectools_plus.formats.corpus import read_corpus
-    from trectools_plus.retrieval.modes import build_retrievers
+    from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 
     ontology = None
     progress("reading the documents", 0, 1)

@@ -1,4 +1,4 @@
-"""Do two annotators grade alike? Kappa over the pairs that both have graded."""
+"""Agreement of two annotators: kappa over the pairs that both have graded."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import polars as pl
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.source import Source, read_source
 from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats.topic_schema import form_of
 from trectools_plus.statistics.agreement import Agreement
+from trectools_plus.statistics.arrays import check_choice
 from trectools_plus.statistics.kappa import WEIGHTS, cohens_kappa
+from trectools_plus.testsets.loading import find_test_set, load_test_set
 from trectools_plus.testsets.model import HIGHEST_GRADE, LOWEST_GRADE
-from trectools_plus.testsets.shipped import find_test_set, load_test_set
 from trectools_plus.testsets.tables import qrels_of
-from trectools_plus.validation.topics.reading import form_of
+from trectools_plus.validation.loading import load_qrels
 
 DEFAULT_THRESHOLD = 0.6
 """Kappa has to be above it: "substantial agreement" (Landis and Koch 1977)."""
@@ -40,7 +42,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class GradeAgreement:
-    """How far two annotators agree.
+    """The agreement of two annotators.
 
     Attributes:
         kappas: Cohen's kappa by weighting: ``none``, ``linear``, ``quadratic``.
@@ -64,7 +66,7 @@ class GradeAgreement:
 
     @property
     def accepted(self) -> bool:
-        """Whether the kappa that decides is above the threshold; not if it is undefined."""
+        """True if the kappa that decides is above the threshold; not if it is undefined."""
         return self.kappas[self.weights].value > self.threshold
 
 
@@ -93,8 +95,6 @@ def compare_grades(
         IncomparableError: If no pair was graded by both.
         UsageError: If an option is out of range.
     """
-    from trectools_plus.statistics.arrays import check_choice
-
     check_choice(weights, WEIGHTS, "weighting")
     one, other = (_grades(qrels) for qrels in (first, second))
     both = one.join(other, on=["query_id", "doc_id"], suffix="_other").sort("query_id", "doc_id")
@@ -147,8 +147,6 @@ def read_grades(name_or_path: str | Path) -> Qrels:
         FormatError: If it is malformed.
         FindingsError: If qrels hold what scoring refuses, such as two grades for one pair.
     """
-    from trectools_plus.validation.loading import load_qrels
-
     path = find_test_set(name_or_path)
     if _is_test_set(read_source(path)):
         return qrels_of(load_test_set(name_or_path), str(name_or_path))

@@ -1,28 +1,49 @@
-"""Test sets into files of any form, and the two files of a split."""
+"""Test sets in files: JSON, YAML, and topics with qrels in TREC and BEIR layout, read back too."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+import polars as pl
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.testsets.folders import write_folder
+from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.qrels import read_qrels, write_qrels
+from trectools_plus.formats.rows import open_output, refuse_unwritable
+from trectools_plus.formats.tables import Qrels, Topics
+from trectools_plus.formats.topics import read_topics, write_topics
 from trectools_plus.testsets.model import TestSet
-from trectools_plus.testsets.splitting import Split
-from trectools_plus.testsets.tables import QUERY_FIELDS
-from trectools_plus.testsets.writing import write_test_set
+from trectools_plus.testsets.tables import QUERY_FIELDS, from_tables, qrels_of, topics_of
 
 Form = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
 
 _FILE = re.compile(r"\.(json|ya?ml)(\.(gz|bz2|xz|zst))?$", re.IGNORECASE)
-_NAME = re.compile(r"[^\w.+-]+")
+
+Layout = Literal["trec", "trec-jsonl", "beir"]
+
+LAYOUTS: Mapping[Layout, tuple[str, str]] = {
+    "trec": ("topics.tsv", "qrels.txt"),
+    "trec-jsonl": ("topics.jsonl", "qrels.txt"),
+    "beir": ("queries.jsonl", "qrels/test.tsv"),
+}
+"""The files of topics and judgments in each layout."""
+
+METADATA_FILE = "metadata.json"
+"""The file with the metadata of the set, beside them."""
+
+_BEIR_HEADER = "query-id\tcorpus-id\tscore\n"
+
+_YAML_FILE = re.compile(r"\.ya?ml(\.\w+)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What was written.
+    """The files that were written.
 
     Attributes:
         files: The files.
@@ -34,7 +55,7 @@ class Converted:
 
 
 def form_of_output(path: str | Path) -> Form:
-    """The form that a file's name says.
+    """Return the form that a file's name says.
 
     Raises:
         UsageError: If it says none.
@@ -56,7 +77,7 @@ def convert_test_set(test_set: TestSet, output: str | Path, form: Form) -> Conve
         test_set: The set.
         output: The file or folder; ``-`` is standard output, for JSON.
         form: ``json`` or ``yaml``; ``trec``, ``trec-jsonl`` or ``beir``: see
-            :func:`trectools_plus.testsets.folders.write_folder`.
+            :func:`write_folder`.
 
     Raises:
         UsageError: If a file is named otherwise than its form.
@@ -77,24 +98,206 @@ def convert_test_set(test_set: TestSet, output: str | Path, form: Form) -> Conve
     return Converted(tuple(files), tuple(dropped))
 
 
-def write_split(split: Split, folder: str | Path) -> tuple[Path, Path]:
-    """Write the parts as ``<dataset_id>.json`` each.
+def write_folder(test_set: TestSet, folder: str | Path, layout: Layout) -> list[Path]:
+    """Write a test set as topics and qrels, and what it says of itself beside them.
+
+    ``trec`` has topics that every TREC tool reads, ids and texts only. ``trec-jsonl`` and ``beir``
+    keep all fields of the queries.
+
+    Args:
+        test_set: The set.
+        folder: Where to; made if missing.
+        layout: How.
 
     Returns:
-        The used part, and the one held out.
+        The files written: topics, qrels, metadata.
 
     Raises:
-        InputError: If a file cannot be written.
+        InputError: If a file cannot be written, or an id cannot stand in qrels.
     """
     root = Path(folder)
+    topics_path, qrels_path = (root / name for name in LAYOUTS[layout])
+    topics, qrels = topics_of(test_set), qrels_of(test_set)
+    # Before anything is written: the one is of no use without the other.
+    refuse_unwritable(topics.frame, ("query_id",), "topics")
+    refuse_unwritable(qrels.frame, ("query_id", "doc_id"), "qrels")
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        qrels_path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the folder: {error.strerror}", where=str(root)) from error
-    used, held_out = (
-        root / f"{_NAME.sub('-', part.metadata.dataset_id)}.json"
-        for part in (split.used, split.held_out)
-    )
-    write_test_set(split.used, used)
-    write_test_set(split.held_out, held_out)
-    return used, held_out
+    if layout == "trec":
+        write_topics(topics, topics_path)
+    else:
+        write_utf8(_json_lines(test_set, "_id" if layout == "beir" else "query_id"), topics_path)
+    if layout == "beir":
+        _write_beir_qrels(qrels, qrels_path)
+    else:
+        write_qrels(qrels, qrels_path)
+    metadata = json.dumps(test_set.metadata.model_dump(mode="json"), indent=2, ensure_ascii=False)
+    write_utf8(f"{metadata}\n", root / METADATA_FILE)
+    return [topics_path, qrels_path, root / METADATA_FILE]
+
+
+def read_folder(folder: str | Path) -> TestSet:
+    """Read a folder that :func:`write_folder` wrote, or any in TREC or BEIR layout.
+
+    Without ``metadata.json`` the set is called like the folder.
+
+    Raises:
+        InputError: If topics or qrels are missing, there in two layouts, or cannot be read.
+        FormatError: If they are malformed, or make no test set.
+    """
+    root = Path(folder)
+    found = [
+        (root / topics, root / qrels)
+        for topics, qrels in LAYOUTS.values()
+        if (root / topics).is_file()
+    ]
+    if len(found) != 1:
+        names = " or ".join(topics for topics, _ in LAYOUTS.values())
+        seen = "several of them" if found else "none of them"
+        raise InputError(f"expected {names} but got {seen}", where=str(root), remedy="keep one")
+    topics, qrels = found[0]
+    if not qrels.is_file():
+        raise InputError("the judgments are missing", where=str(qrels))
+    return read_parts(topics, qrels, metadata=_read_metadata(root), where=str(root))
+
+
+def read_parts(
+    topics: str | Path,
+    qrels: str | Path,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    where: str | None = None,
+) -> TestSet:
+    """Read topics and qrels as a test set.
+
+    Args:
+        topics: TSV, JSON Lines or TREC; see :func:`trectools_plus.formats.topics.read_topics`.
+        qrels: Four columns, or three under BEIR's header.
+        metadata: What the set says of itself; by default it is called like the topics' file.
+        where: What to call it in errors.
+
+    Raises:
+        InputError: If a file cannot be read, or a judged query is no topic.
+        FormatError: If a file is malformed, or they make no test set.
+    """
+    name = Path(topics).name.partition(".")[0]
+    said = {"dataset_id": name, **(metadata or {})}
+    read = _without_empty_fields(read_topics(topics))
+    return from_tables(read, _without_repeats(read_qrels(qrels)), said, where or str(topics))
+
+
+def _json_lines(test_set: TestSet, id_key: str) -> str:
+    lines = []
+    for query in test_set.queries:
+        fields = {name: getattr(query, name) for name in QUERY_FIELDS}
+        given = {name: value for name, value in fields.items() if value is not None}
+        record = {id_key: query.query_id, "text": query.text, **given}
+        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def _write_beir_qrels(qrels: Qrels, path: Path) -> None:
+    with atomic_write(path, "wb") as stream:
+        stream.write(_BEIR_HEADER.encode())
+        rows = qrels.frame.select("query_id", "doc_id", "relevance")
+        rows.write_csv(stream, include_header=False, separator="\t", quote_style="never")
+
+
+def _read_metadata(folder: Path) -> dict[str, Any]:
+    path = folder / METADATA_FILE
+    if not path.is_file():
+        return {"dataset_id": folder.resolve().name}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"no JSON: {error}", where=str(path)) from error
+    if not isinstance(content, dict):
+        raise InputError("expected an object of metadata", where=str(path))
+    return {"dataset_id": folder.resolve().name, **content}
+
+
+def _without_empty_fields(topics: Topics) -> Topics:
+    """Drop empty fields: columns of a table have a cell for every query."""
+    names = [name for name in topics.frame.columns if name not in ("query_id", "text")]
+    empty = [pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in names]
+    return Topics(topics.frame.with_columns(empty), topics.path)
+
+
+def _without_repeats(qrels: Qrels) -> Qrels:
+    """Drop judgments that are repeated as they are."""
+    columns = ["query_id", "doc_id", "relevance"]
+    return Qrels(qrels.frame.unique(columns, keep="first", maintain_order=True), qrels.path)
+
+
+def write_test_set(test_set: TestSet, path: str | Path) -> None:
+    """Write a test set, whole or not at all; reading it gives the same set back.
+
+    A name that ends in ``.yaml`` or ``.yml`` makes YAML, any other JSON; ``.gz``, ``.bz2``,
+    ``.xz`` or ``.zst`` behind it compress.
+
+    Args:
+        test_set: The set.
+        path: Where to, ``-`` for JSON on standard output.
+
+    Raises:
+        InputError: If a text has no UTF-8 form, or the file cannot be written.
+    """
+    content = as_content(test_set)
+    text = _as_yaml(content) if _YAML_FILE.search(str(path)) else render_test_set(test_set)
+    write_utf8(text, path)
+
+
+def render_test_set(test_set: TestSet) -> str:
+    """Return the set as JSON, ending in a line end."""
+    return json.dumps(as_content(test_set), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_content(test_set: TestSet) -> dict[str, Any]:
+    """Return the set as JSON values; fields that are not given are left out."""
+    return test_set.model_dump(mode="json", exclude_none=True)
+
+
+def write_utf8(text: str, path: str | Path) -> None:
+    """Write a text, whole or not at all, compressed as its suffix says.
+
+    Raises:
+        InputError: If it has no UTF-8 form, or the file cannot be written.
+    """
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "half a surrogate pair is no character",
+            where=str(path),
+            remedy=f"correct the text near {text[max(0, error.start - 20) : error.start]!r}",
+        ) from error
+    with open_output(path) as stream:
+        stream.write(data)
+
+
+class _Quoted(str):
+    """A text that is quoted in YAML, because loaders differ on numbers, dates and flags."""
+
+
+def _as_yaml(content: Mapping[str, Any]) -> str:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
+            return True
+
+    def represent(dumper: yaml.SafeDumper, text: _Quoted) -> yaml.ScalarNode:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
+
+    Dumper.add_representer(_Quoted, represent)
+    return yaml.dump(_quote(content), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _quote(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _quote(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_quote(item) for item in value]
+    return _Quoted(value) if isinstance(value, str) else value

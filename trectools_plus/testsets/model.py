@@ -1,12 +1,23 @@
-"""What a test set is: phrases to search with, and the terms that each should find."""
+"""Test sets: phrases to search with, and the terms that each should find; their JSON Schema."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.topic_schema import ID_KEYS, SPELLINGS, TEXT_KEYS
 
 Category = Literal["exact_match", "synonym", "abbreviation", "layperson", "complex"]
 Difficulty = Literal["easy", "medium", "hard"]
@@ -64,7 +75,7 @@ class TestQuery(_Model):
 
     @property
     def has_relevant(self) -> bool:
-        """Whether a term is relevant, so that the query has a score."""
+        """True if a term is relevant, so that the query has a score."""
         return any(term.grade > 0 for term in self.relevant)
 
 
@@ -104,3 +115,111 @@ def _refuse_repeated(ids: Iterable[str]) -> None:
     repeated = [item for item, count in Counter(ids).items() if count > 1]
     if repeated:
         raise ValueError(f"{', '.join(repeated[:3])} given more than once")
+
+
+def format_error(
+    error: ValidationError,
+    path: str,
+    find_line: Callable[[tuple[int | str, ...]], int | None] = lambda _: None,
+) -> FormatError:
+    """Return the first of pydantic's errors in this package's words, and how many others there are.
+
+    Args:
+        error: The errors.
+        path: The file.
+        find_line: Gives the line of a field, by the steps that lead to it in the model.
+    """
+    problems = error.errors(include_url=False)
+    # "Too short" of a list whose items were refused would be an error of our own making.
+    deepest = [p for p in problems if not any(_lies_within(q["loc"], p["loc"]) for q in problems)]
+    first = deepest[0]
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
+    place = "".join(steps).removeprefix(".") or "the file"
+    message = first["msg"]
+    if first["type"] == "value_error":
+        message = str(first["ctx"]["error"])
+    else:
+        message = message[:1].lower() + message[1:]
+    value = first["input"]
+    seen = f", got {value!r}"[:60] if not isinstance(value, dict | list) else ""
+    more = f" (and {len(deepest) - 1} more)" if len(deepest) > 1 else ""
+    line = find_line(first["loc"])
+    remedy = "each query needs query_id, text and relevant: [{doc_id, grade}]"
+    return FormatError(f"{place}: {message}{seen}{more}", path=path, line=line, remedy=remedy)
+
+
+def _lies_within(place: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:
+    return len(place) > len(outer) and place[: len(outer)] == outer
+
+
+def json_schema_of_test_sets() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of test sets in every form that is read."""
+    schema = TestSet.model_json_schema()
+    definitions = schema.pop("$defs")
+    term, query = definitions["RelevantTerm"], definitions["TestQuery"]
+    definitions["TestSetMetadata"].pop("required")
+    term["properties"]["doc_id"]["type"] = ["string", "integer"]
+    term_id = {"type": ["string", "integer"], "pattern": term["properties"]["doc_id"]["pattern"]}
+    grade = {key: term["properties"]["grade"][key] for key in ("type", "minimum", "maximum")}
+    fields = query["properties"]
+    for name in ("query_id", "text"):
+        fields[name]["type"] = ["string", "integer"]
+    fields["relevant"].pop("type")
+    fields["relevant"].pop("items")
+    fields["relevant"]["anyOf"] = [
+        {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/RelevantTerm"}, term_id]}},
+        {"type": "object", "additionalProperties": grade},
+        {"type": "null"},
+    ]
+    for name, spellings in SPELLINGS.items():
+        for spelling in spellings:
+            fields.setdefault(spelling, {"description": f"As `{name}`.", **_untitled(fields[name])})
+    del query["required"]
+    query["anyOf"] = [{"required": [name]} for name in TEXT_KEYS]
+    with_id = {"anyOf": [{"required": [name]} for name in ID_KEYS]}
+    definitions["TestCase"] = {
+        "description": "A test case of Phentrieve's; it may have further fields.",
+        "type": "object",
+        "properties": {name: fields[name] for names in SPELLINGS.values() for name in names},
+        "anyOf": query["anyOf"],
+    }
+    metadata = {"anyOf": [schema["properties"]["metadata"], {"type": "null"}]}
+    own = {"$ref": "#/$defs/TestQuery"}
+    case = {"$ref": "#/$defs/TestCase"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": schema["title"],
+        "description": schema["description"],
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "metadata": metadata,
+                    "queries": _list_or_mapping(own | with_id, own),
+                },
+                "required": ["queries"],
+                "additionalProperties": False,
+            },
+            {
+                "type": "object",
+                "properties": {"test_cases": _list_or_mapping(case, case)},
+                "required": ["test_cases"],
+            },
+            {"type": "array", "items": case, "minItems": 1},
+        ],
+        "$defs": definitions,
+    }
+
+
+def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key not in ("title", "description")}
+
+
+def _list_or_mapping(item: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of cases as a list, or as a mapping of ids to cases."""
+    return {
+        "anyOf": [
+            {"type": "array", "items": item, "minItems": 1},
+            {"type": "object", "additionalProperties": value, "minProperties": 1},
+        ]
+    }

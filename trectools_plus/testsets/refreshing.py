@@ -1,7 +1,8 @@
-"""Replaces some queries of a test set, so that nobody can have learned it by heart."""
+"""Replacing some queries of a test set, so that no system is tuned to it."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,20 +11,24 @@ from typing import TYPE_CHECKING
 from trectools_plus.errors import UsageError
 from trectools_plus.testsets.languages import declared_language, same_language
 from trectools_plus.testsets.model import TestQuery, TestSet
-from trectools_plus.testsets.shares import Stratum, apportion_strata
 from trectools_plus.testsets.splitting import (
     DEFAULT_SEED,
     KindField,
+    Stratum,
+    apportion_strata,
     kind_field,
     parent_of,
     stratum_of,
 )
-from trectools_plus.testsets.versions import next_version
 from trectools_plus.validation.near_texts import near_across, near_groups
 from trectools_plus.validation.text_languages import primary_language
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+FIRST_VERSION = "1.0.0"
+"""The version of a set that says none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,24 @@ def refresh_test_set(
     name = next_version(test_set.metadata.version) if version is None else version
     changed = _with_changes(test_set, queries, name, seed, gone, come)
     return Refreshed(changed, gone, come)
+
+
+def next_version(version: str) -> str:
+    """Return the next minor version.
+
+    It is ``1.1.0`` after ``1.0.0`` and after nothing, ``2.4`` after ``2.3``.
+
+    Raises:
+        UsageError: If it is not made of one to three whole numbers.
+    """
+    match = re.fullmatch(r"(v?)(\d+)(?:\.(\d+))?(\.\d+)?", version or FIRST_VERSION)
+    if match is None:
+        raise UsageError(
+            f"version '{version}' has no next one: expected numbers such as {FIRST_VERSION}",
+            remedy="name the new version",
+        )
+    prefix, major, minor, patch = match.groups()
+    return f"{prefix}{major}.{int(minor or 0) + 1}{'.0' if patch else ''}"
 
 
 def _check_languages(test_set: TestSet, pool: TestSet) -> None:
@@ -168,7 +191,7 @@ class _Strata:
         return drawn
 
     def sort(self, drawn: Iterable[TestQuery], order: Sequence[TestQuery]) -> list[TestQuery]:
-        """By stratum, then in the given order, so that the n-th replaces the n-th."""
+        """Sort by stratum, then in the given order, so that the n-th replaces the n-th."""
         places = {query.query_id: at for at, query in enumerate(order)}
         return sorted(drawn, key=lambda query: (self._of(query), places[query.query_id]))
 

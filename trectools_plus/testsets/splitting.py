@@ -1,19 +1,20 @@
-"""Splits a test set: a part to develop with, and one to hold out."""
+"""Splitting a test set: a part to develop with, and one to hold out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import ValidationError
 
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.testsets.conversion import render_test_set, write_test_set
 from trectools_plus.testsets.languages import declared_language
 from trectools_plus.testsets.model import TestQuery, TestSet
-from trectools_plus.testsets.shares import Stratum, apportion_strata
-from trectools_plus.testsets.writing import render_test_set
 from trectools_plus.validation.near_texts import near_groups
 from trectools_plus.validation.text_languages import primary_language
 
@@ -23,6 +24,14 @@ DEFAULT_SEED = 42
 KindField = Literal["category", "query_type"]
 KIND_FIELDS: tuple[KindField, ...] = get_args(KindField)
 """Fields that say of what kind a query is, the one to prefer first."""
+
+
+Key = TypeVar("Key")
+
+Stratum = tuple[str, str]
+"""Category (or type) and difficulty; empty where a query has none."""
+
+_FILE_NAME = re.compile(r"[^\w.+-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +90,38 @@ def split_test_set(
     )
 
 
+def write_split(split: Split, folder: str | Path) -> tuple[Path, Path]:
+    """Write the parts as ``<dataset_id>.json`` each.
+
+    Returns:
+        The used part, and the one held out.
+
+    Raises:
+        InputError: If a file cannot be written.
+    """
+    root = Path(folder)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder: {error.strerror}", where=str(root)) from error
+    used, held_out = (
+        root / f"{_FILE_NAME.sub('-', part.metadata.dataset_id)}.json"
+        for part in (split.used, split.held_out)
+    )
+    write_test_set(split.used, used)
+    write_test_set(split.held_out, held_out)
+    return used, held_out
+
+
 def parent_of(test_set: TestSet) -> dict[str, str]:
-    """What names a set beyond doubt: ``dataset_id``, ``version``, ``sha256`` of its JSON."""
+    """Return what identifies a set: ``dataset_id``, ``version``, ``sha256`` of its JSON."""
     said = test_set.metadata
     digest = sha256_text(render_test_set(test_set))
     return {"dataset_id": said.dataset_id, "version": said.version, "sha256": digest}
 
 
 def kind_field(test_set: TestSet, *others: TestSet) -> KindField:
-    """The field to stratify by: ``category``, or ``query_type`` where a set has no categories.
+    """Return the field to stratify by: ``category``, or ``query_type`` if no query has a category.
 
     Args:
         test_set: The set.
@@ -105,7 +137,7 @@ def _has_field(test_set: TestSet, name: str) -> bool:
 
 
 def kind_of(query: TestQuery, field: KindField = "category") -> str:
-    """Category of a query, or else its type; empty where it has neither.
+    """Return the category of a query, or else its type; empty where it has neither.
 
     Args:
         query: The query.
@@ -116,12 +148,12 @@ def kind_of(query: TestQuery, field: KindField = "category") -> str:
 
 
 def stratum_of(query: TestQuery, field: KindField) -> Stratum:
-    """Kind (see :func:`kind_of`) and difficulty of a query; empty where it has none."""
+    """Return kind (see :func:`kind_of`) and difficulty of a query; empty where it has none."""
     return kind_of(query, field), query.difficulty or ""
 
 
 def _choose(test_set: TestSet, share: float, seed: int) -> set[int]:
-    """Positions of the queries to hold out."""
+    """Return the positions of the queries to hold out."""
     import numpy as np
 
     queries = test_set.queries
@@ -177,3 +209,48 @@ def _part(
             where=said.dataset_id,
             remedy="take another share, or a larger set",
         ) from None
+
+
+def apportion(total: int, sizes: Mapping[Key, int]) -> dict[Key, int]:
+    """Divide a number in proportion to sizes, by largest remainders (Hamilton's method).
+
+    Args:
+        total: What is divided, at most the sum of the sizes.
+        sizes: The size of each part, which is the most that it gets.
+
+    Returns:
+        Whole numbers that add up to ``total``, each less than 1 from its exact proportion. Of equal
+        remainders the larger one comes first, then the earlier one.
+    """
+    whole = sum(sizes.values())
+    if not whole:
+        return dict.fromkeys(sizes, 0)
+    given = {key: total * size // whole for key, size in sizes.items()}
+    left = total - sum(given.values())
+    by_remainder = sorted(sizes, key=lambda key: (-(total * sizes[key] % whole), -sizes[key]))
+    for key in by_remainder[:left]:
+        given[key] += 1
+    return given
+
+
+def apportion_strata(total: int, strata: Sequence[Stratum]) -> dict[Stratum, int]:
+    """Divide a number over categories, and what each of them gets over its difficulties.
+
+    So categories are as near to their share as they can be, even where there are too few queries
+    of each category and difficulty.
+
+    Args:
+        total: What is divided, at most the number of queries.
+        strata: The stratum of each query.
+    """
+    cells: dict[Stratum, int] = {}
+    for stratum in strata:
+        cells[stratum] = cells.get(stratum, 0) + 1
+    categories: dict[str, int] = {}
+    for (category, _), size in cells.items():
+        categories[category] = categories.get(category, 0) + size
+    found: dict[Stratum, int] = {}
+    for category, share in apportion(total, categories).items():
+        inside = {cell: size for cell, size in cells.items() if cell[0] == category}
+        found.update(apportion(share, inside))
+    return found

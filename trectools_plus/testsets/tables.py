@@ -10,19 +10,11 @@ from pydantic import ValidationError
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
-from trectools_plus.testsets.complaints import translated
-from trectools_plus.testsets.forms import WORDS
-from trectools_plus.testsets.model import TestSet
+from trectools_plus.formats.topic_schema import NOTE_KEYS, NOTE_WORDS
+from trectools_plus.testsets.model import TestSet, format_error
 
-QUERY_FIELDS = (
-    "category",
-    "difficulty",
-    "query_type",
-    "hpo_domain",
-    "language",
-    "description",
-)
-"""What queries have beside id, text and judgments: columns of topics."""
+QUERY_FIELDS = NOTE_KEYS
+"""The fields of queries beside id, text and judgments: columns of topics."""
 
 
 def topics_of(test_set: TestSet, path: str | None = None) -> Topics:
@@ -108,14 +100,12 @@ def from_tables(
     try:
         return TestSet.model_validate(content)
     except ValidationError as error:
-        from trectools_plus.formats.yaml_text import YamlDocument
-
-        raise translated(error, YamlDocument(content), where) from None
+        raise format_error(error, where) from None
 
 
 def _fields(row: Mapping[str, Any]) -> dict[str, str]:
     return {
         name: row[name]
         for name in QUERY_FIELDS
-        if row.get(name) and (name not in WORDS or row[name] in WORDS[name])
+        if row.get(name) and (name not in NOTE_WORDS or row[name] in NOTE_WORDS[name])
     }

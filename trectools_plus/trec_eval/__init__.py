@@ -2,18 +2,13 @@
 
 ::
 
-    arguments.py    flags, read as getopt reads them
-    catalogue.py    the measures in trec_eval's order, their sets and versions
-    parameters.py   what stands behind the dot of a measure, and the names it makes
-    reading.py      files, refused where trec_eval would print zeros or stop
-    judging.py      which queries count, and the grades along their rankings
-    delegated.py    what pytrec_eval computes
-    own.py          what it does not: relstring, utility with -N
-    version10.py    what only version 10 computes, or computes differently
-    scoring.py      a value for each query and measure
-    summary.py      the line "all"
-    output.py       trec_eval's lines
+    arguments.py    flags and parameters of measures, read as getopt and trec_eval read them
+    reading.py      files, refused where trec_eval would print zeros or stop; rankings with grades
+    scoring.py      a value for each query and measure, from pytrec_eval or from builtin.py
+    builtin.py      what pytrec_eval does not give, and what version 10 computes differently
+    output.py       trec_eval's lines, and the line "all"
     explain.py      the help of -h
 
-Nothing is imported here, so that ``-h`` need not wait for Polars.
+The measures in trec_eval's order are in ``measures/definitions/trec_eval_measures.py``. Nothing is
+imported here, so that ``-h`` need not wait for Polars.
 """

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from trectools_plus.measures.definitions.trec_eval_measures import sets_of
 from trectools_plus.trec_eval.arguments import USAGE, Arguments
-from trectools_plus.trec_eval.catalogue import sets_of
-from trectools_plus.trec_eval.explanations import explanation_of
 
 WIDTH = 96
 
@@ -38,6 +37,131 @@ looked at. A line that begins with # is a comment. - is standard input; gzip, bz
 unpacked. Queries without judgments are left out, and without -c those without results too.
 """
 
+_GAINS = (
+    " The gain of a document is its grade; -m {name}.1=3,2=9 gives grades others, 0 and negative "
+    "ones too."
+)
+_CUTOFFS = " One line for each cutoff; -m {name}.5,10 sets them."
+
+EXPLANATIONS: Mapping[str, str] = {
+    "runid": "The last column of the run's last row. In the summary only.",
+    "num_q": (
+        "How many queries the means are taken over: those with results and judgments, or with "
+        "-c all queries of the qrels. In the summary only."
+    ),
+    "num_ret": "Documents retrieved, as far as -M and -J leave them. Summed over queries.",
+    "num_rel": (
+        "Relevant documents in the qrels. Summed over queries; with -c the sum counts every "
+        "grade above 0 of all queries, whatever -l says."
+    ),
+    "num_rel_ret": "Relevant documents retrieved. Summed over queries.",
+    "map": (
+        "Average precision: the precision at the rank of each relevant document, summed and "
+        "divided by the number of relevant documents; those not retrieved add 0."
+    ),
+    "gm_map": (
+        "The geometric mean of map over queries, with 0.00001 as the least value, so that poor "
+        "queries weigh more. In the summary only."
+    ),
+    "Rprec": "Precision at rank R, where R is the number of relevant documents.",
+    "bpref": (
+        "For each relevant document retrieved, 1 minus the share of the first R judged "
+        "non-relevant documents that stand above it (out of R or of all judged non-relevant "
+        "ones, whichever is less); averaged over the R relevant ones. Unjudged documents do not "
+        "count."
+    ),
+    "recip_rank": (
+        "1 divided by the rank of the first relevant document; 0 if none is retrieved. It has "
+        "no cutoff: use -M for one."
+    ),
+    "iprec_at_recall": (
+        "The highest precision at any rank from which on this share of the relevant documents "
+        "has been found. One line for each share; -m {name}..10,.20 sets them. Version 9 turns "
+        "a share of R into a number of documents by adding 0.9 and cutting, version 10 rounds."
+    ),
+    "P": ("Relevant documents in the first k, divided by k, even if fewer were retrieved.")
+    + _CUTOFFS,
+    "relstring": (
+        "The grades of the first 10 documents as a text: a digit each, > for a grade above 9, - "
+        "for a document that is not in the qrels, . for one with a negative grade. -m {name}.20 "
+        "sets how many. For each query only, with -q."
+    ),
+    "recall": "Relevant documents in the first k, divided by all relevant ones." + _CUTOFFS,
+    "infAP": (
+        "Inferred average precision, for qrels of a sampled pool: precision above each relevant "
+        "document is estimated from the judged ones. A negative grade stands for a document "
+        "that was in the pool but not judged. Without such grades it equals map."
+    ),
+    "gm_bpref": (
+        "The geometric mean of bpref over queries, with 0.00001 as the least value. In the "
+        "summary only."
+    ),
+    "Rprec_mult": "Precision at the rank x times R, for several x. -m {name}.0.5,2 sets them.",
+    "utility": (
+        "a times relevant retrieved, plus b times other retrieved, plus c times relevant not "
+        "retrieved, plus d times all other documents of the collection (-N says how many it "
+        "holds). 1,-1,0,0 by default; -m {name}.2,-1,0,0 sets all four. Averaged over queries."
+    ),
+    "11pt_avg": (
+        "The mean of iprec_at_recall over 0, 0.1, … 1. -m {name}..25,.5,.75 takes other points."
+    ),
+    "binG": "As G, with every relevant document worth the same.",
+    "G": (
+        "Each document's gain, divided by log2 of 2 plus what an ideal ranking would have "
+        "gathered by then and this one has not; summed, and divided by all gain there is."
+    )
+    + _GAINS,
+    "dcg": "Discounted cumulative gain: the sum of gain / log2(rank + 1)." + _GAINS,
+    "ideal_dcg": "The highest dcg that any order of the judged documents has." + _GAINS,
+    "ndcg": "dcg divided by the dcg of the best possible order; over the whole ranking." + _GAINS,
+    "ndcg_rel": (
+        "ndcg taken at the rank of each relevant document and averaged over them; a relevant "
+        "document not retrieved counts with the ndcg at the end."
+    )
+    + _GAINS,
+    "Rndcg": (
+        "ndcg averaged over the ranks at which an ideal ranking changes to the next lower gain, "
+        "and the end of the ranking."
+    )
+    + _GAINS,
+    "ndcg_cut": (
+        "ndcg of the first k documents against the best possible first k. Gains are the grades."
+    )
+    + _CUTOFFS,
+    "map_cut": "map of the first k documents; divided by all relevant ones, not by k." + _CUTOFFS,
+    "relative_P": (
+        "Precision at k divided by the highest there can be: relevant documents in the first k, "
+        "over k or the number of relevant ones, whichever is less."
+    )
+    + _CUTOFFS,
+    "success": "1 if a relevant document is in the first k, else 0." + _CUTOFFS,
+    "set_P": "Relevant documents retrieved, divided by documents retrieved; ranks do not matter.",
+    "set_relative_P": "set_P divided by the highest it could be for so many documents.",
+    "set_recall": "Relevant documents retrieved, divided by all relevant ones.",
+    "set_map": "set_P times set_recall: the map of a set without order.",
+    "set_F": (
+        "(x + 1) P R / (R + x P) with P = set_P and R = set_recall. x is 1 by default: their "
+        "harmonic mean; -m {name}.0.5 sets it."
+    ),
+    "num_nonrel_judged_ret": (
+        "Documents retrieved that were judged and are not relevant. Summed over queries."
+    ),
+    "yaap": (
+        "log((1 + s) / (1 + R - s)), with s the sum that map divides by R: map on a scale that "
+        "keeps high values apart. In no set: ask for it by name."
+    ),
+    "rbp": (
+        "Rank-biased precision: (1 - p) times the sum of gain p^(rank - 1), the gain of a "
+        "reader who goes on to the next document with probability p = 0.9. Gains beyond 0 to 1 "
+        "are scaled to that. -m {name}.p=0.8,1=0.5 sets p and gains."
+    ),
+    "rbp_resid": (
+        "How much rbp could gain if all documents not judged had gain 1; 0 when all that were "
+        "retrieved are judged. -m {name}.p=0.8 sets p."
+    ),
+    "unj": "Share of documents in the first k that are not judged." + _CUTOFFS,
+}
+
 
 def help_lines(arguments: Arguments) -> Iterator[str]:
     """Yield the help, with what the measures mean that were named.
@@ -62,6 +186,11 @@ def help_lines(arguments: Arguments) -> Iterator[str]:
     for asked in arguments.asked:
         yield asked.measure.name
         yield from _paragraph(explanation_of(asked.measure.name), "    ")
+
+
+def explanation_of(name: str) -> str:
+    """Return what a measure of trec_eval means."""
+    return EXPLANATIONS[name].replace("{name}", name)
 
 
 def _paragraph(text: str, indent: str) -> list[str]:

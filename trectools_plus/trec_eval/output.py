@@ -1,4 +1,7 @@
-"""trec_eval's lines: name padded to 22, tab, query, tab, value."""
+"""trec_eval's lines: name padded to 22, tab, query, tab, value.
+
+Sums over queries run query by query from 0.0, as trec_eval adds, so that the last bit is the same.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,16 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trectools_plus.trec_eval.arguments import Arguments
-from trectools_plus.trec_eval.parameters import Asked
+from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.trec_eval.arguments import Arguments, Asked
 from trectools_plus.trec_eval.scoring import Scores
-from trectools_plus.trec_eval.summary import summarise
 
 ALL = "all"
 _REAL, _INTEGER, _TEXT = "%6.4f", "%d", "'%s'"
 _QUERY = "\0"
 """Stands for the query id in a template; no id can hold it."""
+MIN_GEO_MEAN = 0.00001
+"""What a 0 counts as in a geometric mean (``trec_eval.h``)."""
 
 
 def output_lines(scores: Scores, arguments: Arguments) -> Iterator[str]:
@@ -37,6 +41,39 @@ def format_real(value: float) -> str:
     if math.isnan(value):
         return f"{'-nan' if math.copysign(1.0, value) < 0 else 'nan':>6}"
     return _REAL % value
+
+
+def summarise(asked: Asked, scores: Scores, *, complete: bool) -> FloatArray:
+    """One figure for each line of a measure.
+
+    Args:
+        asked: The measure; not a text.
+        scores: The values of all queries.
+        complete: Average over all queries of the qrels, those without results as 0.
+
+    Returns:
+        Shape (lines,).
+    """
+    average = asked.measure.average
+    n_scored = len(scores.query_ids)
+    n_queries = scores.n_qrels if complete else n_scored
+    if average == "queries":
+        return np.array([float(n_queries)])
+    if complete and asked.measure.name == "num_rel":
+        # trec_eval counts these anew, from the qrels: grades above 0, whatever -l says.
+        return np.array([float(scores.n_relevant)])
+    total = _sum(scores.values[asked.measure.name])
+    if average == "sum":
+        return total
+    if average == "geometric":
+        lacking = (n_queries - n_scored) * math.log(MIN_GEO_MEAN)
+        return np.array([math.exp((value + lacking) / n_queries) for value in total.tolist()])
+    return total / n_queries
+
+
+def _sum(values: FloatArray) -> FloatArray:
+    total: FloatArray = np.add.accumulate(np.vstack([np.zeros(values.shape[1]), values]))[-1]
+    return total
 
 
 def _query_blocks(scores: Scores) -> Iterator[str]:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.measures.base import FloatArray
-from trectools_plus.trec_eval import own, version10
-from trectools_plus.trec_eval.arguments import Arguments
-from trectools_plus.trec_eval.delegated import score_by_pytrec_eval
-from trectools_plus.trec_eval.judging import Judging, judge
-from trectools_plus.trec_eval.parameters import Asked
-from trectools_plus.trec_eval.reading import Input
+from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.measures.judged import JudgedRun
+from trectools_plus.measures.providers.pytrec_eval import RenamedRun, visible_depths
+from trectools_plus.trec_eval import builtin
+from trectools_plus.trec_eval.arguments import Arguments, Asked
+from trectools_plus.trec_eval.reading import Input, Judging, judge
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,17 +79,19 @@ def _score(judging: Judging, arguments: Arguments) -> tuple[dict[str, FloatArray
     for asked in arguments.asked:
         name = asked.measure.name
         if name == "relstring":
-            texts = own.relevance_strings(asked, judging.seen)
+            texts = builtin.relevance_strings(asked, judging.seen)
             strings = [texts[position] for position in chosen]
         elif name == "utility" and arguments.collection_size:
-            weighed = own.utility(asked, judging.seen, arguments.level, arguments.collection_size)
+            weighed = builtin.utility(
+                asked, judging.seen, arguments.level, arguments.collection_size
+            )
             values[name] = weighed[chosen, None]
-        elif arguments.version == 10 and name in version10.SCORERS:
-            scorer = version10.SCORERS[name]
+        elif arguments.version == 10 and name in builtin.SCORERS:
+            scorer = builtin.SCORERS[name]
             values[name] = scorer(asked, judging.seen, arguments.level)[chosen]
         elif name != "runid":
             delegated.append(asked)
-    values.update(score_by_pytrec_eval(delegated, judging, arguments.level, arguments.judged_only))
+    values.update(_score_by_pytrec_eval(delegated, judging, arguments.level, arguments.judged_only))
     return values, strings
 
 
@@ -112,3 +113,60 @@ def _clear_missing(
         elif asked.names == ("relstring",):
             for position in missing:
                 strings[position] = ""
+
+
+def _score_by_pytrec_eval(
+    measures: Sequence[Asked], judging: Judging, level: int, judged_only: bool
+) -> dict[str, FloatArray]:
+    """Score the queries that are evaluated.
+
+    A call answers by name, so lines of one name, as of ``iprec_at_recall.0.101,0.102``, get a call
+    each.
+
+    Args:
+        measures: The measures.
+        judging: The rankings.
+        level: The lowest grade that is relevant.
+        judged_only: Whether unjudged documents are taken out first.
+
+    Returns:
+        By measure name: values of shape (evaluated queries, lines).
+    """
+    run = _without_empty_qrels(judging.run)
+    cut = not judged_only and all(asked.measure.takes == "cutoffs" for asked in measures)
+    deepest = int(max((asked.numbers[-1] for asked in measures), default=1)) if cut else None
+    tail = any(asked.measure.sees_tail for asked in measures)
+    depth = np.zeros_like(run.retrieved)
+    depth[judging.evaluated] = visible_depths(run, deepest, sees_tail=tail)[judging.evaluated]
+    renamed = RenamedRun.of(run, run.grade, depth)
+
+    def ask(requests: Sequence[str], keys: Sequence[str]) -> FloatArray:
+        found = renamed.ask(requests, keys, level=level, judged_only=judged_only)
+        return found[judging.evaluated]
+
+    clear = [asked for asked in measures if len({*asked.names}) == len(asked.names)]
+    keys = [key for asked in clear for key in asked.keys]
+    columns = ask([asked.request() for asked in clear], keys) if clear else np.empty((0, 0))
+    ends = np.cumsum([len(asked.keys) for asked in clear], dtype=np.int64)
+    values = {
+        asked.measure.name: columns[:, end - len(asked.keys) : end]
+        for asked, end in zip(clear, ends.tolist(), strict=True)
+    }
+    for asked in measures:
+        if asked not in clear:
+            lines = zip(asked.numbers, asked.names, strict=True)
+            alone = [ask([asked.request([number])], [name]) for number, name in lines]
+            values[asked.measure.name] = np.hstack(alone)
+    return values
+
+
+def _without_empty_qrels(run: JudgedRun) -> JudgedRun:
+    """Give queries without a grade from 0 a document of grade 0 that nobody retrieved.
+
+    No measure sees it, and trec_eval does not read beyond its counters then.
+    """
+    highest = np.full(len(run.retrieved), -1)
+    np.maximum.at(highest, run.query, run.grade)
+    empty = np.flatnonzero(highest < 0)
+    nothing = np.zeros(len(empty), np.int64)
+    return run.with_judgments(empty, nothing, nothing) if len(empty) else run

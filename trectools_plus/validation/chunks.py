@@ -32,7 +32,7 @@ Condition = Literal["clean", "valid", "judged"]
 that block scoring, or part of a run that has been judged already."""
 
 
-class UnsortedError(Exception):
+class SplitQueryError(Exception):
     """A query is in two chunks."""
 
 
@@ -155,7 +155,7 @@ def find_opening(path: str, chunks: Iterable[Chunk]) -> Opening:
     return Opening(view, data[: len(data) - sum(map(len, rest))])
 
 
-def judge_chunks(
+def check_chunks(
     path: str, opening: Opening, chunks: Chunks, *, known_lines: bool
 ) -> list[Finding]:
     """Find what blocks scoring a run, as ``check_view`` does for a whole one.
@@ -171,7 +171,7 @@ def judge_chunks(
         that on the first one, with the number of places behind it.
 
     Raises:
-        UnsortedError: If a query is in two chunks.
+        SplitQueryError: If a query is in two chunks.
     """
     of_opening = [one for one in check_view(opening.view, blocking_only=True) if one.blocks_scoring]
     if opening.shape.verdict == "not-text":
@@ -218,7 +218,7 @@ class _Whole:
         """Add what a chunk shows."""
         query_ids: list[str] = view.blocks.query_ids.to_list()
         if not self.query_ids.isdisjoint(query_ids):
-            raise UnsortedError
+            raise SplitQueryError
         self.query_ids.update(query_ids)
         self.second_and_third += SecondAndThird.of(view.frame)
         self.rank_and_score += view.rank_and_score

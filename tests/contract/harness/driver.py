@@ -1,8 +1,11 @@
 """A process that has imported the package once, and forks for each command.
 
-Started by :class:`harness.program.Program`. Each line on its standard input is a JSON object with
-`words`, `folder`, `variables`, `stdin`, `stdout` and `stderr` (paths); each answer is the exit
-code. A command runs in its own fork, so it leaves nothing behind in this process.
+Started by :class:`harness.program.Program`. Each line on its standard input is a JSON object:
+
+- `words`, `folder`, `variables`, `stdin`, `stdout` and `stderr` (paths): starts a command in a
+  fork, so that it leaves nothing behind in this process. The answer is the process id.
+- `wait`, a process id: the answer is its exit code.
+- `poll`, a process id: the same, or `null` while it runs.
 """
 
 from __future__ import annotations
@@ -48,6 +51,8 @@ def run(command: Any, request: dict[str, Any]) -> int:
     os.chdir(request["folder"])
     os.environ.update(request["variables"])
     sys.argv = [str(Path(sys.executable).parent / request["words"][0]), *request["words"][1:]]
+    # A shell's background job inherits "ignore" for the signal of Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.alarm(SECONDS_PER_COMMAND)
     try:
         end = command()
@@ -63,24 +68,40 @@ def run(command: Any, request: dict[str, Any]) -> int:
     return end if isinstance(end, int) else int(end is not None)
 
 
+def start(command: Any, request: dict[str, Any]) -> int:
+    """Run a command in a fork, and return its process id."""
+    with warnings.catch_warnings():
+        # Libraries start idle threads when they are imported.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
+        code = 1
+        try:
+            code = run(command, request)
+        finally:
+            os._exit(code)
+    return child
+
+
+def wait_for(child: int, options: int = 0) -> int | None:
+    """Return the exit code of a command, ``None`` if it still runs."""
+    ended, status = os.waitpid(child, options)
+    return os.waitstatus_to_exitcode(status) if ended else None
+
+
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     commands = load_commands()
     for line in sys.stdin:
         request = json.loads(line)
-        command = commands[request["words"][0]]
-        with warnings.catch_warnings():
-            # Libraries start idle threads when they are imported.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
-        if not child:
-            code = 1
-            try:
-                code = run(command, request)
-            finally:
-                os._exit(code)
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
+        answer: int | None
+        if "wait" in request:
+            answer = wait_for(request["wait"])
+        elif "poll" in request:
+            answer = wait_for(request["poll"], os.WNOHANG)
+        else:
+            answer = start(commands[request["words"][0]], request)
+        print(json.dumps(answer), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,9 @@ def normalise(value: Any, *, private: bool = False, loose: bool = False) -> Any:
         for key, inner in value.items():
             if loose and key in VECTOR_DEPENDENT and not (key == "sha256" and "id" in value):
                 continue
-            if key in IGNORED or (is_tool and key == "version"):
+            if key in VERSIONS and isinstance(inner, Mapping):
+                kept[key] = "…"
+            elif key in IGNORED or (is_tool and key == "version"):
                 kept[key] = _shape(inner)
             elif private and key in PRIVATE and isinstance(inner, str):
                 kept[key] = "…"

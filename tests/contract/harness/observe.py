@@ -21,6 +21,8 @@ from harness.program import Done
 
 ROOT = Path(__file__).resolve().parents[3]
 INPUTS = Path(__file__).resolve().parents[1] / "inputs"
+_PACKAGE = re.compile(r"# +- [\w.-]+==\S+|# +python: \S+ \S+")
+"""A line of ir_metadata that names the interpreter or an installed package."""
 SHOWN_ROWS = 200
 """The most rows of a text file that are stored; of longer ones, their number and hash are."""
 
@@ -145,7 +147,7 @@ class _Cleaner:
 def _lines_or_hash(content: bytes) -> Any:
     """Return few lines as they are, and many by their number and hash."""
     text = content.decode("utf-8", "backslashreplace")
-    lines = text.split("\n")
+    lines = [line for line in text.split("\n") if not _PACKAGE.fullmatch(line)]
     if len(lines) <= SHOWN_ROWS and "\r" not in text:
         return lines
     return {"lines": len(lines), "sha256": hashlib.sha256(content).hexdigest()}

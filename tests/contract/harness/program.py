@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 SETTINGS = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "GITHUB_STEP_SUMMARY": ""}
 """Environment variables that decide what is printed, the same for every command."""
@@ -23,6 +26,11 @@ class Done:
     code: int
     stdout: bytes
     stderr: str
+
+    @property
+    def text(self) -> str:
+        """What it printed on standard output."""
+        return self.stdout.decode()
 
 
 class Program:
@@ -46,6 +54,7 @@ class Program:
         cache = {"TRECTOOLS_PLUS_CACHE": str(self.cache)}
         self._variables = {**SETTINGS, **cache, **(variables or {})}
         self._driver: subprocess.Popen[str] | None = None
+        self._started = 0
 
     def __enter__(self) -> Program:
         return self
@@ -59,8 +68,61 @@ class Program:
         if self._driver is not None:
             self._driver.communicate()
 
-    def __call__(self, command: str, folder: Path, stdin: Path = Path(os.devnull)) -> Done:
-        """Run a command line, without a shell, in a folder."""
+    def __call__(
+        self,
+        command: str | Sequence[object],
+        folder: Path,
+        stdin: Path = Path(os.devnull),
+        **variables: str,
+    ) -> Done:
+        """Run a command line, without a shell, in a folder.
+
+        Args:
+            command: As it is typed, or its words.
+            folder: The working directory.
+            stdin: What it reads.
+            variables: Further environment variables.
+        """
+        stdout, stderr = self._folder / "stdout", self._folder / "stderr"
+        started = self._start(command, folder, stdin, (stdout, stderr), variables)
+        code = started.wait()
+        return Done(code, stdout.read_bytes(), stderr.read_text("utf-8", "replace"))
+
+    def start(
+        self,
+        command: str | Sequence[object],
+        folder: Path,
+        stdin: Path = Path(os.devnull),
+        **variables: str,
+    ) -> Started:
+        """Start a command as :meth:`__call__` does, and return without waiting for its end."""
+        self._started += 1
+        outputs = [self._folder / f"{self._started}.{name}" for name in ("stdout", "stderr")]
+        return self._start(command, folder, stdin, (outputs[0], outputs[1]), variables)
+
+    def _start(
+        self,
+        command: str | Sequence[object],
+        folder: Path,
+        stdin: Path,
+        outputs: tuple[Path, Path],
+        variables: Mapping[str, str],
+    ) -> Started:
+        for path in outputs:
+            path.write_bytes(b"")
+        words = shlex.split(command) if isinstance(command, str) else [*map(str, command)]
+        request = {
+            "words": words,
+            "folder": str(folder),
+            "variables": {**self._variables, **variables},
+            "stdin": str(stdin),
+            "stdout": str(outputs[0]),
+            "stderr": str(outputs[1]),
+        }
+        return Started(self.ask(request), self, *outputs)
+
+    def ask(self, request: Mapping[str, Any]) -> int | None:
+        """Send the driver a request, and return its answer."""
         if self._driver is None:
             self._driver = subprocess.Popen(
                 [self._python, str(Path(__file__).with_name("driver.py"))],
@@ -71,15 +133,63 @@ class Program:
             )
         assert self._driver.stdin is not None
         assert self._driver.stdout is not None
-        stdout, stderr = self._folder / "stdout", self._folder / "stderr"
-        request = {
-            "words": shlex.split(command),
-            "folder": str(folder),
-            "variables": self._variables,
-            "stdin": str(stdin),
-            "stdout": str(stdout),
-            "stderr": str(stderr),
-        }
         print(json.dumps(request), file=self._driver.stdin, flush=True)
-        code = int(self._driver.stdout.readline())
-        return Done(code, stdout.read_bytes(), stderr.read_text("utf-8", "replace"))
+        answer: int | None = json.loads(self._driver.stdout.readline())
+        return answer
+
+
+class Started:
+    """A command that runs.
+
+    Args:
+        pid: Its process.
+        program: What started it.
+        stdout: Where its output goes.
+        stderr: Where its messages go.
+
+    Attributes:
+        pid: Its process.
+        stdout: Where its output goes.
+        stderr: Where its messages go.
+        code: Its exit code, negative for a signal; ``None`` until :meth:`poll` or :meth:`wait`
+            has seen its end.
+    """
+
+    def __init__(self, pid: int | None, program: Program, stdout: Path, stderr: Path) -> None:
+        assert pid is not None
+        self.pid = pid
+        self.stdout, self.stderr = stdout, stderr
+        self.code: int | None = None
+        self._program = program
+
+    def poll(self) -> int | None:
+        """Return the exit code if the command has ended."""
+        if self.code is None:
+            self.code = self._program.ask({"poll": self.pid})
+        return self.code
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end, and return the exit code.
+
+        Raises:
+            TimeoutError: If it has not ended after so many seconds. The command is killed then.
+        """
+        if timeout is None and self.code is None:
+            self.code = self._program.ask({"wait": self.pid})
+        end = time.monotonic() + (timeout or 0.0)
+        while (code := self.poll()) is None:
+            if time.monotonic() > end:
+                self.kill()
+                raise TimeoutError(self.stderr.read_text("utf-8", "replace"))
+            time.sleep(0.005)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the command has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill the command, if it still runs, and wait for that."""
+        self.send_signal(signal.SIGKILL)
+        self.wait()

@@ -80,7 +80,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
 @pytest.fixture
 def connect(milvus: None, tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Opens connections to Milvus, by default to a local ``.db``, and closes them at the end."""
-    from trectools_plus.retrieval.backends.milvus_connection import (
+    from trectools_plus.retrieval.backends.milvus.connection import (
         MilvusAddress,
         MilvusConnection,
     )

@@ -11,9 +11,12 @@ import pytest
 
 from trectools_plus.benchmark.config_file import load_config
 from trectools_plus.formats.collection import load_collection
-from trectools_plus.retrieval.backends.http_settings import DEFAULT_BODY, HttpSettings
+from trectools_plus.retrieval.backends.http.settings import DEFAULT_BODY, HttpSettings
 from trectools_plus.retrieval.backends.python import ENTRY_POINT_GROUP, PythonBackend
-from trectools_plus.retrieval.run_files import fetch_to_dir
+from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest
+from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
+from trectools_plus.retrieval.source import BackendRequest, Query
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "backends.md").read_text("utf-8")
@@ -46,17 +49,28 @@ def test_the_mapping_is_a_configuration(tmp_path: Path) -> None:
 
 
 def test_the_functions_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    function, scored, template = blocks("python")
+    function, scored, template, engine = blocks("python")
     names: dict[str, Any] = {}
     exec(function, names)
     assert names["search"]("x", 1) == [("d7", 12.5), ("d3", 9.1)]
     exec(scored, {})
     assert capsys.readouterr().out == "0.5\n"
     assert ENTRY_POINT_GROUP in blocks("toml")[0]
+    exec(engine, names)
+    (source,) = names["MyEngine"]().open(BackendRequest(None, ["any"])).values()
+    hits, failure = source.ask([Query("1", "wing"), Query("2", "")], 1)
+    assert (hits.ids, failure.reason) == (["d7"], "the query is empty")
     exec(template, names)
     collection = load_collection(ROOT / "fixtures" / "garden-trec")
     backend = PythonBackend({"mine": names["MySearch"]})
     file = fetch_to_dir(
-        collection.corpus, collection.topics, ["mine"], tmp_path, depth=5, backend=backend
+        FetchRequest(
+            collection.corpus,
+            collection.topics,
+            ["mine"],
+            options=FetchOptions(depth=5),
+            backend=backend,
+        ),
+        tmp_path,
     )["mine"]
     assert file.manifest.run.results == 5 * collection.topics.frame.height

@@ -6,26 +6,23 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.program import Program, Started
 
 pytestmark = pytest.mark.process
 
 QUERIES = 300
-KILLS = 20
 CONCURRENCY = 3
 BATCH = 2
-COMMAND = "from trectools_plus.cli.app import runs_main; runs_main()"
 
 
-def begin(url: str, folder: Path, *options: str) -> subprocess.Popen[str]:
-    """Start ``runs fetch`` in a process of its own."""
+def begin(program: Program, url: str, folder: Path, *options: str) -> Started:
+    """Start ``runs fetch``."""
     topics, config = folder.parent / "topics.tsv", folder.parent / "service.yaml"
     config.write_text(
         f"backend: http\nhttp:\n  url: {url}\n  concurrency: {CONCURRENCY}\n"
@@ -34,19 +31,12 @@ def begin(url: str, folder: Path, *options: str) -> subprocess.Popen[str]:
     topics.write_text("".join(f"q{number}\ttext {number}\n" for number in range(QUERIES)))
     words = ["runs", "fetch", "--topics", topics, "--config", config, "--modes", "dense"]
     words += ["--depth", "10", "--output-dir", folder, *options]
-    return subprocess.Popen(
-        [sys.executable, "-c", "import sys; sys.argv[:] = sys.argv[1:]; " + COMMAND, *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    return program.start(words, folder.parent)
 
 
-def finish(process: subprocess.Popen[str]) -> None:
+def finish(process: Started) -> None:
     """Wait for a fetch that nobody kills."""
-    _, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
+    assert process.wait(timeout=120) == 0, process.stderr.read_text()
 
 
 def journalled(folder: Path) -> list[str]:
@@ -56,35 +46,37 @@ def journalled(folder: Path) -> list[str]:
     return [json.loads(line)["query_id"] for line in lines[1:]]
 
 
-def kill_at(process: subprocess.Popen[str], service: Any, arrived: int, delay: float) -> None:
+def kill_at(process: Started, service: Any, arrived: int, delay: float) -> None:
     """End the process so long after so many queries have arrived; unless it is done before."""
     while len(service.asked()) < arrived and process.poll() is None:
         time.sleep(0.005)
     time.sleep(delay)
     process.kill()
-    process.communicate()
     service.settle()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-def test_killed_at_20_random_moments_and_resumed(start: Any, tmp_path: Path) -> None:
+def test_killed_at_random_moments_and_resumed(
+    program: Program, start: Any, tmp_path: Path, thorough: bool
+) -> None:
+    kills = 20 if thorough else 8
     uninterrupted = tmp_path / "uninterrupted"
-    finish(begin(start().url, uninterrupted))
+    finish(begin(program, start().url, uninterrupted))
     expected = (uninterrupted / "dense.run").read_bytes()
     assert expected.count(b"\n") == 10 * QUERIES
 
     service, folder, chance = start(delay=0.004), tmp_path / "killed", random.Random(20)
     in_flight: Counter[str] = Counter()
     killed = 0
-    for kill in range(KILLS):
+    for kill in range(kills):
         before, done = service.asked(), journalled(folder)
         # The last ones hit the writing of the run, when everything has arrived.
-        ahead = chance.randrange(2 * QUERIES // KILLS) if kill < KILLS - 3 else QUERIES
+        ahead = chance.randrange(2 * QUERIES // kills) if kill < kills - 3 else QUERIES
         delay = chance.random() * (0.02 if ahead < QUERIES else 0.1)
         arrived = min(len(before) + ahead, len(before) + QUERIES - len(done))
-        process = begin(service.url, folder, "--resume")
+        process = begin(program, service.url, folder, "--resume")
         kill_at(process, service, arrived, delay)
-        killed += process.returncode == -signal.SIGKILL
+        killed += process.code == -signal.SIGKILL
         asked = Counter(service.asked()[len(before) :])
         # What the journal held was not asked again, and nothing was asked twice.
         assert asked.keys() & set(done) == set()
@@ -92,14 +84,14 @@ def test_killed_at_20_random_moments_and_resumed(start: Any, tmp_path: Path) -> 
         lost = asked.keys() - set(journalled(folder))
         assert len(lost) <= CONCURRENCY * BATCH
         in_flight.update(lost)
-    assert killed >= KILLS - 3  # the last ones may come to an end first
-    finish(begin(service.url, folder, "--resume"))
+    assert killed >= kills - 3  # the last ones may come to an end first
+    finish(begin(program, service.url, folder, "--resume"))
     assert (folder / "dense.run").read_bytes() == expected
     # Nothing was lost, and only what was in flight when it was killed was asked again.
     assert Counter(service.asked()) == Counter(f"q{n}" for n in range(QUERIES)) + in_flight
     assert sum(in_flight.values()) > 0, "no kill hit a query in flight"
     # What is finished is not asked again either.
     total = len(service.asked())
-    finish(begin(service.url, folder, "--resume"))
+    finish(begin(program, service.url, folder, "--resume"))
     assert len(service.asked()) == total
     assert (folder / "dense.run").read_bytes() == expected

@@ -16,12 +16,13 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
+from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.backends.python import PythonBackend, read_found
-from trectools_plus.retrieval.base import Ranking
-from trectools_plus.retrieval.collapse import Collapse
-from trectools_plus.retrieval.modes import build_retrievers
-from trectools_plus.retrieval.run_files import fetch_to_dir
-from trectools_plus.testsets.shipped import find_test_set
+from trectools_plus.retrieval.fetch.answering import Collapse, FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest
+from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
+from trectools_plus.retrieval.source import Ranking
+from trectools_plus.testsets.loading import find_test_set
 
 TOPICS = Topics.from_dict({"q1": "heart", "q2": "lung"})
 QRELS = Qrels.from_dict({"q1": {"d1": 1}, "q2": {"d2": 2}})
@@ -32,7 +33,9 @@ def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, f
     backend = PythonBackend({"mine": retriever})
     options = {"corpus": None, "topics": TOPICS, **options}
     corpus, topics = options.pop("corpus"), options.pop("topics")
-    file = fetch_to_dir(corpus, topics, ["mine"], folder, backend=backend, **options)["mine"]
+    asked = FetchOptions(**options)
+    request = FetchRequest(corpus, topics, ["mine"], asked, backend=backend)
+    file = fetch_to_dir(request, folder)["mine"]
     return read_run(file.path).to_dict()
 
 
@@ -154,7 +157,12 @@ def test_an_embedded_retriever_gives_the_same_run(tmp_path: Path) -> None:
     assert collection.corpus is not None
     own = build_retrievers(collection.corpus, ["lexical"])["lexical"]
     run = fetch(own, tmp_path, topics=collection.topics, depth=5)
-    embedded = fetch_to_dir(collection.corpus, collection.topics, ["lexical"], tmp_path, depth=5)
+    embedded = fetch_to_dir(
+        FetchRequest(
+            collection.corpus, collection.topics, ["lexical"], options=FetchOptions(depth=5)
+        ),
+        tmp_path,
+    )
     assert run == read_run(embedded["lexical"].path).to_dict()
 
 

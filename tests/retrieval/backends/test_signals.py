@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.program import Program, Started
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="signals of POSIX"),
@@ -80,10 +79,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory, program: Program) -> bytes:
     """The run that nobody interrupts."""
     folder = fill(tmp_path_factory.mktemp("uninterrupted"))
-    finish(fetch(folder, "runs"))
+    finish(fetch(program, folder, "runs"))
     return (folder / "runs" / "mine.run").read_bytes()
 
 
@@ -96,46 +95,38 @@ def fill(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def begin(folder: Path, *words: Any, hang: str | None = None) -> subprocess.Popen[str]:
+def begin(program: Program, folder: Path, *words: object, hang: str | None = None) -> Started:
     """Start a command in the folder."""
     (folder / "hangs").unlink(missing_ok=True)
-    environment = {name: value for name, value in os.environ.items() if name != "HANG"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "trectools_plus", *map(str, words)],
-        cwd=folder,
-        env=environment if hang is None else {**environment, "HANG": hang},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
+    variables = {} if hang is None else {"HANG": hang}
+    return program.start(["trectools-plus", *words], folder, **variables)
 
 
-def end(process: subprocess.Popen[str], hangs: Any, *numbers: int) -> str:
-    """Send signals once it hangs; returns what it printed on stderr."""
-    with process:
-        try:
-            while not hangs() and process.poll() is None:
-                time.sleep(0.01)
-            for number in numbers:
-                time.sleep(0.3)
-                process.send_signal(number)
-            _, error = process.communicate(timeout=30)
-        finally:
-            process.kill()
-    assert process.returncode == 128 + numbers[-1], error
+def end(process: Started, hangs: Any, *numbers: int) -> None:
+    """Send signals once it hangs, and check that it ends by them."""
+    try:
+        while not hangs() and process.poll() is None:
+            time.sleep(0.01)
+        for number in numbers:
+            time.sleep(0.3)
+            process.send_signal(number)
+        process.wait(timeout=30)
+    finally:
+        process.kill()
+    error = process.stderr.read_text()
+    assert process.code == 128 + numbers[-1], error
     assert "Traceback" not in error
-    return error
 
 
-def fetch(folder: Path, name: str, *more: str, hang: str | None = None) -> subprocess.Popen[str]:
+def fetch(
+    program: Program, folder: Path, name: str, *more: str, hang: str | None = None
+) -> Started:
     words = ["runs", "fetch", "--topics", "topics.tsv", "--retriever", "mine=mine:search"]
-    return begin(folder, *words, "--output-dir", name, *more, hang=hang)
+    return begin(program, folder, *words, "--output-dir", name, *more, hang=hang)
 
 
-def finish(process: subprocess.Popen[str]) -> None:
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 0, error
+def finish(process: Started) -> None:
+    assert process.wait(timeout=60) == 0, process.stderr.read_text()
 
 
 @pytest.mark.parametrize(
@@ -149,29 +140,33 @@ def finish(process: subprocess.Popen[str]) -> None:
     ],
 )
 def test_a_function_that_hangs_is_ended_and_its_fetch_resumed(
-    folder: Path, hang: str, numbers: list[int], uninterrupted: bytes
+    program: Program, folder: Path, hang: str, numbers: list[int], uninterrupted: bytes
 ) -> None:
-    end(fetch(folder, "runs", hang=hang), (folder / "hangs").exists, *numbers)
+    end(fetch(program, folder, "runs", hang=hang), (folder / "hangs").exists, *numbers)
     lines = (folder / "runs" / "mine.run.journal").read_text().splitlines()
     # What was answered before is there, and nothing that the signal made the function return.
     answered = {entry["query_id"]: entry["status"] for entry in map(json.loads, lines[1:])}
     assert answered == {"q0": "ok", "q1": "ok"}
-    finish(fetch(folder, "runs", "--resume"))
+    finish(fetch(program, folder, "runs", "--resume"))
     assert (folder / "runs" / "mine.run").read_bytes() == uninterrupted
 
 
 @pytest.mark.parametrize("hang", ["sleep", "ignore", "answer"])
-def test_a_benchmark_that_hangs_is_ended_and_leaves_nothing(folder: Path, hang: str) -> None:
+def test_a_benchmark_that_hangs_is_ended_and_leaves_nothing(
+    program: Program, folder: Path, hang: str
+) -> None:
     words = ["benchmark", "run", "--topics", "topics.tsv", "--qrels", "qrels.txt"]
     words += ["--backend", "python", "--retriever", "mine:search", "--output-dir", "report"]
-    process = begin(folder, *words, hang=hang)
+    process = begin(program, folder, *words, hang=hang)
     end(process, (folder / "hangs").exists, signal.SIGTERM)
     assert not (folder / "report").exists()
 
 
-def test_an_index_that_was_cut_off_is_not_searched(folder: Path) -> None:
+def test_an_index_that_was_cut_off_is_not_searched(program: Program, folder: Path) -> None:
     words = ["runs", "fetch", "--topics", "topics.tsv", "--corpus", "corpus.jsonl"]
-    process = begin(folder, *words, "--retriever", "mine=mine:Indexed", "--output-dir", "runs")
+    process = begin(
+        program, folder, *words, "--retriever", "mine=mine:Indexed", "--output-dir", "runs"
+    )
     end(process, (folder / "hangs").exists, signal.SIGTERM)
     assert not (folder / "runs").exists()
 
@@ -179,14 +174,14 @@ def test_an_index_that_was_cut_off_is_not_searched(folder: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("concurrency", [1, 3])
 def test_a_service_that_hangs_is_not_waited_for(
-    start: Any, folder: Path, number: int, concurrency: int
+    program: Program, start: Any, folder: Path, number: int, concurrency: int
 ) -> None:
     (folder / "topics.tsv").write_text("q0\ta\nq1\tb\nq2\tstall 20\nq3\tc\n")
     service = start()
     config = f"http: {{url: '{service.url}', concurrency: {concurrency}, timeout: 500}}\n"
     (folder / "service.yaml").write_text(config)
     words = ["runs", "fetch", "--config", "service.yaml", "--modes", "dense", "--topics"]
-    process = begin(folder, *words, "topics.tsv", "--output-dir", "runs")
+    process = begin(program, folder, *words, "topics.tsv", "--output-dir", "runs")
     journal = folder / "runs" / "dense.run.journal"
 
     def hangs() -> bool:

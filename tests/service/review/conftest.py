@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
+from harness.program import Program, Started
 
 from trectools_plus.benchmark.config_file import load_config
 from trectools_plus.benchmark.runner import run_benchmark
@@ -60,47 +59,36 @@ def report(made_report: Path, tmp_path: Path) -> Path:
 class Server:
     """A server process."""
 
-    process: subprocess.Popen[str]
+    process: Started
     url: str
     notes: list[str]
 
     def kill(self) -> None:
         """End it as a power cut would: it cannot react."""
         self.process.kill()
-        self.process.wait(timeout=30)
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Any]:
+def serve(program: Program, tmp_path: Path) -> Iterator[Any]:
     """Starts servers; they end with the test."""
-    started: list[Server] = []
+    started: list[Started] = []
 
     def start(
         *arguments: object, command: Sequence[str] = ("review", "serve"), **env: str
     ) -> Server:
-        program = str(Path(sys.executable).parent / "trectools-plus")
-        process = subprocess.Popen(
-            [program, *command, *map(str, arguments), "--port", "0"],
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **env},
-        )
-        assert process.stderr is not None
-        notes = []
-        for line in process.stderr:
-            notes.append(line.rstrip())
-            if found := re.match(r"review +(http://\S+)", line):
-                server = Server(process, found[1], notes)
-                started.append(server)
-                return server
-        raise AssertionError(f"the server did not start: {notes}")
+        words = ["trectools-plus", *command, *arguments, "--port", "0"]
+        process = program.start(words, tmp_path, **env)
+        started.append(process)
+        while process.poll() is None:
+            said = process.stderr.read_text()
+            if found := re.search(r"^review +(http://\S+)\n", said, re.MULTILINE):
+                return Server(process, found[1], said.splitlines())
+            time.sleep(0.01)
+        raise AssertionError(f"the server did not start: {process.stderr.read_text()}")
 
     yield start
-    for server in started:
-        server.process.kill()
-        server.process.wait(timeout=30)
-        assert server.process.stderr is not None
-        server.process.stderr.close()
+    for process in started:
+        process.kill()
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
 import pytest
+from harness.program import Done, Program
 
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.service.review.judgments import find_annotator, read_all_judged
@@ -19,12 +19,18 @@ from trectools_plus.service.review.store import read_store
 
 pytestmark = pytest.mark.process
 
-BIN = Path(sys.executable).parent
+
+Call = Callable[..., Done]
 
 
-def call(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [str(BIN / "trectools-plus"), "review", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+@pytest.fixture
+def call(program: Program, tmp_path: Path) -> Call:
+    """Runs a command of ``review``."""
+
+    def run(*arguments: object, **variables: str) -> Done:
+        return program(["trectools-plus", "review", *arguments], tmp_path, **variables)
+
+    return run
 
 
 def begin(ask: Any, url: str, name: str) -> dict[str, str]:
@@ -61,7 +67,7 @@ def test_a_server_that_is_killed_loses_nothing(serve: Any, ask: Any, report: Pat
 
 
 def test_results_can_be_shown_and_exported_while_people_judge(
-    serve: Any, ask: Any, report: Path, tmp_path: Path
+    serve: Any, ask: Any, call: Call, report: Path, tmp_path: Path
 ) -> None:
     server = serve(report, "--modes", "lexical,hybrid", "--depth", 3)
     for name, grades in (("Anna", (3, 1)), ("Ben", (2, 1))):
@@ -73,25 +79,25 @@ def test_results_can_be_shown_and_exported_while_people_judge(
         ask(f"{server.url}api/choices", {"query": 1, "choice": "A"}, **who)
     database = report / "review.db"
     shown = call("show", database)
-    assert shown.returncode == 0, shown.stderr
-    assert max(map(len, shown.stdout.splitlines())) <= 100
+    assert shown.code == 0, shown.stderr
+    assert max(map(len, shown.text.splitlines())) <= 100
     for words in ("Anna", "lexical", "hybrid", "Wilson", "Anna – Ben"):
-        assert words in shown.stdout
-    document = json.loads(call("show", database, "--format", "json").stdout)
+        assert words in shown.text
+    document = json.loads(call("show", database, "--format", "json").text)
     assert document["modes"] == ["lexical", "hybrid"]
     assert "seed" not in document
     assert sum(one["value"] for one in document["would_choose"].values()) == pytest.approx(1)
     assert document["agreements"][0]["grades"]["pairs"] == 2
 
     merged, one = tmp_path / "merged.txt", tmp_path / "anna.txt"
-    assert call("export", database, "--qrels", merged).returncode == 0
+    assert call("export", database, "--qrels", merged).code == 0
     done = call("export", database, "--annotator", "anna", "--qrels", one)
     assert done.stderr == "2 judgments of 1 query\n"
     assert sorted(read_qrels(merged).frame["relevance"]) == [1, 2]
     assert sorted(read_qrels(one).frame["relevance"]) == [1, 3]
-    assert call("export", database).stdout == merged.read_text()
-    assert call("export", report).stdout == merged.read_text()
-    assert call("show", report).stdout == shown.stdout
+    assert call("export", database).text == merged.read_text()
+    assert call("export", report).text == merged.read_text()
+    assert call("show", report).text == shown.text
 
 
 def test_the_key_comes_from_the_environment(serve: Any, ask: Any, report: Path) -> None:
@@ -110,13 +116,11 @@ def test_stopping_is_no_error(serve: Any, report: Path) -> None:
     server = serve(report, command=["serve", "--review"])
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(timeout=60) == 0
-    assert server.process.stderr is not None
-    assert server.process.stderr.read() == "stopped; every judgment is kept\n"
+    assert server.process.stderr.read_text().endswith("\nstopped; every judgment is kept\n")
     assert not (report / "review.db-wal").exists()
 
 
-def test_mistakes_are_one_line(report: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setenv("SHORT_KEY", "short")
+def test_mistakes_are_one_line(call: Call, report: Path, tmp_path: Path) -> None:
     text = tmp_path / "text.db"
     text.write_text("no database " * 100)
     for arguments, code, word in (
@@ -138,16 +142,16 @@ def test_mistakes_are_one_line(report: Path, tmp_path: Path, monkeypatch: Any) -
         (("export", tmp_path / "missing.db"), 2, "missing.db"),
         (("show", tmp_path), 2, "review.db"),
     ):
-        done = call(*arguments)
-        assert (done.returncode, done.stdout) == (code, ""), arguments
+        done = call(*arguments, SHORT_KEY="short")
+        assert (done.code, done.text) == (code, ""), arguments
         assert done.stderr.startswith("error: ")
         assert len(done.stderr.splitlines()) == 1
         assert word in done.stderr
     assert not (tmp_path / "missing.db").exists()
 
 
-def test_serve_refuses_what_is_not_for_the_page(report: Path) -> None:
-    command = [str(BIN / "trectools-plus"), "serve", "--review", str(report)]
+def test_serve_refuses_what_is_not_for_the_page(program: Program, report: Path) -> None:
+    command = ["trectools-plus", "serve", "--review", report]
     for given, names in (
         (["--prefix", "p"], "--prefix"),
         (["--workers", "2"], "--workers"),
@@ -155,16 +159,12 @@ def test_serve_refuses_what_is_not_for_the_page(report: Path) -> None:
         (["--report", str(report), "--time-limit", "9"], "--report, --time-limit"),
         (["--set", "bm25.k1=1"], "--set"),
     ):
-        done = subprocess.run(
-            [*command, *given], capture_output=True, text=True, timeout=60, check=False
-        )
-        assert (done.returncode, done.stdout) == (2, "")
+        done = program([*command, *given], report)
+        assert (done.code, done.text) == (2, "")
         assert done.stderr.startswith(f"error: of no effect with --review: {names} — ")
         assert len(done.stderr.splitlines()) == 1
-    done = subprocess.run(
-        [*command, "--host", "0.0.0.0"], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.returncode, "there is no key" in done.stderr) == (2, True)
+    done = program([*command, "--host", "0.0.0.0"], report)
+    assert (done.code, "there is no key" in done.stderr) == (2, True)
 
 
 def test_serve_honours_what_is_for_the_page(
@@ -184,9 +184,9 @@ def test_serve_honours_what_is_for_the_page(
     assert database.is_file()
 
 
-def test_another_report_is_refused(serve: Any, report: Path) -> None:
+def test_another_report_is_refused(serve: Any, call: Call, report: Path) -> None:
     server = serve(report, "--depth", 5)
     server.kill()
     done = call("serve", report, "--depth", 6)
-    assert done.returncode == 3
+    assert done.code == 3
     assert "other results" in done.stderr

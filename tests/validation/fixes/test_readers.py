@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import ir_measures
 import pytest
+import pytrec_eval
+from ir_measures import AP, P, R, nDCG
 
 from trectools_plus.validation import (
     CATALOGUE,
@@ -21,7 +24,7 @@ from trectools_plus.validation.fixes import FixOptions, fix_qrels, fix_run
 
 OFFERS = {rule.code: rule.repair for rule in CATALOGUE if rule.repair is not None}
 
-MEASURES = {"map": "AP", "ndcg_cut_10": "nDCG@10", "P_5": "P@5", "recall_100": "R@100"}
+MEASURES = {"map": AP, "ndcg_cut_10": nDCG @ 10, "P_5": P @ 5, "recall_100": R @ 100}
 
 # What only a person can mend; every other file of the collection is fixed and read below.
 LEFT_TO_PEOPLE = {
@@ -90,8 +93,6 @@ def _fixed(path: Path, kind: str, out: Path, other: Path, codes: list[str]) -> F
 
 def _assert_readers_agree(run: Path, qrels: Path) -> None:
     """Both packages read both files as we do, and give each query the same figures."""
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    ir_measures = pytest.importorskip("ir_measures")
     with run.open() as lines:
         scores = pytrec_eval.parse_run(lines)
     with qrels.open() as lines:
@@ -99,7 +100,7 @@ def _assert_readers_agree(run: Path, qrels: Path) -> None:
     assert scores == load_run(run).to_dict()
     assert grades == load_qrels(qrels).to_dict()
     theirs = pytrec_eval.RelevanceEvaluator(grades, set(MEASURES)).evaluate(scores)
-    measures = {ir_measures.parse_measure(name): key for key, name in MEASURES.items()}
+    measures = {measure: key for key, measure in MEASURES.items()}
     rows = list(
         ir_measures.iter_calc(
             list(measures),

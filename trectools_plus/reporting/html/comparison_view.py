@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
 from trectools_plus.reporting.comparison_table import Cell, comparison_rows
 from trectools_plus.reporting.html.whiskers import Scale, Whisker, make_scale
@@ -51,7 +50,7 @@ def view_comparison(report: BenchmarkReport) -> ComparisonView:
     columns = [
         Column(
             row.measure,
-            is_lower_better(row.measure),
+            not report.higher_is_better(row.measure),
             make_scale(end for cell in row.cells for end in (cell.low, cell.mean, cell.high)),
             row.best,
         )

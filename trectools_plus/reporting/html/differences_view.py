@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.html.whiskers import Scale, Whisker, make_scale
@@ -64,7 +63,7 @@ def view_differences(report: BenchmarkReport) -> DifferencesView:
         DifferenceRow(
             entry=entry,
             name=name_difference(report, entry),
-            verdict=_judge(entry),
+            verdict=_judge(report, entry),
             whisker=scale.whisker(entry.difference, *ends_of(entry.ci)),
             p_values=[dump[name]["p"] if _is_test(dump[name]) else None for name in tests],
         )
@@ -79,10 +78,10 @@ def view_differences(report: BenchmarkReport) -> DifferencesView:
     )
 
 
-def _judge(entry: Comparison) -> str:
+def _judge(report: BenchmarkReport, entry: Comparison) -> str:
     if not entry.significant or not entry.difference:
         return ""
-    return "ahead" if (entry.difference > 0) != is_lower_better(entry.measure) else "behind"
+    return "ahead" if (entry.difference > 0) == report.higher_is_better(entry.measure) else "behind"
 
 
 def _is_test(part: Any) -> bool:

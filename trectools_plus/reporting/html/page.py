@@ -12,7 +12,6 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.targets import describe_status
 from trectools_plus.formats.atomic import atomic_write
@@ -121,7 +120,7 @@ def render_html(
             findings=report_facts.collect_findings(report),
             hashes=report_facts.list_hashes(report),
             commands=report_facts.list_commands(report),
-            failing_counts=not is_lower_better(report.measure_names[0]),
+            failing_counts=report.higher_is_better(report.measure_names[0]),
             most_failing=MOST_FAILING,
             near=near_rows(report),
             near_sentence=near_sentence(report),

@@ -12,10 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Qrels, Run, Topics
-from trectools_plus.retrieval.streamed_corpus import AnyCorpus
 
 PARTS = 10_000
 """Values are rounded to this part of 1."""
@@ -41,7 +40,7 @@ class QueryEvidence:
     runs: Mapping[str, Run] = field(default_factory=dict)
     qrels: Qrels | None = None
     topics: Topics | None = None
-    corpus: AnyCorpus | None = None
+    corpus: Documents | None = None
 
 
 def collect_queries(report: BenchmarkReport, evidence: QueryEvidence) -> dict[str, Any]:
@@ -67,7 +66,7 @@ def collect_queries(report: BenchmarkReport, evidence: QueryEvidence) -> dict[st
     return {
         "modes": [result.label for result in report.modes.values()],
         "measures": measures,
-        "lower": [is_lower_better(measure) for measure in measures],
+        "lower": [not report.higher_is_better(measure) for measure in measures],
         "parts": PARTS,
         "tops": [_find_top(by_mode) for by_mode in values],
         "level": first.definition.relevance_level,
@@ -172,7 +171,7 @@ def _first_results(run: Run, depth: int, qrels: Qrels | None) -> pl.DataFrame:
     return top.join(grades, on=["query_id", "doc_id"], how="left", maintain_order="left")
 
 
-def _title(named: pl.Series, corpus: AnyCorpus | None) -> list[tuple[str, str]]:
+def _title(named: pl.Series, corpus: Documents | None) -> list[tuple[str, str]]:
     """Each document with its title, cut short; empty where there is none."""
     if corpus is None:
         return [(doc_id, "") for doc_id in named]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.comparison_table import show
@@ -49,7 +48,7 @@ def make_verdict(report: BenchmarkReport) -> str:
 
 def _judge_best(report: BenchmarkReport, measure: str, mode: str) -> str:
     figures = report.modes[mode].measures[measure]
-    extreme = "lowest" if is_lower_better(measure) else "highest"
+    extreme = "highest" if report.higher_is_better(measure) else "lowest"
     opening = f"{report.modes[mode].label} has the {extreme} {measure}, {show(figures.mean)}"
     others = [name for name in report.modes if name != mode]
     if report.best_mode_significant[measure]:
@@ -73,7 +72,7 @@ def _best(report: BenchmarkReport) -> str:
     measure = report.measure_names[0]
     means = [result.measures[measure].mean for result in report.modes.values()]
     known = [mean for mean in means if mean is not None]
-    return f"{(min if is_lower_better(measure) else max)(known):.4f}"
+    return f"{(max if report.higher_is_better(measure) else min)(known):.4f}"
 
 
 def _queries(n: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.compare import EQUAL, is_lower_better
+from trectools_plus.benchmark.compare import EQUAL
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.errors import UsageError
@@ -53,7 +53,8 @@ def plot_differences(
         raise UsageError(
             f"the report has no comparison {contrast} − {baseline}", remedy=f"it has {known}"
         )
-    _draw(axes, query_differences(per_query, baseline, contrast, measure), measure)
+    differences = query_differences(per_query, baseline, contrast, measure)
+    _draw(axes, differences, higher_is_better=report.higher_is_better(measure))
     _draw_mean(axes, entry, report.confidence)
     first, second = (label_text(report.modes[mode].label) for mode in (contrast, baseline))
     axes.set_title(f"{first}\n− {second}" if len(first + second) > 34 else f"{first} − {second}")
@@ -76,15 +77,14 @@ def query_differences(
     return -np.sort(-differences.astype(np.float64))
 
 
-def _draw(axes: Axes, differences: FloatArray, measure: str) -> None:
+def _draw(axes: Axes, differences: FloatArray, *, higher_is_better: bool) -> None:
     """Steps above and below 0; hatched where the contrast is worse."""
     from matplotlib.ticker import MaxNLocator
 
     edges = np.arange(len(differences) + 1) + 0.5
     good = AHEAD, "first-named mode better", None
     bad = BEHIND, "second-named mode better", "////"
-    lower = is_lower_better(measure)
-    above, below = (bad, good) if lower else (good, bad)
+    above, below = (good, bad) if higher_is_better else (bad, good)
     for values, (colour, label, hatch) in (
         (np.where(differences > EQUAL, differences, 0.0), above),
         (np.where(differences < -EQUAL, differences, 0.0), below),

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from trectools_plus.benchmark.compare import is_lower_better
 from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.errors import UsageError
@@ -58,7 +57,7 @@ def plot_measures(
     rows = [
         _Row(
             label_text(name)
-            + (" (less is better)" if is_lower_better(name) else "")
+            + ("" if report.higher_is_better(name) else " (less is better)")
             + _show_counts(report, name),
             {mode: result.measures[name] for mode, result in report.modes.items()},
         )

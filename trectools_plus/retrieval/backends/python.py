@@ -13,8 +13,15 @@ from time import perf_counter
 from typing import Any
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
-from trectools_plus.retrieval.backends.base import BackendRequest, Failure, Hits, Query, Source
-from trectools_plus.retrieval.base import Ranking
+from trectools_plus.retrieval.source import (
+    Backend,
+    BackendRequest,
+    Failure,
+    Hits,
+    Query,
+    Ranking,
+    Source,
+)
 from trectools_plus.user_code import (
     describe_error,
     import_object,
@@ -28,10 +35,10 @@ _ASYNCHRONOUS = "an asynchronous function is not awaited"
 
 Found = Any
 """What a retriever returns for one query: ids, best first; pairs of id and score; a mapping of ids
-to scores; or a :class:`~trectools_plus.retrieval.base.Ranking`."""
+to scores; or a :class:`~trectools_plus.retrieval.source.Ranking`."""
 
 
-class PythonBackend:
+class PythonBackend(Backend):
     """Retrievers by mode: functions, or objects with a method ``search``.
 
     Args:
@@ -39,10 +46,17 @@ class PythonBackend:
     """
 
     name = "python"
-    needs_corpus = False
 
     def __init__(self, retrievers: Mapping[str, Any]) -> None:
         self._retrievers = dict(retrievers)
+
+    @classmethod
+    def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:
+        """Check that the modes can be asked for, and that each is the name of a retriever."""
+        super().check_modes(modes, setting)
+        for mode in modes:
+            if mode not in setting:
+                raise UsageError(f"unknown mode '{mode}'", remedy=f"there are {', '.join(setting)}")
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -53,11 +67,6 @@ class PythonBackend:
                 for mode, one in self._retrievers.items()
             }
         }
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The same: they have no other settings here."""
-        return self.facts
 
     def open(self, request: BackendRequest) -> Mapping[str, Source]:
         """Import the retrievers, and give the documents to those that index them.
@@ -114,24 +123,18 @@ class PythonBackend:
         return FunctionSource(found)
 
 
-class FunctionSource:
+class FunctionSource(Source):
     """Asks a function, in the main thread, one query at a time.
 
     Args:
         function: Takes a query's text and a depth; or, if ``takes_list``, a list of one text and a
             depth, and returns a list with what was found for it.
-        takes_list: As the protocol :class:`~trectools_plus.retrieval.base.Retriever` does.
+        takes_list: As the protocol :class:`~trectools_plus.retrieval.source.Retriever` does.
     """
-
-    batch_size = 1
-    concurrency = 1
 
     def __init__(self, function: Callable[[Any, int], Any], *, takes_list: bool = False) -> None:
         self._function = function
         self._takes_list = takes_list
-
-    def close(self) -> None:
-        """Nothing is held."""
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
         """Call the function for each query; a call that raises is made once more."""
@@ -155,8 +158,8 @@ class FunctionSource:
 
     def _call(self, text: str, depth: int) -> Found:
         if not self._takes_list:
-            return _awaited_by_nobody(self._function(text, depth))
-        answers = list(_awaited_by_nobody(self._function([text], depth)))
+            return _refuse_asynchronous(self._function(text, depth))
+        answers = list(_refuse_asynchronous(self._function([text], depth)))
         if len(answers) != 1:
             raise TypeError(f"search returned {len(answers)} entries for 1 query")
         return answers[0]
@@ -234,7 +237,7 @@ def _index(found: Any, request: BackendRequest, where: str) -> None:
 
 @contextmanager
 def _working_directory() -> Iterator[None]:
-    """Modules there can be imported; and whoever leaves it is brought back."""
+    """Let modules there be imported, and restore the directory afterwards."""
     with working_directory_on_path():
         here = Path.cwd()
         try:
@@ -244,8 +247,8 @@ def _working_directory() -> Iterator[None]:
             os.chdir(here)
 
 
-def _awaited_by_nobody(found: Any) -> Any:
-    """What a function returned, unless it is asynchronous and only promises to return something."""
+def _refuse_asynchronous(found: Any) -> Any:
+    """Return what a function returned; refuse what an asynchronous one only promises."""
     if isawaitable(found):
         if iscoroutine(found):
             found.close()  # else Python warns that it was never awaited

@@ -24,8 +24,8 @@ class Key:
 
     value: str = field(repr=False)
 
-    def is_told_in(self, text: str) -> bool:
-        """Whether a text holds the secret; so short a one is none, and may be there by chance."""
+    def is_in(self, text: str) -> bool:
+        """Return whether a text holds the secret; short ones, likely by chance, do not count."""
         return len(self.value) >= _SHORTEST and self.scrub(text) != text
 
     def scrub(self, text: str) -> str:

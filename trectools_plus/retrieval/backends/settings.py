@@ -1,32 +1,102 @@
-"""Which backend searches, and its settings: keys of ``benchmark.yaml`` and of ``--config``."""
+"""The table of backends, and their settings: keys of ``benchmark.yaml`` and of ``--config``."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.base import Backend
-from trectools_plus.retrieval.backends.http_settings import HttpSettings
-from trectools_plus.retrieval.backends.milvus_settings import MilvusSettings
-from trectools_plus.retrieval.collapse import Collapse
+from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
+from trectools_plus.retrieval.fetch.answering import Collapse
+from trectools_plus.retrieval.source import Backend, check_mode_name
 from trectools_plus.text import split_list
 
 EMBEDDED = "embedded"
-BACKENDS = (EMBEDDED, "http", "milvus", "python")
-_SETTING_OF = {"http": "http", "milvus": "milvus", "retriever": "python"}
-"""Each backend's own setting, with the backend's name; only ``milvus`` can do without."""
+ENTRY_POINT_GROUP = "trectools_plus.backends"
+"""Installed packages register subclasses of ``retrieval.source.Backend`` here, by name."""
 
-_NEEDS = {
-    "http": "the service's URL — give http.url, or --http-url",
-    "python": "`retriever` — give module:name",
+
+@dataclass(frozen=True, slots=True)
+class BackendEntry:
+    """A backend, before it is loaded.
+
+    Attributes:
+        home: ``module:class``.
+        needs_corpus: Whether it searches documents that it is given.
+        streams_documents: Whether it takes documents one by one, not in memory.
+        finds_chunks: Whether its results can be chunks of documents.
+        setting: The key of its own settings; ``None`` where it has none.
+        model: What these settings consist of, where they have names.
+        remedy: What to give where these settings are missing; ``None`` where it can do without.
+    """
+
+    home: str
+    needs_corpus: bool = False
+    streams_documents: bool = False
+    finds_chunks: bool = True
+    setting: str | None = None
+    model: type[BaseModel] | None = None
+    remedy: str | None = None
+
+    def load(self) -> Any:
+        """Import the class."""
+        module, _, name = self.home.partition(":")
+        return getattr(import_module(module), name)
+
+
+_HOME = "trectools_plus.retrieval.backends"
+BACKENDS: Mapping[str, BackendEntry] = {
+    EMBEDDED: BackendEntry(
+        f"{_HOME}.embedded.backend:EmbeddedBackend", needs_corpus=True, finds_chunks=False
+    ),
+    "http": BackendEntry(
+        f"{_HOME}.http.source:HttpBackend",
+        setting="http",
+        model=HttpSettings,
+        remedy="the service's URL — give http.url, or --http-url",
+    ),
+    "milvus": BackendEntry(
+        f"{_HOME}.milvus.backend:MilvusBackend",
+        needs_corpus=True,
+        streams_documents=True,
+        setting="milvus",
+        model=MilvusSettings,
+    ),
+    "python": BackendEntry(
+        f"{_HOME}.python:PythonBackend",
+        setting="retriever",
+        remedy="`retriever` — give module:name",
+    ),
 }
+"""The built-in backends by name."""
 
-MODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
-"""What a mode of a backend may be called: its run file and its tag."""
+
+def find_backend(name: str) -> BackendEntry | None:
+    """Return a built-in backend, or one that an installed package registers.
+
+    Raises:
+        ValueError: If what is registered is not a backend.
+    """
+    if name in BACKENDS:
+        return BACKENDS[name]
+    for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
+        found = point.load()
+        if not (isinstance(found, type) and issubclass(found, Backend)):
+            raise ValueError(
+                f"`backend`: {point.value} is no backend — register a subclass of "
+                "trectools_plus.retrieval.source.Backend"
+            )
+        return BackendEntry(
+            point.value,
+            needs_corpus=found.needs_corpus,
+            streams_documents=found.streams_documents,
+        )
+    return None
 
 
 def name_retrievers(value: Any) -> Any:
@@ -53,7 +123,7 @@ class BackendSettings(BaseModel):
     """What searches.
 
     Attributes:
-        backend: ``embedded``, ``http``, ``milvus`` or ``python``.
+        backend: ``embedded``, ``http``, ``milvus`` or ``python``; or the name of an installed one.
         retriever: For ``python``: ``module:name``, or the name of an installed plug-in, by mode.
         http: For ``http``: the service and its mapping.
         milvus: For ``milvus``: where it is; by default a ``.db`` in the cache folder.
@@ -74,98 +144,76 @@ class BackendSettings(BaseModel):
         """Settings of one backend, without its name, name it."""
         if not isinstance(values, Mapping) or values.get("backend") is not None:
             return values
-        names = [name for name in _SETTING_OF if values.get(name)]
-        if len(names) > 1:
-            shown = " and ".join(f"`{name}`" for name in names)
+        named = {
+            entry.setting: name
+            for name, entry in BACKENDS.items()
+            if entry.setting and values.get(entry.setting)
+        }
+        if len(named) > 1:
+            shown = " and ".join(f"`{setting}`" for setting in named)
             raise ValueError(f"{shown} do not go together — give one of them")
-        return {**values, "backend": _SETTING_OF[names[0]]} if names else values
+        return {**values, "backend": next(iter(named.values()))} if named else values
 
     @model_validator(mode="after")
     def _settings_of_the_backend(self) -> BackendSettings:
-        if self.backend not in BACKENDS:
+        entry = find_backend(self.backend)
+        if entry is None:
             raise ValueError(
                 f"`backend`: unknown backend '{self.backend}' — there are {', '.join(BACKENDS)}"
             )
-        for name, backend in _SETTING_OF.items():
-            if getattr(self, name) and self.backend != backend:
+        for name, other in BACKENDS.items():
+            if other.setting and getattr(self, other.setting) and name != self.backend:
                 raise ValueError(
-                    f"`{name}` goes with the backend {backend} — leave it out, or set `backend`"
+                    f"`{other.setting}` goes with the backend {name} — leave it out, or set "
+                    "`backend`"
                 )
-        for name, backend in _SETTING_OF.items():
-            if not getattr(self, name) and self.backend == backend != "milvus":
-                raise ValueError(f"`backend` {backend} needs {_NEEDS[backend]}")
-        if self.collapse is not None and self.is_embedded:
+        if entry.remedy is not None and not self._own_setting:
+            raise ValueError(f"`backend` {self.backend} needs {entry.remedy}")
+        if self.collapse is not None and not entry.finds_chunks:
             raise ValueError(
                 "`collapse`: the embedded modes find documents, not chunks — leave it out"
             )
         for name in self.retriever:
-            _check_mode_name(name)
+            check_mode_name(name)
         return self
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the modes of this package search."""
+        """True if the modes of this package search."""
         return self.backend == EMBEDDED
 
     @property
     def needs_corpus(self) -> bool:
-        """Whether it searches documents that it is given."""
-        return self.backend in (EMBEDDED, "milvus")
+        """True if it searches documents that it is given."""
+        return self._entry.needs_corpus
 
     @property
     def streams_documents(self) -> bool:
-        """Whether it takes documents one by one, so that nobody has to hold them."""
-        return self.backend == "milvus"
+        """True if it takes documents one by one, so that they need not be in memory."""
+        return self._entry.streams_documents
 
-    def make_backend(self) -> Backend | None:
-        """The backend; ``None`` for the embedded modes."""
-        if self.http is not None:
-            from trectools_plus.retrieval.backends.http import HttpBackend
-
-            return HttpBackend(self.http)
-        if self.retriever:
-            from trectools_plus.retrieval.backends.python import PythonBackend
-
-            return PythonBackend(self.retriever)
-        if self.backend == "milvus":
-            from trectools_plus.retrieval.backends.milvus import MilvusBackend
-
-            return MilvusBackend(self.milvus)
-        return None
+    def make_backend(self) -> Backend:
+        """Load the backend and hand it its settings."""
+        made = self._entry.load()
+        backend: Backend = made() if self._entry.setting is None else made(self._own_setting)
+        return backend
 
     def check_backend_modes(self, modes: Sequence[str]) -> None:
-        """See that the modes can be asked for.
+        """Check that the modes can be asked for.
 
         Raises:
             UsageError: If one is unknown, repeated or cannot name a file; or there is none.
         """
-        if self.is_embedded:
-            from trectools_plus.retrieval.modes import check_modes
+        self._entry.load().check_modes(modes, self._own_setting)
 
-            check_modes(modes)
-            return
-        if self.backend == "milvus":
-            from trectools_plus.retrieval.backends.milvus_limits import check_milvus_modes
+    @property
+    def _entry(self) -> BackendEntry:
+        entry = find_backend(self.backend)
+        assert entry is not None
+        return entry
 
-            check_milvus_modes(modes)
-            return
-        if not modes:
-            raise UsageError("no mode given", remedy="name one")
-        if len(set(modes)) < len(modes):
-            raise UsageError(f"a mode is given twice: {', '.join(modes)}", remedy="name each once")
-        for mode in modes:
-            try:
-                _check_mode_name(mode)
-            except ValueError as error:
-                raise UsageError(str(error)) from error
-            if self.retriever and mode not in self.retriever:
-                raise UsageError(
-                    f"unknown mode '{mode}'", remedy=f"there are {', '.join(self.retriever)}"
-                )
-
-
-def _check_mode_name(name: str) -> None:
-    if not MODE_NAME.fullmatch(name):
-        raise ValueError(
-            f"'{name}' cannot name a run file — use letters, digits, _ . - (at most 64)"
-        )
+    @property
+    def _own_setting(self) -> Any:
+        """The value of the backend's own setting."""
+        name = self._entry.setting
+        return None if name is None else getattr(self, name)

@@ -10,13 +10,14 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 
+from trectools_plus.formats.nodes.documents import MAX_DOCUMENT_BYTES
+from trectools_plus.formats.nodes.json import parse_json
+from trectools_plus.formats.nodes.model import Items, Node, Scalar, Tree, TreeError
+from trectools_plus.formats.topic_schema import Form
 from trectools_plus.validation.draft import Job
-from trectools_plus.validation.topics.json_nodes import parse_json
-from trectools_plus.validation.topics.jsonl import JsonLines
-from trectools_plus.validation.topics.nodes import Items, Node, Scalar, Tree, TreeError
-from trectools_plus.validation.topics.reading import MAX_DOCUMENT_BYTES
-from trectools_plus.validation.topics.testset import read_test_set
-from trectools_plus.validation.topics.view import Form, Trouble, Troubles
+from trectools_plus.validation.topics.cases import read_test_set
+from trectools_plus.validation.topics.loading import JsonLines
+from trectools_plus.validation.topics.view import Trouble, Troubles
 
 _QUOTED = ("T114", "T115", "T117")
 
@@ -95,7 +96,7 @@ def _read(text: str, form: Form) -> tuple[dict[Place, str], list[Tree]]:
 def _parse(text: str, form: Form) -> Tree:
     if form == "json":
         return parse_json(text)
-    from trectools_plus.validation.topics.yaml_nodes import parse_yaml
+    from trectools_plus.formats.nodes.yaml import parse_yaml
 
     return parse_yaml(text)
 

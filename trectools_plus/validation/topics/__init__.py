@@ -1,6 +1,6 @@
-"""Topics and test sets as rules see them: what a file holds, and what was wrong while reading it.
+"""Topics and test sets as rules see them: the content of a file, and the problems in it.
 
-A file is read once, by a reader of its form (:mod:`tsv`, :mod:`jsonl`, :mod:`markup`,
-:mod:`testset`), into a :class:`~trectools_plus.validation.topics.view.TopicsView`. Readers never
-raise: what is wrong is kept as :class:`~trectools_plus.validation.topics.view.Trouble`.
+A file is read once (:mod:`loading`; :mod:`cases` for test sets) into a
+:class:`~trectools_plus.validation.topics.view.TopicsView`. Readers never raise: a problem becomes a
+:class:`~trectools_plus.validation.topics.view.Trouble`.
 """

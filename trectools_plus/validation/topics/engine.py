@@ -6,18 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns import scan_columns
 from trectools_plus.formats.source import read_source
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding
 from trectools_plus.validation.rules.topics.lines import recorded
-from trectools_plus.validation.topics.reading import read_view
+from trectools_plus.validation.topics.loading import read_view
 from trectools_plus.validation.topics.view import TopicsView
 
-_ID_AND_TEXT = 2
 _NOT_FOR_TEST_SETS = frozenset({"Q134"})
-"""Test sets list what is relevant and leave the rest open: that is no news."""
+"""Test sets list what is relevant and leave the rest open."""
 
 
 def validate_topics(path: str | Path, *, every_line: bool = False) -> FileReport:
@@ -38,7 +36,7 @@ def validate_topics(path: str | Path, *, every_line: bool = False) -> FileReport
         source = read_source(path, partial=True)
     except FormatError as error:
         return damaged_report(error, "topics")
-    topics = read_view(scan_columns(source, _ID_AND_TEXT))
+    topics = read_view(source)
     topics.every_line = every_line
     findings = check_topics(topics)
     index = topics.line_index if every_line else None
@@ -53,14 +51,14 @@ def check_topics(topics: TopicsView) -> list[Finding]:
 
 
 def _check_judgments(topics: TopicsView) -> list[Finding]:
-    """What the rules for qrels say of a test set's judgments."""
+    """Run the rules for qrels over a test set's judgments."""
     if topics.judgments is None:
         return []
     findings = []
     for rule in CATALOGUE:
         if rule.on != "qrels" or rule.code in _NOT_FOR_TEST_SETS:
             continue
-        # What is no whole number never got into the table: the reader took note of it.
+        # Grades that are not whole numbers are not in the table: the reader noted them.
         hit = recorded(topics, rule.code, "place")
         if hit is None and rule.tables and topics.judgments.n_rows:
             hit = rule.check(topics.judgments)

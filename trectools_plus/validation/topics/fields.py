@@ -1,13 +1,25 @@
-"""Ids, texts and grades out of a tree: what a loader would change is noted where it stands."""
+"""Keys, ids, texts and grades of a tree; what a loader would change is noted at its place."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
+from trectools_plus.formats.nodes.model import JSON_CONSTANTS, Node, Scalar, Tree, describe
+from trectools_plus.formats.topic_schema import ID_KEYS, JUDGED_KEYS, TEXT_KEYS
 from trectools_plus.text import quoted, visible
 from trectools_plus.validation.registry import SeverityName
-from trectools_plus.validation.topics.nodes import JSON_CONSTANTS, Node, Scalar, Tree, describe
 from trectools_plus.validation.topics.view import Trouble, Troubles
+
+SPELLINGS_LOOKED_AT = 200
+"""Number of unknown keys for which a known one of similar spelling is searched."""
+
+_PURPOSE = {
+    **dict.fromkeys(ID_KEYS, "id"),
+    **dict.fromkeys(TEXT_KEYS, "text"),
+    **dict.fromkeys(JUDGED_KEYS, "judgments"),
+}
 
 
 @dataclass(slots=True)
@@ -124,7 +136,7 @@ def read_grade(node: Node, doc_id: str, entry: Entry, troubles: Troubles) -> flo
 
 
 def _grade_problem(node: Node) -> tuple[str, str, str | None] | None:
-    """Code, message and remedy for a grade that is no whole number; ``None`` if it is one."""
+    """Return code, message and remedy for what is not a whole number; else ``None``."""
     whole = "Write a whole number"
     if not isinstance(node, Scalar):
         return "Q110", f"the grade of {{doc_id}} is {describe(node)}", whole
@@ -145,7 +157,7 @@ def _grade_problem(node: Node) -> tuple[str, str, str | None] | None:
 
 
 def no_text(query_id: str | None) -> str:
-    """That a topic has no text (T121)."""
+    """Return the message for a topic without text (T121)."""
     return "no text" if query_id is None else f"topic {visible(query_id)} has no text"
 
 
@@ -163,6 +175,13 @@ def note_repeats(tree: Tree, troubles: Troubles) -> None:
         troubles.add("T116", Trouble(key.line, said, key.column))
 
 
+def note_constants(tree: Tree, troubles: Troubles) -> None:
+    """Note every NaN and infinity of a JSON document (T104)."""
+    for node in tree.constants:
+        what, remedy = f"{node.text} is no JSON", "Write a number or null"
+        troubles.add("T104", Trouble(node.line, what, node.column, remedy=remedy))
+
+
 def _trouble(
     node: Node,
     message: str,
@@ -173,3 +192,61 @@ def _trouble(
     remedy: str | None = None,
 ) -> Trouble:
     return Trouble(node.line, message, node.column, entry.query_id, doc_id, severity, remedy)
+
+
+class Schema:
+    """Notes keys that are not in the schema, and what a misspelled one was meant to be (T106).
+
+    Args:
+        troubles: Where to note them.
+    """
+
+    def __init__(self, troubles: Troubles) -> None:
+        self._troubles = troubles
+        self._near: dict[str, list[str]] = {}
+
+    def check(
+        self,
+        keys: Iterable[Scalar],
+        known: tuple[str, ...],
+        query_id: str | None = None,
+        *,
+        missing: Collection[str] | None = None,
+        only_near: bool = False,
+    ) -> set[str]:
+        """Note unknown keys.
+
+        Args:
+            keys: Those of a mapping.
+            known: Those that it may have.
+            query_id: The test case that it belongs to.
+            missing: Fields that it lacks, so that a misspelled key may be one of them; any known
+                one if not given.
+            only_near: Whether only misspelled ones are noted, and only for missing fields: other
+                keys are free.
+
+        Returns:
+            Of the ``missing`` fields, those that a misspelled key was meant to be.
+        """
+        meant: set[str] = set()
+        for key in keys:
+            if key.text in known:
+                continue
+            near = self._closest(key.text, known)
+            purpose = _PURPOSE.get(near, near) if near is not None else None
+            fills_gap = purpose is not None and (missing is None or purpose in missing)
+            if only_near and not fills_gap:
+                continue
+            hint = f"; did you mean '{near}'?" if near is not None else ""
+            remedy = None if near is not None else f"Known keys: {', '.join(known)}"
+            said = f"unknown key '{visible(key.text)}'{hint}"
+            self._troubles.add("T106", Trouble(key.line, said, key.column, query_id, remedy=remedy))
+            if fills_gap and purpose is not None:
+                meant.add(purpose)
+        return meant
+
+    def _closest(self, key: str, known: tuple[str, ...]) -> str | None:
+        """Return the known key of similar spelling; ``None`` if there is none."""
+        if key not in self._near and len(self._near) < SPELLINGS_LOOKED_AT:
+            self._near[key] = get_close_matches(key[:64].lower(), known, 1, 0.75)
+        return next((name for name in self._near.get(key, ()) if name in known), None)

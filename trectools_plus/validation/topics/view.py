@@ -1,4 +1,4 @@
-"""What the rules for topics look at: ids and texts as a table, and what the reader came upon."""
+"""Topics for the rules: ids and texts as a table, and the problems that the reader found."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.formats.columns import Columns
+from trectools_plus.formats.nodes.model import Node
+from trectools_plus.formats.topic_schema import Form
 from trectools_plus.validation.registry import FixName, SeverityName
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.shape import Shape
 from trectools_plus.validation.views.tables import TableView
 
-Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json"]
 Kind = Literal["topics", "testset"]
 
 ENTRIES_SCHEMA: dict[str, type[pl.DataType]] = {
@@ -41,7 +42,7 @@ JUDGMENTS_SCHEMA: dict[str, type[pl.DataType]] = {
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something a reader came upon that a rule reports.
+    """A problem that a reader found and a rule reports.
 
     Attributes:
         line: The line, from 1.
@@ -51,7 +52,7 @@ class Trouble:
         doc_id: The document it is about.
         severity: Where it is lower than the rule's own.
         remedy: Where it is not the rule's own.
-        fix: Where it is not the rule's own: ``no`` for what no program mends.
+        fix: Where it is not the rule's own: ``no`` for what no program fixes.
     """
 
     line: int
@@ -65,19 +66,19 @@ class Trouble:
 
 
 class Troubles:
-    """What a reader came upon, by the code of the rule that reports it.
+    """The problems that a reader found, by the code of the rule that reports them.
 
-    The first trouble of each code and severity is kept whole, of the others only the line. If any
-    of them can be mended, so can the first as far as anybody is told.
+    The first one of each code and severity is stored whole, of the others only the line. If any
+    of them has a fix, the first is reported as fixable.
     """
 
     def __init__(self) -> None:
         self._first: dict[tuple[str, SeverityName | None], Trouble] = {}
         self._lines: dict[tuple[str, SeverityName | None], array[int]] = {}
-        self._unmendable: Counter[tuple[str, SeverityName | None]] = Counter()
+        self._unfixable: Counter[tuple[str, SeverityName | None]] = Counter()
 
     def add(self, code: str, trouble: Trouble) -> None:
-        """Note one."""
+        """Add a problem."""
         key = code, trouble.severity
         first = self._first.get(key)
         if first is None:
@@ -86,38 +87,58 @@ class Troubles:
         elif first.fix != trouble.fix and first.fix == "no":
             self._first[key] = replace(first, fix=trouble.fix)
         self._lines[key].append(trouble.line)
-        self._unmendable[key] += trouble.fix == "no"
+        self._unfixable[key] += trouble.fix == "no"
 
     def __bool__(self) -> bool:
         return bool(self._first)
 
     def worst(self, code: str) -> tuple[Trouble, Sequence[int], int] | None:
-        """What there is of a code's worst severity.
+        """Return the problems of a code's worst severity.
 
         Returns:
-            The first trouble; the lines of all of them; how many of them no program mends.
+            The first problem; the lines of all; the number of those that no program fixes.
         """
         for severity in ("error", None, "warning", "info"):
             found = self._first.get((code, severity))
             if found is not None:
                 lines = self._lines[code, severity]
-                return found, lines, self._unmendable[code, severity]
+                return found, lines, self._unfixable[code, severity]
         return None
 
 
 @dataclass(slots=True)
+class Cases:
+    """Test cases beyond their ids, texts and judgments.
+
+    Attributes:
+        strict: True for this package's form; sets of other forms have fields of their own.
+        notes: Category, language and the like of each case, by field.
+        judged: The rows of each case in the table of judgments.
+        metadata: What the set says of itself, by field.
+        lines: The lines of the document's keys.
+    """
+
+    strict: bool
+    notes: list[dict[str, str]] = field(default_factory=list)
+    judged: list[range] = field(default_factory=list)
+    metadata: dict[str, Node] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Content:
-    """What a reader found in a file.
+    """The content of a file, as far as it can be read.
 
     Attributes:
         entries: ``line, query_id, text, text_line`` of each topic or test case: its id with its
             line, its text with its line; null where missing.
-        troubles: What was wrong.
+        troubles: The problems in it.
         judgments: ``line, query_id, doc_id, grade`` of a test set; the grade is null where it is
             no whole number.
-        kind: Whether the file has judgments beside its queries.
+        kind: ``testset`` for a file that has judgments beside its queries.
         languages: ``line, query_id, language`` of each declaration of a test set's language, the
             one of its metadata without a query id.
+        cases: What else the cases of a test set hold; ``None`` for files without cases.
     """
 
     entries: pl.DataFrame
@@ -125,10 +146,11 @@ class Content:
     judgments: pl.DataFrame | None = None
     kind: Kind = "topics"
     languages: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LANGUAGES_SCHEMA))
+    cases: Cases | None = None
 
     @classmethod
     def empty(cls, troubles: Troubles | None = None, kind: Kind = "topics") -> Content:
-        """A file without topics."""
+        """Return the content of a file without topics."""
         return cls(pl.DataFrame(schema=ENTRIES_SCHEMA), troubles or Troubles(), kind=kind)
 
 
@@ -139,13 +161,14 @@ class TopicsView(TableView):
         columns: The file's bytes and facts; its rows mean nothing here.
         form: How the file is written.
         content: What a reader found in it.
-        shape: Where its data begin.
+        shape: The place where its data begin.
 
     Attributes:
         frame: ``line, query_id, text, text_line`` of each topic.
-        troubles: What the reader came upon.
+        troubles: The problems that the reader found.
         judgments: The judgments of a test set, as rules for qrels see them.
-        languages: Where a test set says what language it is in.
+        languages: The languages that a test set declares.
+        cases: What else the cases of a test set hold; ``None`` for files without cases.
     """
 
     def __init__(self, columns: Columns, form: Form, content: Content, shape: Shape) -> None:
@@ -157,6 +180,7 @@ class TopicsView(TableView):
         self.frame = content.entries
         self.troubles = content.troubles
         self.languages = content.languages
+        self.cases = content.cases
         self.judgments = None
         if content.judgments is not None:
             self.judgments = JudgmentsView(columns.source.path, content.judgments)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.ties import tie_bounds
+from trectools_plus.measures.scoring.bounds import tie_bounds
 from trectools_plus.validation.engine import open_qrels, open_run, validate_run
 from trectools_plus.validation.rules.pair.ties import Bounds, find_bounds
 from trectools_plus.validation.views.pairs import PairView

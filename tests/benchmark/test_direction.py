@@ -1,0 +1,170 @@
+"""Lower is better: a measure's direction from its class to the report, the gate and every text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+from matplotlib.figure import Figure
+
+from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.contrast import compare_reports, state_verdict
+from trectools_plus.benchmark.gate import GateRules, run_gate
+from trectools_plus.benchmark.report import read_report
+from trectools_plus.benchmark.report_parts import MeasureDefinition
+from trectools_plus.benchmark.targets import Target, judge_mean
+from trectools_plus.measures import BaseMeasure, explain
+from trectools_plus.reporting.comparison_table import comparison_rows, mode_marks
+from trectools_plus.reporting.components_text import component_lines
+from trectools_plus.reporting.html.verdict import make_verdict
+from trectools_plus.reporting.markdown import render_markdown
+from trectools_plus.reporting.plots.differences import plot_differences
+from trectools_plus.reporting.plots.dots import plot_measures
+
+mpl.use("Agg")
+
+COSTS = '''
+from trectools_plus.measures import BaseMeasure
+
+
+class Cost(BaseMeasure):
+    """Documents read until a good one is found."""
+
+    higher_is_better = False
+    value_without_results = 100.0
+
+    def score_query(self, ranked_doc_ids, qrels_of_query):
+        good = [place for place, one in enumerate(ranked_doc_ids, 1) if qrels_of_query.get(one)]
+        return float(min(good, default=100))
+'''
+NAME = "costs:Cost"
+MODES = {
+    "near": dict.fromkeys(range(60), 2),
+    "far": dict.fromkeys(range(60), 6) | {0: 5, 1: 7},
+}
+
+
+@pytest.fixture
+def costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "costs.py").write_text(COSTS)
+    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+
+
+@pytest.fixture
+def folder(costs: None, bench: Any) -> Path:
+    made: Path = bench.make("before", MODES, measures=[NAME, "RR@10"], plots=True)
+    return made
+
+
+def test_a_cost_is_ranked_with_its_lowest_mean_first(folder: Path) -> None:
+    report = read_report(folder / "BenchmarkReport.json")
+    assert not report.higher_is_better("Cost")
+    assert report.higher_is_better("RR@10")
+    assert report.best_mode == {"Cost": "near", "RR@10": "near"}
+    assert report.groups["Cost"] == [["near"], ["far"]]
+    (entry,) = [one for one in report.comparisons if one.measure == "Cost"]
+    assert (entry.baseline, entry.contrast, entry.wins, entry.losses) == ("near", "far", 0, 60)
+    assert entry.difference is not None
+    assert entry.difference > 0
+    assert report.failing_queries == []
+
+
+def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
+    report = read_report(folder / "BenchmarkReport.json")
+    row = comparison_rows(report)[0]
+    assert [cell.best for cell in row.cells] == [True, False]
+    assert [cell.marks for cell in row.cells] == [mode_marks(report)["far"], ""]
+    assert row.best == "near *"
+    assert "near has the lowest Cost" in make_verdict(report)
+    assert "| **2.0000 [2.000, 2.000]** ᵇ | 6.0000" in render_markdown(report)
+    assert "fail in every mode" not in render_markdown(report)
+    assert component_lines(report) == []
+    axes = plot_measures(Figure().add_subplot(), report)
+    assert axes.get_yticklabels()[0].get_text().startswith("Cost (less is better)")
+    html = (folder / "BenchmarkReport.html").read_text()
+    assert '<th scope="col" data-sort="asc">Cost</th>' in html
+    assert '"lower":[true,false]' in html
+    source = read_report(folder / "BenchmarkReport.json")
+    figure = Figure().add_subplot()
+    from trectools_plus.benchmark.report_folder import ReportFolder
+
+    table = ReportFolder(folder).per_query
+    plot_differences(figure, source, table, "near", "far", "Cost")
+    assert "second-named mode better" in figure.get_legend_handles_labels()[1]
+
+
+def test_only_a_rising_cost_fails_the_gate(folder: Path, bench: Any) -> None:
+    higher = bench.make(
+        "higher", {"near": dict.fromkeys(range(60), 3), "far": MODES["far"]}, measures=[NAME]
+    )
+    lower = bench.make(
+        "lower", {"near": dict.fromkeys(range(60), 1), "far": MODES["far"]}, measures=[NAME]
+    )
+    rules = GateRules((NAME,))
+    result = run_gate(higher, folder, rules)
+    near, far = result.entries
+    assert not result.passed
+    assert (near.failed, near.drop, far.failed) == (True, pytest.approx(0.5), False)
+    assert near.fallen is not None
+    assert len(near.fallen) == 60
+    result = run_gate(lower, folder, rules)
+    assert result.passed
+    assert result.entries[0].higher  # the baseline should be raised
+    verdict = state_verdict(compare_reports(folder, higher))
+    assert "near: B is significantly worse than A by 1.0000 on Cost" in verdict
+
+
+def test_a_cost_that_the_report_lacks_is_scored_and_gated(costs: None, bench: Any) -> None:
+    before = bench.make("old", MODES, measures=["RR@10"])
+    after = bench.make("new", {**MODES, "near": dict.fromkeys(range(60), 4)}, measures=["RR@10"])
+    near, far = run_gate(after, before, GateRules((NAME,))).entries
+    assert (near.failed, far.failed) == (True, False)
+
+
+def test_the_direction_is_in_the_report_only_where_lower_is_better(folder: Path) -> None:
+    document = json.loads((folder / "BenchmarkReport.json").read_text())
+    definitions = {
+        name: figures["definition"]
+        for name, figures in document["modes"]["near"]["measures"].items()
+    }
+    assert definitions["Cost"]["higher_is_better"] is False
+    assert "higher_is_better" not in definitions["RR@10"]
+    assert explain("MinRank").as_dict()["higher_is_better"] is False
+    assert "higher_is_better" not in explain("RR@10").as_dict()
+    assert "higher_is_better" in MeasureDefinition.model_json_schema()["properties"]
+
+
+def test_earlier_reports_have_their_ranks_read_as_lower_is_better(folder: Path, bench: Any) -> None:
+    path = bench.make("ranks", MODES, measures=["MeanRank", "MinRank(rel=1)@10"])
+    document = json.loads((path / "BenchmarkReport.json").read_text())
+    for mode in document["modes"].values():
+        for figures in mode["measures"].values():
+            assert figures["definition"].pop("higher_is_better") is False
+    (path / "BenchmarkReport.json").write_text(json.dumps(document))
+    report = read_report(path / "BenchmarkReport.json")
+    assert not report.higher_is_better("MeanRank")
+    assert not report.higher_is_better("MinRank@10")
+
+
+def test_a_target_of_a_cost_is_reached_from_above() -> None:
+    target = Target(competitive=3.0)
+    result = judge_mean(2.5, target, 2.0, 3.5, higher_is_better=False)
+    assert (result.status, result.status_low, result.status_high) == (
+        "competitive",
+        "below_competitive",
+        "competitive",
+    )
+    given = {"runs": {"a": "a.run"}, "qrels": "q", "measures": ["MinRank"], "output_dir": "out"}
+    BenchmarkConfig.model_validate({**given, "targets": {"MinRank": 3}})
+    with pytest.raises(ValueError, match="less is better of MinRank"):
+        BenchmarkConfig.model_validate(
+            {**given, "targets": {"MinRank": {"baseline": 2, "competitive": 3}}}
+        )
+
+
+def test_higher_is_better_unless_a_class_says_otherwise() -> None:
+    assert BaseMeasure.higher_is_better

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import pytest
+
+from trectools_plus.formats.nodes.documents import (
+    find_line,
+    load_texts,
+    load_value,
+    parse_document,
+    refuse_repeats,
+)
+from trectools_plus.formats.nodes.model import TreeError
+
+
+def read_texts(text: str) -> object:
+    tree = parse_document(text, "yaml")
+    refuse_repeats(tree)
+    return None if tree.root is None else load_texts(tree.root)
+
+
+def read_values(text: str) -> object:
+    tree = parse_document(text, "yaml")
+    refuse_repeats(tree)
+    return None if tree.root is None else load_value(tree.root, "yaml")
+
+
+def test_scalars_are_the_text_that_stands_there() -> None:
+    text = (
+        "a: 010\nb: yes\nc: 1:40\nd: 'null'\ne: null\nf: ~\ng:\nh: 1.0\n010: x\nl: [1, {m: no}]\n"
+    )
+    assert read_texts(text) == {
+        "a": "010", "b": "yes", "c": "1:40", "d": "null", "e": None, "f": None, "g": None,
+        "h": "1.0", "010": "x", "l": ["1", {"m": "no"}],
+    }  # fmt: skip
+
+
+def test_or_what_yaml_makes_of_it() -> None:
+    assert read_values("{a: 010, b: yes, 'c': '7'}") == {"a": 8, "b": True, "c": "7"}
+
+
+def test_lines_are_those_of_the_nearest_value() -> None:
+    root = parse_document("a: 1\nb:\n  - x\n  - c:\n      d: 2\n", "yaml").root
+    assert find_line(root, ("a",)) == 1
+    assert find_line(root, ("b", 0)) == 3
+    assert find_line(root, ("b", 1)) == 4
+    assert find_line(root, ("b", 1, "c", "d")) == 5
+    assert find_line(root, ("b", 1, "c", "none", 3)) == 4
+    assert find_line(root, ("z",)) is None
+    assert read_texts("") is None
+
+
+@pytest.mark.parametrize("read", [read_texts, read_values])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: 1\na: 2", "stands here twice"),
+        ("a: {b: 1, b: 2}", "stands here twice"),
+        ("a: &x [*x]", "inside what it names"),
+        ("? [a]\n: b", "a list or mapping as key"),
+        ("a: !!python/object:os.system {}", "unknown tag"),
+        ("a: !!set {b}", "have no meaning"),
+        ("a: !mine x", "mine"),
+        ("a: [", "expected"),
+    ],
+)
+def test_refused(read: object, text: str, words: str) -> None:
+    with pytest.raises(TreeError, match=words):
+        read(text)  # type: ignore[operator]
+
+
+def test_an_alias_is_read_once_however_often_it_is_named() -> None:
+    bomb = "a0: &a0 [x, x]\n" + "".join(
+        f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60)
+    )
+    read = read_texts(bomb)
+    assert isinstance(read, dict)
+    assert read["a1"] == [["x", "x"], ["x", "x"]]
+    assert read["a1"][0] is read["a1"][1]
+
+
+@pytest.mark.parametrize("read", [read_texts, read_values])
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("[" * 120_000, 1, 65),
+        ("a: 1\nb: " + "{a: " * 30_000, 2, 256),
+        ("[\n" * 60_000, 65, 1),
+        ("- " * 60_000, 1, 129),
+        ("? " * 60_000, 1, 3),
+        ("[" * 30_000 + "]" * 30_000, 1, 65),
+        ("".join(" " * n + "a:\n" for n in range(500)), 65, 65),
+    ],
+)
+def test_deep_nesting_is_refused_where_it_begins(
+    read: object, text: str, line: int, column: int
+) -> None:
+    words = "a list or mapping as key" if text[0] == "?" else "nested more than 64 deep"
+    with pytest.raises(TreeError, match=words) as refused:
+        read(text)  # type: ignore[operator]
+    assert (refused.value.line, refused.value.column) == (line, column)
+
+
+def test_nesting_up_to_the_limit_is_read() -> None:
+    for text in ("[" * 64 + "a" + "]" * 64, "- " * 64 + "a"):
+        content = read_texts(text)
+        for _ in range(64):
+            assert isinstance(content, list)
+            (content,) = content
+        assert content == "a"

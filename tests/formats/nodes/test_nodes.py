@@ -1,0 +1,171 @@
+"""JSON and YAML trees, against the readers that everybody uses."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.formats.nodes.json import parse_json
+from trectools_plus.formats.nodes.model import Items, Mapping, Node, Scalar, TreeError
+from trectools_plus.formats.nodes.yaml import parse_yaml
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def _value(node: Node | None) -> Any:
+    if isinstance(node, Items):
+        return [_value(item) for item in node.items]
+    if isinstance(node, Mapping):
+        return {key.text: _value(value) for key, value in node.pairs.values()}
+    assert isinstance(node, Scalar)
+    if node.meaning == "text":
+        return node.text
+    return json.loads(node.text)
+
+
+@given(VALUES, st.sampled_from([None, 1]), st.booleans())
+def test_json_is_read_like_the_standard_library_does(
+    value: Any, indent: int | None, escape: bool
+) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=escape)
+    assert _value(parse_json(text).root) == value
+
+
+@given(VALUES, st.data())
+def test_json_is_refused_where_the_standard_library_refuses(
+    value: Any, data: st.DataObject
+) -> None:
+    text = json.dumps(value)
+    at = data.draw(st.integers(0, len(text)))
+    put = data.draw(st.sampled_from(["", *'{}[],:"\\0-.e', " ", "\n", "\t", "tru", "01", "\x01"]))
+    text = text[:at] + put + text[at + data.draw(st.integers(0, 2)) :]
+    if "\\u" in text:
+        return  # half a pair is refused here only
+    try:
+        expected = json.loads(text)
+    except json.JSONDecodeError:
+        with pytest.raises(TreeError) as caught:
+            parse_json(text)
+        lines = text.split("\n")
+        assert 1 <= caught.value.line <= len(lines)
+        assert caught.value.column is not None
+        assert caught.value.column <= len(lines[caught.value.line - 1]) + 1
+    else:
+        tree = parse_json(text)
+        assert not tree.constants
+        if not tree.repeats:
+            assert _value(tree.root) == expected
+
+
+@given(VALUES, st.booleans())
+def test_yaml_is_read_like_pyyaml_does(value: Any, flow: bool) -> None:
+    text = yaml.safe_dump(value, default_flow_style=flow, allow_unicode=True)
+    assert _shape(parse_yaml(text).root) == _shape_of_value(yaml.safe_load(text))
+
+
+def _shape(node: Node | None) -> Any:
+    if isinstance(node, Items):
+        return [_shape(item) for item in node.items]
+    if isinstance(node, Mapping):
+        return {key.text: _shape(value) for key, value in node.pairs.values()}
+    assert isinstance(node, Scalar)
+    return node.text if node.meaning == "text" else node.meaning
+
+
+def _shape_of_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_shape_of_value(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _shape_of_value(item) for key, item in value.items()}
+    names = {bool: "boolean", int: "integer", float: "number", type(None): "null"}
+    return names.get(type(value), value)
+
+
+def test_places_are_the_files_own() -> None:
+    root = parse_json('{"a":\n  [1,\n "é", {"b": null}]}', first_line=5).root
+    assert isinstance(root, Mapping)
+    key, value = root.pairs["a"]
+    assert (key.line, key.column, value.line, value.column) == (5, 2, 6, 3)
+    assert isinstance(value, Items)
+    assert [(item.line, item.column) for item in value.items] == [(6, 4), (7, 2), (7, 7)]
+
+
+def test_yaml_keeps_texts_and_tells_what_a_loader_makes_of_them() -> None:
+    text = "a: 010\nb: 12:30\nc: no\nd: 1.10\ne: '010'\nf: y\ng: 1e3\nh: 7\ni: 2024-01-01\nj:\n"
+    root = parse_yaml(text).root
+    assert isinstance(root, Mapping)
+    found = {
+        key.text: (value.text, value.meaning, value.value)
+        for key, value in root.pairs.values()
+        if isinstance(value, Scalar)
+    }
+    assert found == {
+        "a": ("010", "integer", "8"),
+        "b": ("12:30", "integer", "750"),
+        "c": ("no", "boolean", "the boolean false"),
+        "d": ("1.10", "number", "1.1"),
+        "e": ("010", "text", None),
+        "f": ("y", "text", None),
+        "g": ("1e3", "text", None),
+        "h": ("7", "integer", None),
+        "i": ("2024-01-01", "other", "a timestamp"),
+        "j": ("", "null", None),
+    }
+
+
+def test_lines_are_counted_by_line_feeds_alone() -> None:
+    text = "# \u2028 \x85\na: 'b\u2028c'\r\nd: [\u2029\n"
+    with pytest.raises(TreeError) as caught:
+        parse_yaml(text)
+    assert caught.value.line == 3
+    root = parse_yaml(text.replace("[", "")).root
+    assert isinstance(root, Mapping)
+    assert [(key.line, key.column) for key, _ in root.pairs.values()] == [(2, 1), (3, 1)]
+
+
+def test_repeated_keys_keep_the_first_and_are_noted() -> None:
+    tree = parse_yaml("a: 1\nb: 2\na: 3\n")
+    assert [(repeat.key.line, repeat.first.line) for repeat in tree.repeats] == [(3, 1)]
+    assert isinstance(tree.root, Mapping)
+    assert list(tree.root.pairs) == ["a", "b"]
+
+
+@pytest.mark.parametrize("loader", ["CSafeLoader", "SafeLoader"])
+def test_both_of_pyyamls_parsers_give_the_same(
+    loader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if loader == "SafeLoader":
+        monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    with pytest.raises(TreeError) as caught:
+        parse_yaml("queries:\n\t- id: 1\n")
+    assert (caught.value.what, caught.value.line, caught.value.column) == (
+        "tab used to indent",
+        2,
+        1,
+    )
+    root = parse_yaml("a: C # language\nb: é # x\n").root
+    assert isinstance(root, Mapping)
+    assert [value.cut for _, value in root.pairs.values() if isinstance(value, Scalar)] == [
+        1,
+        2,
+    ]
+    with pytest.raises(TreeError) as caught:
+        parse_yaml('a: 1\nb: "open\nc: 2\n')
+    assert caught.value.line == 2
+    with pytest.raises(TreeError) as caught:
+        parse_yaml("a: b\x07c\n")
+    assert caught.value.line == 1

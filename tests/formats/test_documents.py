@@ -1,0 +1,227 @@
+"""Documents in memory and streamed: the same answers, one hash."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import FormatError, InputError, UsageError
+from trectools_plus.formats.catalogue import CatalogueDataset
+from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.documents import StreamedDocuments, stream_documents, stream_file
+from trectools_plus.formats.tables import Corpus, Document
+
+
+def corpus_of(*rows: tuple[str, str, str]) -> Corpus:
+    return Corpus(pl.DataFrame(rows, schema=["doc_id", "title", "text"], orient="row"))
+
+
+def streamed_from(corpus: Corpus) -> StreamedDocuments:
+    return StreamedDocuments(lambda: corpus, corpus.path)
+
+
+class Listed(StreamedDocuments):
+    """Documents of a list; counts how often they are read."""
+
+    def __init__(self, documents):
+        super().__init__(self._from_list, "listed")
+        self.documents = documents
+        self.passes = 0
+
+    def _from_list(self):
+        self.passes += 1
+        return iter([Document(*document) for document in self.documents])
+
+
+def survey(documents: StreamedDocuments | Corpus) -> tuple[int, str]:
+    documents.check()
+    return len(documents), documents.sha256()
+
+
+TEXTS = st.text(alphabet="ab é", max_size=4)
+DOCUMENTS = st.lists(
+    st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=5, unique_by=lambda row: row[0]
+)
+
+
+@given(DOCUMENTS, DOCUMENTS)
+def test_hashes_are_equal_exactly_for_the_same_documents_in_any_order(one, other) -> None:
+    same = sorted(one) == sorted(other)
+    assert (survey(Listed(one)) == survey(Listed(other))) == same
+    assert survey(Listed(one)) == survey(Listed(one[::-1]))
+
+
+def test_a_count_and_one_pass() -> None:
+    documents = Listed([("a", "", "x"), ("b", "", "x")])
+    assert survey(documents)[0] == 2
+    assert documents.passes == 1
+
+
+def test_names_a_repeated_id() -> None:
+    with pytest.raises(InputError, match="'b' occurs more than once in the corpus — listed"):
+        survey(Listed([("a", "", "1"), ("b", "", "1"), ("c", "", ""), ("b", "", "2")]))
+
+
+def test_ids_that_only_look_alike_are_no_repetition(digests_of: Any) -> None:
+    with digests_of(0) as digested:
+        assert survey(Listed([("a", "", "1"), ("b", "", "1")]))[0] == 2
+        assert {b"a", b"b"} <= {*digested}
+        with pytest.raises(InputError, match="'b' occurs"):
+            survey(Listed([("a", "", "1"), ("b", "", "1"), ("b", "", "")]))
+
+
+def test_no_documents() -> None:
+    with pytest.raises(InputError, match="no documents"):
+        survey(Listed([]))
+
+
+def test_a_file_a_corpus_and_the_catalogue_give_the_same(
+    tmp_path: Path, ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
+    dataset = CatalogueDataset("cranfield")
+    file = tmp_path / "corpus.jsonl"
+    with file.open("w") as stream:
+        for document in dataset.iter_documents():
+            row = {"_id": document.doc_id, "title": document.title, "text": document.text}
+            stream.write(json.dumps(row) + "\n")
+    expected = survey(dataset.read_corpus())
+    assert expected[0] == 1400
+    catalogue = stream_documents("irds:cranfield", None)
+    assert catalogue is not None
+    assert survey(catalogue) == expected
+    assert survey(stream_file(str(file))) == expected
+    assert survey(read_corpus(file)) == expected
+    assert stream_file(str(file)).path == str(file)
+    assert catalogue.path == "irds:cranfield"
+
+
+def test_a_file_can_be_read_again_and_leaves_repeats_to_the_survey(tmp_path: Path) -> None:
+    file = tmp_path / "corpus.jsonl"
+    file.write_text('{"_id": "a", "text": "1"}\n{"_id": "a", "text": "2"}\n')
+    documents = stream_file(str(file))
+    assert [len([*iter(documents)]) for _ in range(2)] == [2, 2]
+    with pytest.raises(InputError, match="'a' occurs more than once"):
+        survey(documents)
+    file.write_text("\n")
+    with pytest.raises(FormatError, match="no documents"):
+        survey(documents)
+
+
+def test_of_a_corpus_in_slices() -> None:
+    corpus = Corpus.from_dict({f"d{number}": str(number) for number in range(20_000)})
+    assert list(corpus) == [Document(one, "", text) for one, text in corpus.to_dict().items()]
+
+
+@given(st.dictionaries(st.text(min_size=1), st.text(), min_size=1), st.randoms())
+def test_hash_ignores_order(texts: dict[str, str], random: object) -> None:
+    shuffled = list(texts.items())
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert Corpus.from_dict(texts).sha256() == Corpus.from_dict(dict(shuffled)).sha256()
+
+
+def test_hash_tells_apart_where_the_bytes_are_the_same() -> None:
+    hashes = {
+        corpus_of(("1", "a", "bc")).sha256(),
+        corpus_of(("1", "ab", "c")).sha256(),
+        corpus_of(("1a", "", "bc")).sha256(),
+        corpus_of(("1", "", "abc")).sha256(),
+        corpus_of(("1", "", "ab"), ("2", "", "c")).sha256(),
+    }
+    assert len(hashes) == 5
+
+
+def test_nothing_has_a_hash_too() -> None:
+    assert len(Corpus.from_dict({}).sha256()) == 64
+
+
+BY_ID = st.dictionaries(st.text(min_size=1, max_size=3), st.text(max_size=5), min_size=1)
+
+
+@given(BY_ID, st.lists(st.text(min_size=1, max_size=3)))
+def test_it_answers_as_a_corpus_in_memory(texts: dict[str, str], asked: list[str]) -> None:
+    held = Corpus.from_dict(texts)
+    streamed = streamed_from(held)
+    wanted = pl.Series(asked, dtype=pl.String)
+    assert len(streamed) == len(held)
+    assert streamed.doc_ids == held.doc_ids
+    assert streamed.sha256() == held.sha256()
+    assert streamed.has_any(wanted) == held.has_any(wanted) == bool(set(asked) & set(texts))
+    assert streamed.find(wanted).equals(held.find(wanted))
+
+
+def test_it_reads_no_more_than_it_must() -> None:
+    read = 0
+
+    def documents() -> Iterator[Document]:
+        nonlocal read
+        for document in Corpus.from_dict({"a": "1", "b": "2", "c": "3"}):
+            read += 1
+            yield document
+
+    corpus = StreamedDocuments(documents, None)
+    assert corpus.find(pl.Series([], dtype=pl.String)).is_empty()
+    assert read == 0
+    assert corpus.has_any(pl.Series(["c", "b"]))
+    assert read == 2
+    assert (len(corpus), len(corpus.sha256()), len(corpus)) == (3, 64, 3)
+    assert read == 5, "counted and hashed once"
+
+
+def test_an_address(tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    file = tmp_path / "corpus.jsonl"
+    file.write_text(json.dumps({"_id": "a", "text": "wing"}) + "\n")
+    streamed = stream_documents(None, file.as_uri())
+    assert streamed is not None
+    assert (streamed.path, streamed.doc_ids) == (file.as_uri(), ["a"])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="named pipes")
+def test_a_pipe_cannot_be_read_again(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert stream_documents(None, str(tmp_path / "pipe")) is None
+
+
+def test_what_can_be_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "corpus.jsonl"
+    file.write_text(json.dumps({"_id": "a", "text": "wing"}) + "\n")
+    streamed = stream_documents(None, str(file))
+    assert streamed is not None
+    assert streamed.path == str(file)
+    assert streamed.sha256() == read_corpus(file).sha256()
+    assert stream_documents("hpo", None) is None
+    assert stream_documents(None, "-") is None
+    assert stream_documents(None, None) is None
+    with pytest.raises(UsageError, match="no dataset"):
+        stream_documents(str(tmp_path / "nowhere"), None)
+
+
+def test_ids_descend_by_bytes() -> None:
+    documents = Corpus.from_dict(dict.fromkeys(["a", "é", "z", "😀"], "x")).in_index_order()
+    assert documents.doc_ids == ["😀", "é", "z", "a"]
+
+
+def test_refuses_repeated_ids_and_nothing() -> None:
+    with pytest.raises(InputError, match="'d1' occurs more than once"):
+        corpus_of(("d1", "", "a"), ("d2", "", "b"), ("d1", "", "c")).in_index_order()
+    with pytest.raises(InputError, match="no documents"):
+        Corpus.from_dict({}).in_index_order()
+
+
+@given(BY_ID, st.randoms())
+def test_index_order_is_kept_and_hashed_once(texts: dict[str, str], random: object) -> None:
+    shuffled = list(texts.items())
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    ordered = Corpus.from_dict(dict(shuffled)).in_index_order()
+    assert ordered.doc_ids == sorted(texts, reverse=True)
+    assert ordered.in_index_order() is ordered
+    assert ordered.sha256() == Corpus.from_dict(texts).sha256()

@@ -1,0 +1,238 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import CheckFailedError, InputError, UsageError
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim, bind_files, check_files_used
+from trectools_plus.measures.evaluation import evaluate
+from trectools_plus.measures.parser import parse_measure
+from trectools_plus.measures.scoring.files import open_files
+from trectools_plus.ontology.formulas import FORMULAS
+from trectools_plus.ontology.ontology import Ontology
+
+TOY = Path(__file__).parents[3] / "fixtures" / "ontology" / "toy.obo"
+DOG, CAT, PUPPY, ROBOT_DOG = (f"TOY:000{i}" for i in range(6, 10))
+HPOA = TOY.with_suffix(".hpoa")
+ARTEFACT, HOUND = "TOY:0003", "TOY:0010"
+
+
+def measure(cutoff: int | None = 10, **parameters) -> MaxOntSim:
+    return MaxOntSim(cutoff, ontology=TOY, **parameters)
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_an_exact_hit_is_1_by_every_formula(formula):
+    assert measure(formula=formula).score_query([CAT, DOG], {DOG: 1}) == 1.0
+    assert measure(formula=formula).score_query([HOUND], {DOG: 1}) == 1.0  # replaced by dog
+    assert measure(formula=formula).score_query(["unknown"], {"unknown": 1}) == 1.0
+
+
+def test_values_by_hand():
+    assert measure().score_query([CAT], {DOG: 1}) == pytest.approx(0.645)
+    assert measure().score_query([ARTEFACT, CAT], {DOG: 2, PUPPY: 1}) == pytest.approx(0.645)
+    assert measure().score_query([ROBOT_DOG], {DOG: 1}) == pytest.approx(0.81)
+    assert measure(formula="hybrid_depth").score_query([ROBOT_DOG], {DOG: 1}) == 1.0
+    assert measure(formula="simple_resnik_like").score_query([CAT], {DOG: 1}) == 0.6
+
+
+def test_only_the_first_k_count():
+    ranking = [ARTEFACT, CAT, DOG]
+    values = [measure(k).score_query(ranking, {DOG: 1}) for k in (1, 2, 3, 10, None)]
+    assert values == pytest.approx([0, 0.645, 1, 1, 1])
+
+
+def test_irrelevant_documents_are_not_expected():
+    assert measure().score_query([CAT], {DOG: 1, CAT: 0}) == pytest.approx(0.645)
+    assert measure(rel=2).score_query([CAT], {DOG: 2, CAT: 1}) == pytest.approx(0.645)
+
+
+def test_either_side_empty_is_0():
+    assert measure().score_query([], {DOG: 1}) == 0
+    assert measure().score_query([DOG], {}) == 0
+    assert measure().value_without_results == 0
+
+
+def test_predicted_ids_that_are_no_terms_count_0():
+    assert measure().score_query(["unknown"], {DOG: 1}) == 0
+    assert measure().score_query(["unknown", CAT], {DOG: 1, "gone": 1}) == pytest.approx(0.645)
+
+
+@pytest.mark.parametrize("ranking", [[DOG], ["d1"], ["d1", DOG], ["x", "d2"]])
+def test_expected_ids_that_are_no_terms_are_refused_whatever_the_ranking(ranking):
+    """An exact hit on an id that is no term would be 1.0."""
+    qrels = Qrels.from_dict({"1": {"d1": 1, "d2": 2, DOG: 0}})
+    run = Run.from_dict({"1": {doc: -float(place) for place, doc in enumerate(ranking)}})
+    with pytest.raises(
+        UsageError, match=r"relevant documents of the qrels is one: d1, d2"
+    ) as error:
+        evaluate(qrels, run, [measure()], missing="drop")
+    assert "toy.obo" in str(error.value)
+    assert "ontology='FILE'" in str(error.value)
+
+
+def test_runs_without_a_term_in_the_first_k_are_refused():
+    qrels = Qrels.from_dict({"1": {DOG: 1}, "2": {CAT: 1, "d1": 1}})
+    run = Run.from_dict({"1": {"x": 2.0, DOG: 1.0}, "2": {"d1": 2.0}}, name="mine")
+    with pytest.raises(
+        UsageError, match=r"none of the documents in the first 1 of run mine .* x, d1"
+    ):
+        evaluate(qrels, run, [measure(1)])
+    assert evaluate(qrels, run, [measure(2)]).mean("mine", measure(2).name) == 1.0
+
+
+def test_ids_that_are_no_terms_count_0_and_are_noted():
+    qrels = Qrels.from_dict({"1": {DOG: 1}, "2": {"d1": 1, "d2": 1}, "3": {"d1": 1}})
+    run = Run.from_dict({"1": {DOG: 2.0, "x": 1.0}, "2": {CAT: 2.0}, "3": {"d1": 1.0}}, name="mine")
+    evaluation = evaluate(qrels, run, [measure()])
+    assert evaluation.values("mine", measure().name).tolist() == [1.0, 0.0, 1.0]
+    expected, predicted = evaluation.notes
+    assert "similar to nothing but an equal id" in expected
+    assert expected.endswith("2 of 3 relevant documents of the qrels: d1, d2")
+    assert predicted.endswith("2 of 4 documents in the first 10 of run mine: x, d1")
+
+
+def test_names():
+    assert MaxOntSim(10).name == "MaxOntSim@10"
+    assert MaxOntSim(10, formula="hybrid_depth").name == "MaxOntSim(formula='hybrid_depth')@10"
+    assert MaxOntSim(1, formula="hybrid").name == "MaxOntSim@1"
+    assert MaxOntSim(3, ontology=Path("a.obo")).name == "MaxOntSim(ontology='a.obo')@3"
+    assert MaxOntSim(3, rel=2).name == "MaxOntSim(rel=2)@3"
+
+
+def test_wrong_parameters_are_refused_before_anything_is_read():
+    with pytest.raises(UsageError, match="hybrid, hybrid_depth, simple_resnik_like, resnik, lin"):
+        MaxOntSim(10, formula="lin?")
+    with pytest.raises(UsageError, match="no parameter level"):
+        MaxOntSim(10, level=2)
+    with pytest.raises(UsageError, match="cutoff"):
+        MaxOntSim(0)
+    with pytest.raises(UsageError, match="expected ic 'graph' or 'annotations' but got 'genes'"):
+        MaxOntSim(10, formula="lin", ic="genes")
+    with pytest.raises(UsageError, match="formula hybrid takes no ic"):
+        MaxOntSim(10, ic="graph")
+    with pytest.raises(UsageError, match="formula path takes no annotations"):
+        MaxOntSim(10, formula="path", annotations="x")
+    with pytest.raises(UsageError, match="ic='graph' and annotations do not go together"):
+        MaxOntSim(10, formula="lin", ic="graph", annotations="x")
+
+
+MAMMAL_IC, DOG_IC, CAT_IC = (math.log(8 / n) for n in (4, 3, 1))  # see toy.hpoa
+FROM_GRAPH, FROM_ANNOTATIONS = (
+    2 * (1 - math.log(5) / math.log(9)) / 1.5,
+    2 * MAMMAL_IC / (DOG_IC + CAT_IC),
+)
+
+
+def test_where_information_content_is_from():
+    def score(one):
+        return one.score_query([CAT], {DOG: 1})
+
+    assert score(measure(formula="lin")) == pytest.approx(FROM_GRAPH)
+    assert score(measure(formula="lin", annotations=HPOA)) == pytest.approx(FROM_ANNOTATIONS)
+    for ic, bound in (
+        (None, FROM_ANNOTATIONS),
+        ("annotations", FROM_ANNOTATIONS),
+        ("graph", FROM_GRAPH),
+    ):
+        one = MaxOntSim(10, formula="lin", ic=ic)
+        assert score(one.over(TOY, HPOA)) == pytest.approx(bound)
+        assert one.over(TOY, HPOA).name == one.name
+        assert ("toy.hpoa" in one.over(TOY, HPOA).definition.formula) == (ic != "graph")
+    assert "from the graph" in measure(formula="lin").definition.formula
+    installed = MaxOntSim(10, formula="lin", ic="annotations")
+    assert "the installed phenotype.hpoa" in installed.definition.formula
+
+
+def test_a_name_that_gives_a_file_keeps_it(tmp_path):
+    one = measure(formula="resnik", annotations=HPOA)
+    moved = one.over(tmp_path / "other.obo", tmp_path / "other.hpoa")
+    assert moved.score_query([CAT], {DOG: 1}) == one.score_query([CAT], {DOG: 1})
+    assert moved.definition == one.definition
+
+
+def test_files_that_no_measure_looks_at_are_refused():
+    hybrid, lin = MaxOntSim(10), MaxOntSim(10, formula="lin")
+    check_files_used([hybrid, lin], TOY, HPOA)
+    check_files_used([hybrid], TOY)
+    with pytest.raises(UsageError, match="--annotations"):
+        check_files_used([hybrid, MaxOntSim(10, formula="lin", ic="graph")], TOY, HPOA)
+    for measures in ([], [measure()], [parse_measure("P@5")]):
+        with pytest.raises(UsageError, match="--ontology"):
+            check_files_used(measures, TOY)
+    assert bind_files([parse_measure("P@5")], TOY) == [parse_measure("P@5")]
+
+
+def test_a_run_of_near_misses_alone_is_scored(tmp_path):
+    """Nothing of it is judged, which would be a mistake for other measures."""
+    run, qrels = Run.from_dict({"1": {CAT: 1.0}}, name="mine"), Qrels.from_dict({"1": {DOG: 1}})
+    assert evaluate(qrels, run, [measure()]).mean("mine", measure().name) == pytest.approx(0.645)
+    with pytest.raises(CheckFailedError, match="P105"):
+        evaluate(qrels, run, ["P@1"])
+    with pytest.raises(CheckFailedError, match="P101"):
+        evaluate(Qrels.from_dict({"2": {DOG: 1}}), run, [measure()])
+    (tmp_path / "run").write_text(f"1 Q0 {CAT} 1 1.0 mine\n")
+    (tmp_path / "qrels").write_text(f"1 0 {DOG} 1\n")
+    files = str(tmp_path / "qrels"), [str(tmp_path / "run")]
+    assert open_files(*files, [measure()])[1][0].frame.height == 1
+    with pytest.raises(CheckFailedError, match="P105"):
+        open_files(*files, [parse_measure("P@1")])
+
+
+def test_annotations_of_other_terms_are_noted(tmp_path):
+    path = tmp_path / "who.hpoa"
+    path.write_text(f"database_id\thpo_id\nA\t{DOG}\nB\tX:1\n")
+    run = Run.from_dict({"1": {CAT: 1.0}}, name="mine")
+    asked = measure(formula="lin", annotations=path)
+    evaluation = evaluate(Qrels.from_dict({"1": {DOG: 1}}), run, [asked])
+    (note,) = evaluation.notes
+    assert "1 of 2 terms" in note
+
+
+def test_a_missing_ontology_is_an_input_error():
+    with pytest.raises(InputError):
+        MaxOntSim(10, ontology="nowhere.obo").score_query([DOG], {DOG: 1})
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_the_definition_says_what_is_computed(formula):
+    definition = measure(5, formula=formula, rel=2).definition
+    assert definition.name == measure(5, formula=formula, rel=2).name
+    assert definition.cutoff == 5
+    assert definition.relevance_level == 2
+    assert formula in definition.formula
+    for short, explained in (("depth(LCA)", "LCA: "), ("IC(MICA)", "MICA: "), ("IC1", "IC from ")):
+        assert (short in definition.formula) <= (explained in definition.formula)
+    assert "toy.obo" in definition.formula
+    assert "the first 5" in definition.formula
+    assert definition.trec_eval_call is None
+
+
+IDS = st.lists(st.sampled_from([f"TOY:{i:04d}" for i in range(1, 10)]), min_size=1, unique=True)
+
+
+@given(st.lists(st.tuples(IDS, IDS), min_size=1, max_size=4), st.integers(1, 4))
+def test_many_queries_equal_one_by_one_and_the_ontology(queries, cutoff):
+    ontology = Ontology.from_obo(TOY)
+    rankings = [ranking for ranking, _ in queries]
+    qrels = [dict.fromkeys(expected, 1) for _, expected in queries]
+    values = measure(cutoff).score_queries(rankings, qrels)
+    alone = [measure(cutoff).score_query(r, q) for r, q in zip(rankings, qrels, strict=True)]
+    np.testing.assert_array_equal(values, alone)
+    direct = [ontology.max_similarity(q, r[:cutoff]) for r, q in zip(rankings, qrels, strict=True)]
+    np.testing.assert_array_equal(values, direct)
+    assert (
+        np.diff([measure(k).score_query(rankings[0], qrels[0]) for k in range(1, 9)]) >= 0
+    ).all()
+
+
+def test_by_name_in_an_evaluation():
+    name = f"MaxOntSim(formula='hybrid_depth',ontology='{TOY}')@1"
+    run = Run.from_dict({"q1": {ROBOT_DOG: 2.0, CAT: 1.0}, "q2": {CAT: 1.0}})
+    qrels = Qrels.from_dict({"q1": {DOG: 1}, "q2": {DOG: 3, CAT: 0}, "q3": {DOG: 1}})
+    evaluation = evaluate(qrels, run, [name])
+    assert evaluation.mean("run", name) == pytest.approx((1.0 + 0.645 + 0.0) / 3)

@@ -1,0 +1,77 @@
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures import parse_measure, parse_measures
+from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.measures.providers.ir_measures import IrMeasure
+from trectools_plus.measures.scoring.ranking import score_ranking
+
+DOCUMENTS = st.permutations("abcdefgh").flatmap(lambda d: st.integers(1, 8).map(lambda n: d[:n]))
+GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1)
+
+
+def score(names, run, qrels):
+    queries = JudgedQueries.from_qrels(Qrels.from_dict(qrels))
+    return score_ranking(parse_measures(names), queries, queries.rank(Run.from_dict(run)))
+
+
+@given(st.dictionaries(st.sampled_from("123"), DOCUMENTS, min_size=1), GRADES)
+def test_equals_ir_measures_on_rankings_without_ties(rankings, grades):
+    run = {
+        query: {doc: 8.0 - place for place, doc in enumerate(docs)}
+        for query, docs in rankings.items()
+    }
+    qrels = {query: {**grades, "r": 1} for query in "123"}
+    measures = [ir_measures.Compat(p=0.9), ir_measures.Compat]
+    theirs = {}
+    for metric in ir_measures.iter_calc(measures, qrels, run):
+        theirs[metric.query_id, metric.measure] = metric.value
+    ours = score([repr(measure) for measure in measures], run, qrels)
+    assert ours.tolist() == [[theirs[query, measure] for measure in measures] for query in "123"]
+
+
+def test_ties_are_in_canonical_order():
+    """ir_measures' own Compat puts a before b here."""
+    run = {"1": {"a": 1.0, "b": 1.0}}
+    assert score(["Compat(p=0.5)"], run, {"1": {"b": 1}})[0, 0] > 0.8
+    assert score(["Compat(p=0.5)"], run, {"1": {"a": 1}})[0, 0] < 0.6
+
+
+def test_accuracy_is_undefined_without_a_relevant_document_retrieved():
+    run = {"1": {"a": 3.0, "x": 2.0, "y": 1.0}, "2": {"x": 1.0}}
+    values = score(["Accuracy"], run, {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}})
+    np.testing.assert_array_equal(values, [[1.0], [np.nan], [np.nan]])
+
+
+def test_failure_of_a_provider_is_an_error_that_names_it(monkeypatch):
+    measure = parse_measure("Accuracy")
+    monkeypatch.setattr(type(measure.computed_by), "_evaluator", lambda *_: [][0])
+    with pytest.raises(UsageError, match=r"IndexError.*Accuracy.*ir_measures \(accuracy\)"):
+        score([measure], {"1": {"a": 1.0}}, {"1": {"a": 1}})
+
+
+def test_accuracy_is_undefined_without_an_irrelevant_document_retrieved():
+    """ir_measures divides by zero there; the other queries keep their values."""
+    run = {"1": {"a": 1.0}, "2": {"x": 3.0, "a": 2.0, "y": 1.0}, "3": {"a": 2.0, "x": 1.0}}
+    values = score(["Accuracy"], run, {query: {"a": 1} for query in "123"})
+    np.testing.assert_array_equal(values, [[np.nan], [0.5], [1.0]])
+    assert (
+        "non-relevant document were retrieved" in parse_measure("Accuracy").definition.averaged_over
+    )
+
+
+def test_nothing_goes_through_perl():
+    with pytest.raises(UsageError, match="nothing computes ERR@10 without Perl"):
+        IrMeasure("ERR", {}, 10)
+
+
+def test_definition():
+    definition = parse_measure("Compat(p=0.9)").definition
+    assert definition.formula.startswith("The Rank Biased Overlap")
+    assert definition.provider.startswith("ir-measures 0.")
+    assert definition.provider.endswith("(compat)")

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.judged import JudgedQueries, JudgedRun
+from trectools_plus.measures.scoring.bounds import residual_bounds, unjudged_places
+
+
+def run_of(*doc_ids):
+    return Run.from_dict({"q": {doc: -float(place) for place, doc in enumerate(doc_ids)}})
+
+
+def bounds(grades, ranking, measure):
+    table = residual_bounds(Qrels.from_dict({"q": grades}), run_of(*ranking), [measure])
+    return table.select("low", "high", "unjudged").row(0)
+
+
+@pytest.mark.parametrize(
+    ("measure", "low", "high", "unjudged"),
+    [
+        # Ranking: x? a! y? b- z?   (! relevant, - judged not relevant, ? unjudged)
+        ("P@2", 1 / 2, 2 / 2, 1),
+        ("P@5", 1 / 5, 4 / 5, 3),
+        ("P@10", 1 / 10, 4 / 10, 3),
+        ("RR@5", 1 / 2, 1.0, 3),
+        ("R@2", 1 / 2, 2 / 3, 1),
+        ("R@5", 1 / 2, 4 / 5, 3),
+        ("Success@1", 0.0, 1.0, 1),
+        ("AP", 1 / 4, (1 + 1 + 1 + 4 / 5) / 5, 3),
+        ("MinRank", 1.0, 2.0, 3),
+        ("RelRet@3", 1.0, 3.0, 2),
+    ],
+)
+def test_by_hand(measure, low, high, unjudged):
+    """R is 2: document m is relevant and not retrieved."""
+    found = bounds({"a": 1, "b": 0, "m": 1}, "xaybz", measure)
+    assert found == (pytest.approx(low), pytest.approx(high), unjudged)
+
+
+def test_graded_by_hand():
+    """The unjudged document at rank 1 gets the highest grade of the qrels, 2."""
+    found = bounds({"a": 2, "b": 0}, "xa", "nDCG@2")
+    assert found == (pytest.approx(1 / np.log2(3)), 1.0, 1)
+
+
+def test_more_relevant_documents_can_lower_a_normalised_measure():
+    """AP is 1 with the last document irrelevant, (1 + 2/4) / 2 with it relevant."""
+    assert bounds({"a": 1, "b": 0, "c": 0}, "abcx", "AP") == (0.75, 1.0, 1)
+
+
+def test_level_above_every_grade():
+    assert bounds({"a": 1}, "xa", "P(rel=3)@2") == (0.0, 0.5, 1)
+
+
+@given(
+    st.permutations("abcdefg"),
+    st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-2, 3)),
+    st.integers(1, 8),
+)
+def test_bounds_of_monotone_measures_hold_for_every_mixed_judgment(ranking, grades, cutoff):
+    grades = {**grades, "r": 1}
+    measures = [f"P@{cutoff}", f"RR@{cutoff}", f"R@{cutoff}", f"Success@{cutoff}"]
+    table = residual_bounds(Qrels.from_dict({"q": grades}), run_of(*ranking), measures)
+    unjudged = [doc for doc in ranking[:cutoff] if doc not in grades]
+    assert table["unjudged"].to_list() == [len(unjudged)] * 4
+    assert (table["low"] <= table["high"]).all()
+    for size in range(len(unjudged) + 1):
+        mixed = {**grades, **dict.fromkeys(unjudged[:size], 1)}
+        mixed |= dict.fromkeys(unjudged[size:], 0)
+        value = residual_bounds(Qrels.from_dict({"q": mixed}), run_of(*ranking), measures)
+        assert (value["low"] >= table["low"] - 1e-15).all()
+        assert (value["high"] <= table["high"] + 1e-15).all()
+
+
+def test_fully_judged_ranking_has_no_residual():
+    assert bounds({"a": 1, "b": 0}, "ab", "nDCG@10") == (1.0, 1.0, 0)
+
+
+def test_query_without_results_is_0_twice():
+    table = residual_bounds(
+        Qrels.from_dict({"q": {"a": 1}, "none": {"a": 1}}), run_of("a"), ["P@1"]
+    )
+    assert table.rows() == [("q", "P@1", 1.0, 1.0, 0), ("none", "P@1", 0.0, 0.0, 0)]
+
+
+def test_unjudged_places():
+    queries = JudgedQueries.from_qrels(Qrels.from_dict({"q": {"a": 1, "c": 0}, "p": {"z": 1}}))
+    run = Run.from_dict({"p": {"z": 2.0, "y": 1.0}, "q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}})
+    judged = JudgedRun.from_ranking(queries, queries.rank(run))
+    query, rank = unjudged_places(judged, None)
+    assert list(zip(query.tolist(), rank.tolist(), strict=True)) == [(0, 2), (0, 4), (1, 2)]
+    query, rank = unjudged_places(judged, 2)
+    assert list(zip(query.tolist(), rank.tolist(), strict=True)) == [(0, 2), (1, 2)]

@@ -1,0 +1,213 @@
+import math
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.formats.qrels import read_qrels
+from trectools_plus.formats.run import read_run
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures import DEFAULT_MEASURES, evaluate
+from trectools_plus.measures.evaluation import score_runs
+from trectools_plus.measures.parser import parse_measures
+
+QRELS = Qrels.from_dict(
+    {
+        "1": {"a": 1, "b": 2, "x": 0},
+        "2": {"a": 1, "x": 0},
+        "3": {"a": 0, "b": -1},
+        "4": {"a": 3},
+    }
+)
+RUN = Run.from_dict(
+    {"2": {"x": 2.0, "a": 1.0}, "1": {"b": 3.0, "a": 2.0}, "3": {"a": 1.0}, "9": {"a": 1.0}},
+    name="first",
+)
+
+
+class TestAveraging:
+    def test_zero_counts_every_query_with_a_relevant_document(self):
+        evaluation = evaluate(QRELS, RUN, ["RR", "P@1"])
+        assert evaluation.query_ids == {"first": ["1", "2", "4"]}
+        assert evaluation.values("first", "RR").tolist() == [1.0, 0.5, 0.0]
+        assert evaluation.mean("first", "RR") == 0.5
+        assert evaluation.queries_without_relevant == ["3"]
+        assert evaluation.counts["first"].as_dict() == {
+            "n_qrels": 4,
+            "n_run": 4,
+            "n_scored": 3,
+            "n_missing": 1,
+            "n_extra": 1,
+        }
+
+    def test_drop_counts_queries_in_both(self):
+        evaluation = evaluate(QRELS, RUN, ["RR"], missing="drop")
+        assert evaluation.query_ids == {"first": ["1", "2"]}
+        assert evaluation.mean("first", "RR") == 0.75
+        counts = evaluation.counts["first"]
+        assert (counts.n_qrels, counts.n_scored, counts.n_missing) == (4, 2, 1)
+
+    def test_all_measures_share_one_denominator(self):
+        """Query 2 has no grade of 2: AP(rel=2) is 0 there, and counts."""
+        names = [*DEFAULT_MEASURES, "AP(rel=2)", "R(rel=3)@10", "Judged@10"]
+        evaluation = evaluate(QRELS, RUN, names)
+        assert {evaluation.n("first", name) for name in names} == {3}
+        assert evaluation.values("first", "AP(rel=2)").tolist() == [1.0, 0.0, 0.0]
+
+    def test_undefined_values_are_left_out_and_counted(self):
+        run = Run.from_dict({"1": {"x": 3.0, "b": 2.0}, "2": {"x": 1.0}})
+        evaluation = evaluate(QRELS, run, ["MinRank", "MeanRank", "RelRet@5"])
+        np.testing.assert_array_equal(evaluation.values("run", "MinRank"), [2.0, np.nan, np.nan])
+        assert evaluation.mean("run", "MinRank") == 2.0
+        assert evaluation.n("run", "MinRank") == 1
+        assert evaluation.counts["run"].n_scored == 3
+        assert evaluation.values("run", "RelRet@5").tolist() == [1.0, 0.0, 0.0]
+        undefined = evaluation.per_query.filter(measure="MinRank")
+        assert undefined["value"].to_list() == [2.0, None, None]
+
+    def test_a_mean_without_a_defined_value_is_nan(self):
+        evaluation = evaluate(QRELS, Run.from_dict({"1": {"x": 1.0}}), ["MinRank"])
+        assert math.isnan(evaluation.mean("run", "MinRank"))
+        assert evaluation.n("run", "MinRank") == 0
+
+    def test_definition_says_which_queries(self):
+        zero, drop = (evaluate(QRELS, RUN, ["RR"], missing=one) for one in ("zero", "drop"))
+        assert "counts 0" in zero.definition("RR").averaged_over
+        assert "results in the run" in drop.definition("RR").averaged_over
+
+
+class TestTables:
+    def test_per_query_is_one_long_table(self):
+        runs = {"a": RUN, "b": Run.from_dict({"4": {"a": 1.0}})}
+        evaluation = evaluate(QRELS, runs, ["RR", "P@1"])
+        table = evaluation.per_query
+        assert table.columns == ["run", "query_id", "measure", "value"]
+        assert table.rows()[:3] == [
+            ("a", "1", "RR", 1.0),
+            ("a", "1", "P@1", 1.0),
+            ("a", "2", "RR", 0.5),
+        ]
+        assert table.rows()[-1] == ("b", "4", "P@1", 1.0)
+        assert evaluation.to_pandas().shape == (12, 4)
+        assert evaluation.run_names == ["a", "b"]
+
+    def test_unknown_names_are_refused(self):
+        evaluation = evaluate(QRELS, RUN, ["RR"])
+        with pytest.raises(UsageError, match="there is no measure 'AP' — there are RR"):
+            evaluation.values("first", "AP")
+        with pytest.raises(UsageError, match="there is no run 'x' — there are first"):
+            evaluation.mean("x", "RR")
+
+
+class TestInput:
+    def test_generators_are_accepted(self):
+        other = Run(RUN.frame, name="second")
+        evaluation = evaluate(QRELS, (run for run in (RUN, other)), (m for m in ("RR", "AP")))
+        assert evaluation.run_names == ["first", "second"]
+        assert evaluation.measure_names == ["RR", "AP"]
+        assert evaluation.mean("first", "AP") == evaluation.mean("second", "AP")
+
+    def test_two_runs_of_one_name_are_refused(self):
+        with pytest.raises(UsageError, match="two runs are named 'first'"):
+            evaluate(QRELS, [RUN, RUN])
+        with pytest.raises(UsageError, match="no run was given"):
+            evaluate(QRELS, [])
+
+    def test_policy_that_does_not_exist_is_refused(self):
+        with pytest.raises(UsageError, match="expected missing 'zero' or 'drop' but got 'skip'"):
+            evaluate(QRELS, RUN, missing="skip")
+
+    @pytest.mark.parametrize(
+        ("run", "qrels"),
+        [
+            ({"1": {"a": float("nan")}}, {"1": {"a": 1}}),
+            ({"1": {"a": float("inf")}}, {"1": {"a": 1}}),
+            ({"1": {"a": 1.0}}, {"1": {"a": 1}, "2": {"a": -2}}),
+            ({"1": {"a": 1.0}}, {"1": {"a": 1_000_000_000}}),
+            ({"1": {"a": 1.0}}, {"2": {"a": 1}}),
+            ({"1": {"a": 1.0}}, {"1": {"a": 0}}),
+        ],
+    )
+    def test_what_would_crash_or_lie_is_refused(self, run, qrels):
+        with pytest.raises(CheckFailedError):
+            evaluate(Qrels.from_dict(qrels), Run.from_dict(run))
+
+    def test_inputs_are_not_changed(self):
+        before = RUN.frame.clone(), QRELS.frame.clone()
+        evaluate(QRELS, RUN)
+        assert RUN.frame.equals(before[0])
+        assert QRELS.frame.equals(before[1])
+
+
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_queries_and_rows_changes_no_bit(random):
+    generator = np.random.default_rng(0)
+    scores = {str(q): {f"d{d}": float(generator.random()) for d in range(8)} for q in range(7)}
+    grades = {str(q): {f"d{d}": int(generator.integers(0, 3)) for d in range(6)} for q in range(7)}
+    plain = score_runs(
+        Qrels.from_dict(grades),
+        {"r": Run.from_dict(scores)},
+        parse_measures(["AP", "nDCG"]),
+        "zero",
+    )
+    runs = Run(
+        Run.from_dict(scores).frame.sample(fraction=1, shuffle=True, seed=random.randrange(99))
+    )
+    shuffled = dict(random.sample(list(grades.items()), len(grades)))
+    other = score_runs(Qrels.from_dict(shuffled), {"r": runs}, plain.measures, "zero")
+    for name in ("AP", "nDCG"):
+        assert plain.mean("r", name) == other.mean("r", name)
+
+
+def test_rr_and_rr_at_k_cannot_disagree_on_ties():
+    """ir_measures gives 1.0 and 0.5 here: its providers order ties in opposite ways."""
+    qrels = {"q": {"b": 1}}
+    run = {"q": {"a": 1.0, "b": 1.0}, "p": {"z": 1.0, "y": 0.5}}
+    theirs = ir_measures.calc_aggregate([ir_measures.RR, ir_measures.RR @ 10], qrels, run)
+    assert sorted(theirs.values()) == [0.5, 1.0]
+    evaluation = evaluate(Qrels.from_dict(qrels), Run.from_dict(run), ["RR", "RR@10"])
+    assert evaluation.mean("run", "RR") == evaluation.mean("run", "RR@10") == 1.0
+
+
+ELEVEN = {
+    "AP": "map",
+    "AP@100": "map_cut_100",
+    "nDCG": "ndcg",
+    "nDCG@10": "ndcg_cut_10",
+    "P@5": "P_5",
+    "P@30": "P_30",
+    "R@100": "recall_100",
+    "RR": "recip_rank",
+    "Rprec": "Rprec",
+    "Bpref": "bpref",
+    "Success@10": "success_10",
+}
+
+
+@pytest.mark.parametrize("name", ["oce03noXbmD", "humR03dc", "aplrob03a"])
+def test_robust_2003_scores_as_pytrec_eval_does(shared_data, name):
+    qrels = read_qrels(shared_data / "robust03" / "qrels.txt.gz")
+    run = read_run(shared_data / "robust03" / f"input.{name}.gz")
+    evaluation = evaluate(qrels, {name: run}, ELEVEN)
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels.to_dict(), set(ELEVEN.values()))
+    theirs = evaluator.evaluate(run.to_dict())
+    for ours, trec_name in ELEVEN.items():
+        expected = [theirs[query][trec_name] for query in evaluation.query_ids[name]]
+        assert evaluation.values(name, ours).tolist() == expected
+        mean = pytrec_eval.compute_aggregated_measure(trec_name, expected)
+        assert evaluation.mean(name, ours) == pytest.approx(mean, abs=1e-15)
+
+
+def test_default_measures_equal_ir_measures(shared_data):
+    qrels = read_qrels(shared_data / "robust03" / "qrels.txt.gz")
+    run = read_run(shared_data / "robust03" / "input.humR03dc.gz")
+    evaluation = evaluate(qrels, {"run": run})
+    names = [name.replace("HitRate", "Success") for name in DEFAULT_MEASURES]
+    measures = [getattr(ir_measures, n.split("@")[0]) @ int(n.split("@")[1]) for n in names]
+    theirs = ir_measures.calc_aggregate(measures, qrels.to_dict(), run.to_dict())
+    for ours, measure in zip(DEFAULT_MEASURES, measures, strict=True):
+        assert evaluation.mean("run", ours) == pytest.approx(theirs[measure], abs=1e-12)

@@ -1,0 +1,367 @@
+"""The HTTP backend against a service that is a process of its own."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from trectools_plus.benchmark.report import read_report
+from trectools_plus.cli.app import benchmark_app
+from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.run import read_run
+from trectools_plus.formats.tables import Topics
+from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
+from trectools_plus.retrieval.backends.secrets import Key
+from trectools_plus.retrieval.fetch.answering import Collapse, FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest
+from trectools_plus.retrieval.fetch.run_files import FetchedFile, FetchManifest, fetch_to_dir
+from trectools_plus.retrieval.source import Failure, Query
+
+FAST = {"backoff": 0.01, "timeout": 5}
+
+
+def fetch(
+    url: str,
+    texts: dict[str, str],
+    folder: Path,
+    mode: str = "dense",
+    *,
+    resume: bool = False,
+    **options: Any,
+) -> FetchedFile:
+    settings = HttpSettings.model_validate({"url": url, **FAST, **options.pop("http", {})})
+    topics = Topics.from_dict(texts)
+    backend = HttpBackend(settings)
+    request = FetchRequest(None, topics, [mode], FetchOptions(**options), backend=backend)
+    return fetch_to_dir(request, folder, resume=resume)[mode]
+
+
+def manifest_of(folder: Path, mode: str = "dense") -> FetchManifest:
+    text = (folder / f"{mode}.run.manifest.json").read_text()
+    return FetchManifest.model_validate_json(text)
+
+
+def journal_of(folder: Path, mode: str = "dense") -> list[dict[str, Any]]:
+    lines = (folder / f"{mode}.run.journal").read_text().splitlines()
+    return [json.loads(line) for line in lines][1:]
+
+
+def test_the_default_mapping(start: Any, tmp_path: Path) -> None:
+    service = start()
+    file = fetch(service.url, {"q1": "heart", "q2": "lung {top_k}"}, tmp_path, depth=10)
+    run = read_run(file.path).to_dict()
+    assert {query: len(found) for query, found in run.items()} == {"q1": 10, "q2": 10}
+    assert sorted(service.asked()) == ["q1", "q2"]
+    assert {depth for _, depth, _ in service.log()} == {10}
+    manifest = file.manifest
+    assert (manifest.backend, manifest.status, manifest.settings) == ("http", "ok", None)
+    assert manifest.backend_settings is not None
+    assert manifest.backend_settings["url"] == service.url
+    assert manifest.latency_ms.p50 > 0
+    entries = journal_of(tmp_path)
+    assert [entry["diagnostics"]["asked"] for entry in entries] == [10, 10]
+    assert all(entry["latency_ms"] > 0 for entry in entries)
+
+
+@pytest.mark.parametrize("batch_size", [2, 7])
+def test_batches_find_the_same(start: Any, tmp_path: Path, batch_size: int) -> None:
+    service = start()
+    texts = {f"q{number}": f"text {number}" for number in range(15)}
+    one = fetch(service.url, texts, tmp_path / "one")
+    many = fetch(service.url, texts, tmp_path / "many", http={"batch_size": batch_size})
+    assert one.path.read_bytes() == many.path.read_bytes()
+    assert len(service.asked()) == 2 * len(texts)
+
+
+def test_a_batch_is_not_lost_to_one_of_its_queries(start: Any, tmp_path: Path) -> None:
+    service = start()
+    texts = {"q1": "a", "q2": "forget", "q3": "b", "q4": "fail 400 99"}
+    with pytest.raises(CheckFailedError, match="2 of 4 queries have no answer"):
+        fetch(service.url, texts, tmp_path, http={"batch_size": 2})
+    assert read_run(tmp_path / "dense.run").query_ids == ["q1", "q3"]
+    failed = {one.query_id: one.reason for one in manifest_of(tmp_path).failed_queries}
+    assert "the answer has no entry at" in failed["q2"]
+    assert failed["q4"].startswith("HTTP 400 Bad Request")
+
+
+def test_what_fails_for_a_while_is_sent_again(start: Any, tmp_path: Path) -> None:
+    service = start()
+    texts = {"q1": "fail 503 2", "q2": "fail 429 1", "q3": "fail 500 3", "q4": "plain"}
+    file = fetch(service.url, texts, tmp_path)
+    assert file.manifest.status == "ok"
+    attempts = {entry["query_id"]: entry["attempts"] for entry in journal_of(tmp_path)}
+    assert attempts == {"q1": 3, "q2": 2, "q3": 4, "q4": 1}
+    asked = service.asked()
+    assert {query: asked.count(query) for query in texts} == attempts
+
+
+@pytest.mark.parametrize("status", [400, 404, 408, 409, 410, 413, 422])
+def test_other_4xx_are_final(start: Any, tmp_path: Path, status: int) -> None:
+    service = start()
+    texts = {"q1": f"fail {status} 1", "q2": "plain"}
+    with pytest.raises(TrectoolsPlusError, match=f"HTTP {status}"):
+        fetch(service.url, texts, tmp_path, http={"concurrency": 1})
+    assert service.asked().count("q1") == 1
+
+
+def test_retry_after_is_heeded_by_all_threads(start: Any, tmp_path: Path) -> None:
+    service = start()
+    texts = {"q1": "fail 429 1 wait 1", **{f"q{n}": "plain" for n in range(2, 12)}}
+    file = fetch(service.url, texts, tmp_path, http={"concurrency": 2})
+    assert file.manifest.status == "ok"
+    first = min(at for query, _, at in service.log() if query == "q1")
+    again = max(at for query, _, at in service.log() if query == "q1")
+    assert again - first >= 1
+    # What was on its way with it came at once; the rest waited too.
+    between = [query for query, _, at in service.log() if first + 0.5 < at < first + 0.99]
+    assert between == []
+
+
+def test_a_service_that_wants_too_long_a_rest_is_given_up(start: Any, tmp_path: Path) -> None:
+    service = start()
+    with pytest.raises(InputError, match="asks to wait 90 s, more than max_wait"):
+        fetch(service.url, {"q1": "fail 429 9 wait 90"}, tmp_path, http={"max_wait": 60})
+    assert service.asked() == ["q1"]
+
+
+def test_a_stall_is_a_timeout(start: Any, tmp_path: Path) -> None:
+    service = start()
+    texts = {"q1": "plain", "q2": "stall 3"}
+    with pytest.raises(CheckFailedError, match=r"q2: no answer from .* within 0\.3 s \(2 att"):
+        fetch(service.url, texts, tmp_path, http={"timeout": 0.3, "retries": 1})
+    assert service.asked().count("q2") == 2
+    assert manifest_of(tmp_path).status == "incomplete"
+
+
+def test_a_dropped_connection_is_retried_then_listed(start: Any, tmp_path: Path) -> None:
+    service = start()
+    with pytest.raises(CheckFailedError, match=r"1 of 2 queries has no answer \(q1: no conn"):
+        fetch(service.url, {"q1": "drop", "q2": "plain"}, tmp_path, http={"retries": 2})
+    assert service.asked().count("q1") == 3
+
+
+def test_a_service_that_dies_leaves_an_incomplete_run(start: Any, tmp_path: Path) -> None:
+    service = start()
+    texts = {f"q{number}": "die" if number == 20 else "plain" for number in range(100)}
+    options = {"retries": 1, "concurrency": 2}
+    with pytest.raises(CheckFailedError, match="dense is incomplete") as caught:
+        fetch(service.url, texts, tmp_path, http=options)
+    assert "add --resume" in str(caught.value)
+    manifest = manifest_of(tmp_path)
+    answered = read_run(tmp_path / "dense.run").query_ids
+    failed = [one.query_id for one in manifest.failed_queries]
+    assert sorted(answered + failed) == sorted(texts)
+    assert len(answered) < 25
+    # It was not asked on and on: most of the rest never was.
+    assert sum(one.reason.startswith("not asked") for one in manifest.failed_queries) > 50
+
+
+def test_a_service_that_is_not_there_is_unavailable(start: Any, tmp_path: Path) -> None:
+    service = start()
+    service.process.kill()
+    service.process.wait()
+    texts = {f"q{number}": "plain" for number in range(50)}
+    with pytest.raises(InputError, match="dense is unavailable: 50 of 50 queries") as caught:
+        fetch(service.url, texts, tmp_path, http={"retries": 1})
+    assert "no connection" in str(caught.value)
+    assert not (tmp_path / "dense.run").exists()
+
+
+def test_failed_queries_are_asked_again_on_resume_and_only_they(start: Any, tmp_path: Path) -> None:
+    service = start()
+    # One attempt fails, and the fetch has no other.
+    texts = {"q1": "a", "q2": "fail 503 1", "q3": "b"}
+    with pytest.raises(CheckFailedError, match="q2"):
+        fetch(service.url, texts, tmp_path, http={"retries": 0})
+    with pytest.raises(UsageError, match=r"2 of 3 queries of an unfinished fetch.*add --resume"):
+        fetch(service.url, texts, tmp_path, http={"retries": 0})
+    file = fetch(service.url, texts, tmp_path, http={"retries": 0}, resume=True)
+    assert file.manifest.status == "ok"
+    assert file.manifest.failed_queries == []
+    assert sorted(service.asked()) == ["q1", "q2", "q2", "q3"]
+    whole = fetch(service.url, texts, tmp_path / "whole")
+    assert file.path.read_bytes() == whole.path.read_bytes()
+
+
+def test_errors_with_status_200_are_retried_and_asked_again_on_resume(
+    start: Any, tmp_path: Path
+) -> None:
+    service = start()
+    # The service answers {"error": …} to the first request, or to all but the fourth.
+    texts = {"q1": "a", "q2": "fail 200 1", "q3": "fail 200 3", "q4": "b"}
+    with pytest.raises(CheckFailedError, match=r"1 of 4 .* \(q3: the answer reports an error"):
+        fetch(service.url, texts, tmp_path, http={"retries": 1})
+    assert sorted(service.asked()) == ["q1", "q2", "q2", "q3", "q3", "q4"]
+    (failed,) = manifest_of(tmp_path).failed_queries
+    assert failed.reason.endswith('{"error": "no, not with None"} (2 attempts)')
+    status = {entry["query_id"]: entry["status"] for entry in journal_of(tmp_path)}
+    assert status == {"q1": "ok", "q2": "ok", "q3": "failed", "q4": "ok"}
+    file = fetch(service.url, texts, tmp_path, http={"retries": 1}, resume=True)
+    assert service.asked()[6:] == ["q3", "q3"]
+    assert file.manifest.status == "ok"
+    assert file.path.read_bytes() == fetch(service.url, texts, tmp_path / "all").path.read_bytes()
+
+
+def test_a_service_that_only_reports_errors_is_not_scored(start: Any, tmp_path: Path) -> None:
+    service = start()
+    texts = {f"q{number}": "fail 200 99" for number in range(50)}
+    options = {"retries": 1, "concurrency": 1}
+    with pytest.raises(InputError, match="dense is failed: 50 of 50 queries"):
+        fetch(service.url, texts, tmp_path, http=options)
+    assert len(service.asked()) == 10  # five queries, twice each
+    assert not (tmp_path / "dense.run").exists()
+
+
+def test_chunks_are_fetched_until_there_are_enough_documents(start: Any, tmp_path: Path) -> None:
+    service = start()
+    collapse = Collapse(separator="#")
+    options = {"mode": "chunks", "collapse": collapse}
+    file = fetch(service.url, {"q1": "heart"}, tmp_path, depth=10, **options)
+    run = read_run(file.path).to_dict()["q1"]
+    assert len(run) == 10
+    # 15 chunks of three documents are on top, so 10 and 20 chunks are too few.
+    depths = [depth for _, depth, _ in service.log()]
+    assert depths[:2] == [10, 20]
+    assert depths == [10 * 2**step for step in range(len(depths))]
+    assert journal_of(tmp_path, "chunks")[0]["attempts"] == len(depths)
+    everything = fetch(service.url, {"q1": "heart"}, tmp_path / "all", depth=40, **options)
+    assert list(read_run(everything.path).to_dict()["q1"])[:10] == list(run)
+
+
+def test_going_deeper_is_bounded_and_said(start: Any, tmp_path: Path) -> None:
+    service = start()
+    collapse = Collapse(separator="#", max_chunks=12)
+    file = fetch(service.url, {"q1": "x"}, tmp_path, mode="chunks", depth=8, collapse=collapse)
+    assert [depth for _, depth, _ in service.log()] == [8, 12]
+    assert len(read_run(file.path).to_dict()["q1"]) < 8
+    assert file.manifest.cut_short == ["q1"]
+
+
+def test_chunks_without_collapse_stay_what_they_are(start: Any, tmp_path: Path) -> None:
+    file = fetch(start().url, {"q1": "x"}, tmp_path, mode="chunks", depth=5)
+    assert all("#" in doc_id for doc_id in read_run(file.path).to_dict()["q1"])
+
+
+def test_the_query_itself_is_left_out_before_the_cutoff(start: Any, tmp_path: Path) -> None:
+    service = start()
+    texts = {"d1": "heart"}
+    with_it = read_run(fetch(service.url, texts, tmp_path, depth=40).path).to_dict()["d1"]
+    place = list(with_it).index("d1")
+    file = fetch(service.url, texts, tmp_path / "x", depth=place + 1, exclude_self=True)
+    without = read_run(file.path).to_dict()["d1"]
+    assert list(without) == [doc_id for doc_id in with_it if doc_id != "d1"][: place + 1]
+    assert file.manifest.exclude_self is True
+
+
+SECRET = 's3cr&t/K"ey0123456789abcdef'
+
+
+def test_a_key_is_nowhere_but_in_its_header(
+    start: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("SERVICE_KEY", SECRET)
+    caplog.set_level(logging.DEBUG)
+    service = start(key=SECRET)
+    http = {"key_env": "SERVICE_KEY", "retries": 1}
+    fetch(service.url, {"q1": "a"}, tmp_path / "good", http=http)
+    messages = []
+    # The service repeats the key in everything it says.
+    for name, text in {"a": "fail 400 9", "b": "fail 503 9", "c": "forget"}.items():
+        with pytest.raises(TrectoolsPlusError) as caught:
+            fetch(service.url, {"q1": "x", "q2": text}, tmp_path / name, http=http)
+        messages += [str(caught.value), repr(caught.value)]
+    monkeypatch.setenv("SERVICE_KEY", SECRET[::-1])
+    with pytest.raises(InputError, match=r"HTTP 401 Unauthorized: .*the key \*\*\* is") as caught:
+        fetch(service.url, {"q1": "x"}, tmp_path / "bad", http=http)
+    messages.append(str(caught.value))
+    out, err = capfd.readouterr()
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(written) > 10
+    texts = [*messages, out, err, caplog.text, *(path.read_text() for path in written)]
+    for secret in (SECRET, SECRET[::-1]):
+        spellings = {secret, json.dumps(secret)[1:-1], json.dumps(json.dumps(secret))}
+        assert [text for text in texts if any(one in text for one in spellings)] == []
+    assert journal_of(tmp_path / "good")[0]["diagnostics"] == {"asked": 100, "key": "***"}
+
+
+def test_an_id_that_holds_the_key_is_refused() -> None:
+    def leak(request: httpx.Request, end: str) -> httpx.Response:
+        segments = [{"segment_id": request.headers["X-API-Key"] + end, "score": 1}]
+        return httpx.Response(200, json={"results": [{"query_id": "q1", "segments": segments}]})
+
+    for end in ("", " is the key"):
+        settings = HttpSettings.model_validate({"url": "http://search.test"})
+        source = HttpSource(
+            settings, "dense", Key(SECRET), httpx.MockTransport(partial(leak, end=end))
+        )
+        (failure,) = source.ask([Query("q1", "x")], 3)
+        assert isinstance(failure, Failure)
+        assert failure.reason == "an id holds the service's key"
+
+
+def test_a_key_is_in_no_report(start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_KEY", SECRET)
+    (tmp_path / "topics.tsv").write_text("q1\tplain\nq2\tfail 400 9\n")
+    (tmp_path / "good.tsv").write_text("q1\tplain\nq2\theart\n")
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    words = ["run", "--qrels", str(tmp_path / "qrels.txt"), "--http-key-env", "SERVICE_KEY"]
+    words += ["--http-url", start(key=SECRET).url, "--modes", "dense,sparse"]
+    outputs = []
+    for topics in ("topics", "good"):
+        # Both modes have the same failing query: first there is no report, then a whole one.
+        more = ["--topics", str(tmp_path / f"{topics}.tsv"), "--output-dir", str(tmp_path / "out")]
+        result = CliRunner().invoke(benchmark_app, [*words, *more])
+        assert result.exit_code == (topics == "topics")
+        outputs.append(result.output + str(result.exception))
+    for mode in ("dense", "sparse"):
+        unanswered = "1 of 2 queries has no answer (q2: HTTP 400 Bad Request"
+        assert f"{mode} is incomplete: {unanswered}" in outputs[0]
+    report = read_report(tmp_path / "out" / "BenchmarkReport.json")
+    assert list(report.modes) == ["dense", "sparse"]
+    assert report.manifest.config["http"]["key_env"] == "SERVICE_KEY"
+    written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert len(written) > 8
+    for spelling in (SECRET, json.dumps(SECRET)[1:-1]):
+        assert [path for path in written if spelling.encode() in path.read_bytes()] == []
+        assert [text for text in outputs if spelling in text] == []
+
+
+def test_a_missing_key_is_said_before_anything_is_asked(
+    start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = start()
+    monkeypatch.delenv("SERVICE_KEY", raising=False)
+    http = {"key_env": "SERVICE_KEY"}
+    with pytest.raises(UsageError, match="not set or empty — key_env SERVICE_KEY — export"):
+        fetch(service.url, {"q1": "a"}, tmp_path, http=http)
+    monkeypatch.setenv("SERVICE_KEY", "two\nlines")
+    with pytest.raises(UsageError, match="cannot stand in a header") as caught:
+        fetch(service.url, {"q1": "a"}, tmp_path, http=http)
+    assert "lines" not in str(caught.value)
+    assert service.asked() == []
+    assert "SERVICE_KEY" in os.environ
+
+
+def test_a_refused_key_ends_the_asking(
+    start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = start(key="right")
+    monkeypatch.setenv("SERVICE_KEY", "wrong")
+    texts = {f"q{number}": "plain" for number in range(50)}
+    http = {"key_env": "SERVICE_KEY"}
+    with pytest.raises(InputError, match="dense is failed: 50 of 50 queries"):
+        fetch(service.url, texts, tmp_path, http=http)
+    assert len(journal_of(tmp_path)) <= 8

@@ -1,0 +1,540 @@
+"""Services of other shapes than the default one, by settings alone; and what settings refuse."""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import ValidationError
+
+from trectools_plus.benchmark.config_file import load_fetch_settings
+from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.backends.http.answers import AnswerError, read_answer
+from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.http.source import HttpSource
+from trectools_plus.retrieval.source import Failure, Hits, Query
+
+URL = "http://search.test/api"
+QUERIES = [Query("q1", 'heart "rate"'), Query("q2", "lung {top_k}\né")]
+
+
+def ask(
+    settings: dict[str, Any], reply: Callable[[httpx.Request], httpx.Response] | Any, depth: int = 3
+) -> tuple[list[Hits | Failure], httpx.Request]:
+    """Ask for the first query; a reply that is no function is JSON."""
+    seen: list[httpx.Request] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return reply(request) if callable(reply) else httpx.Response(200, json=reply)
+
+    full = HttpSettings.model_validate({"url": URL, "retries": 0, **settings})
+    source = HttpSource(full, "dense", transport=httpx.MockTransport(handle))
+    try:
+        return source.ask(QUERIES[: full.batch_size], depth), seen[0]
+    finally:
+        source.close()
+
+
+def test_the_default_request_is_the_documented_one() -> None:
+    reply = {"results": [{"query_id": "q1", "segments": []}]}
+    (hits,), request = ask({}, reply)
+    assert isinstance(hits, Hits)
+    assert (request.method, request.url) == ("POST", URL)
+    query = {"query_id": "q1", "query_text": 'heart "rate"', "top_k": 3}
+    assert json.loads(request.content) == {"mode": "dense", "queries": [query]}
+    assert "x-api-key" not in request.headers
+
+
+def test_a_batch_has_an_item_per_query_and_texts_are_no_templates() -> None:
+    reply = {"results": [{"query_id": one.query_id, "segments": []} for one in QUERIES]}
+    _, request = ask({"batch_size": 2}, reply)
+    texts = [one["query_text"] for one in json.loads(request.content)["queries"]]
+    assert texts == [one.text for one in QUERIES]
+
+
+def test_a_search_engine_with_hits_and_sources() -> None:
+    body = '{"size": "{top_k}", "exact": true, "query": {"match": {"text": "{query_text}"}}}'
+    settings = {"body": body, "results": None, "ids": "$.hits.hits[*]._id"}
+    settings |= {"scores": "$.hits.hits[*]._score", "diagnostics": "$.took"}
+    reply = {"took": 5, "hits": {"hits": [{"_id": 7, "_score": 2}, {"_id": "d1", "_score": 1.5}]}}
+    (hits,), request = ask(settings, reply)
+    assert hits == Hits(["7", "d1"], [2.0, 1.5], hits.latency_ms, 1, 5)
+    assert json.loads(request.content)["size"] == 3
+    assert json.loads(request.content)["exact"] is True
+
+
+def test_a_vector_database_with_parallel_lists_of_distances() -> None:
+    settings = {"body": '{"texts": ["{query_text}"], "n": "{top_k}"}', "results": "$.ids[*]"}
+    settings = {**settings, "results": None, "ids": "$.ids[0][*]", "scores": "$.distances[0][*]"}
+    reply = {"ids": [["a", "b"]], "distances": [[0.1, 0.4]]}
+    (hits,), _ = ask({**settings, "higher_is_better": False}, reply)
+    assert isinstance(hits, Hits)
+    assert (hits.ids, hits.scores) == (["a", "b"], [-0.1, -0.4])
+
+
+@pytest.mark.parametrize(
+    ("ids", "scores", "answer", "found"),
+    [
+        ("$.scores.~", "$.scores.*", {"scores": {"a": 2, "b": 1}}, ["a", "b"]),
+        ("$.ids.*", "$.scores.*", {"ids": {"x": "a"}, "scores": {"x": 2}}, ["a"]),
+        ("$.ids.*", "$.scores.*", {"ids": {"x": "a"}, "scores": {"y": 2}}, None),
+        ("$.hits.*.id", "$.hits.*.score", {"hits": {"x": {"id": 1, "score": 2}}}, ["1"]),
+        ("$.hits.*.id", "$.hits.*.score", {"hits": {"x": {"id": 1}, "y": {"score": 2}}}, None),
+        ("$['a b'][*].id", "$['a b'][*].s", {"a b": [{"id": 1, "s": 2}]}, ["1"]),
+        ("$..id", "$..score", {"hits": [{"doc": {"id": 1}, "score": 2}]}, ["1"]),
+        ("$..id", "$..score", {"hits": [{"doc": {"id": 1}}, {"score": 2}]}, None),
+    ],
+)
+def test_ids_and_scores_stand_side_by_side_in_objects_too(
+    ids: str, scores: str, answer: Any, found: list[str] | None
+) -> None:
+    (reply,), _ = ask({"results": None, "ids": ids, "scores": scores}, answer)
+    if found is None:
+        assert isinstance(reply, Failure)
+        assert "do not stand side by side" in reply.reason
+    else:
+        assert isinstance(reply, Hits)
+        assert reply.ids == found
+
+
+def test_get_with_a_query_string() -> None:
+    settings = {"method": "GET", "url": f"{URL}/{{mode}}", "params": {"q": "{query_text}"}}
+    settings |= {"results": None, "ids": "$[*]", "scores": None}
+    (hits,), request = ask(settings, ["d1", "d2"])
+    assert isinstance(hits, Hits)
+    assert (hits.ids, hits.scores) == (["d1", "d2"], None)
+    assert request.url.path == "/api/dense"
+    assert request.url.params["q"] == 'heart "rate"'
+    assert request.content == b""
+
+
+def test_params_are_added_to_those_of_the_url() -> None:
+    settings = {"url": f"{URL}?index=a&size={{top_k}}", "params": {"q": "{query_text}"}}
+    settings |= {"method": "GET", "results": None, "ids": "$[*]", "scores": None}
+    _, request = ask(settings, ["d1"])
+    assert dict(request.url.params) == {"index": "a", "size": "3", "q": 'heart "rate"'}
+
+
+def test_a_number_of_tokens_is_no_secret() -> None:
+    body = {"q": "{query_text}", "max_tokens": 9, "tokenizer": "standard"}
+    reply = {"results": [{"query_id": "q1", "segments": []}]}
+    _, request = ask({"body": json.dumps(body)}, reply)
+    assert json.loads(request.content)["max_tokens"] == 9
+
+
+def test_too_long_a_url_is_a_failure_of_its_query() -> None:
+    settings = {"url": f"{URL}?{'a' * 65_000}=", "params": {"q": "{query_text}" * 100}}
+    full = HttpSettings.model_validate({"method": "GET", **settings})
+    source = HttpSource(full, "dense", transport=httpx.MockTransport(lambda _: httpx.Response(500)))
+    (failure,) = source.ask(QUERIES[:1], 3)
+    assert isinstance(failure, Failure)
+    assert "the request cannot be sent: URL component 'query' too long" in failure.reason
+    assert not failure.stops
+
+
+def test_a_batch_is_given_up_when_its_queries_fail_one_after_the_other() -> None:
+    sent: list[int] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        sent.append(len(json.loads(request.content)["queries"]))
+        return httpx.Response(500)
+
+    full = HttpSettings.model_validate({"url": URL, "retries": 0, "batch_size": 50})
+    source = HttpSource(full, "dense", transport=httpx.MockTransport(refuse))
+    replies = source.ask([Query(f"q{number}", "x") for number in range(50)], 3)
+    assert len(replies) == 50
+    assert all(isinstance(one, Failure) and one.lasting for one in replies)
+    assert sent == [50, 1, 1, 1, 1, 1]
+
+
+def test_what_holds_for_every_query_ends_the_asking_of_a_batch() -> None:
+    sent: list[int] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        sent.append(len(json.loads(request.content)["queries"]))
+        return httpx.Response(400 if len(sent) == 1 else 401)
+
+    full = HttpSettings.model_validate({"url": URL, "batch_size": 9})
+    source = HttpSource(full, "dense", transport=httpx.MockTransport(refuse))
+    first, *others = source.ask([Query(f"q{number}", "x") for number in range(9)], 3)
+    assert isinstance(first, Failure)
+    assert first.stops
+    assert len(others) == 8
+    assert sent == [9, 1]
+
+
+def test_an_untrusted_certificate_is_not_tried_again() -> None:
+    tried: list[int] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        tried.append(1)
+        # As httpcore and httpx wrap it.
+        raise httpx.ConnectError("verify failed") from ssl.SSLCertVerificationError("self-signed")
+
+    (failure,), _ = ask({"retries": 5}, refuse)
+    assert isinstance(failure, Failure)
+    assert (failure.kind, failure.stops, len(tried)) == ("unavailable", True, 1)
+    assert "no connection to http://search.test: verify failed; SSL_CERT_FILE" in failure.reason
+
+
+def test_one_that_asks_for_too_long_a_rest_is_left_alone() -> None:
+    reply = httpx.Response(429, headers={"retry-after": "61"})
+    (failure,), _ = ask({"retries": 5, "max_wait": 60}, lambda _: reply)
+    assert isinstance(failure, Failure)
+    assert failure.stops
+    assert failure.attempts == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "remedy"),
+    [
+        ("ALL_PROXY", "socks5://user:hidden@127.0.0.1:9", "httpx.socks"),
+        ("HTTPS_PROXY", "user:hidden:8080", "mend that variable"),
+        ("SSL_CERT_FILE", "/no/such/hidden.pem", "mend that variable"),
+    ],
+)
+def test_an_environment_that_cannot_be_used_is_said(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, remedy: str
+) -> None:
+    if variable == "ALL_PROXY" and find_spec("socksio"):
+        pytest.skip("httpx can use this proxy")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UsageError, match=remedy) as caught:
+        HttpSource(HttpSettings.model_validate({"url": URL}), "dense")
+    assert variable in str(caught.value)
+    assert "hidden" not in str(caught.value)
+
+
+ENTRY = {"query_id": "q1", "segments": [{"segment_id": "a", "score": 1}]}
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ({}, r"the answer has no entry at \$\.results\[\*\] \(http\.results\)"),
+        ([], r"the answer has no entry at \$\.results"),
+        ({"results": [{**ENTRY, "query_id": "q2"}]}, "the answer has no entry for query q1"),
+        ({"results": [ENTRY, ENTRY]}, "the answer has 2 entries for query q1"),
+        ({"results": [{**ENTRY, "segments": [{"segment_id": "a"}]}]}, "1 ids .* and 0 scores"),
+        (
+            {"results": [{**ENTRY, "segments": [{"segment_id": "a"}, {"score": 2}]}]},
+            "do not stand side by side",
+        ),
+        (
+            {"results": [{**ENTRY, "segments": [{"segment_id": None, "score": 1}]}]},
+            "expected an id at .* but got null",
+        ),
+        (
+            {"results": [{**ENTRY, "segments": [{"segment_id": "a", "score": "high"}]}]},
+            "expected a score at .* but got text",
+        ),
+        ({"results": ["overloaded"]}, r'no entry for query q1: \["overloaded"\]'),
+        ({"results": [{"error": "overloaded"}]}, "no entry for query q1: .*overloaded"),
+        ({"results": [ENTRY], "error": "half"}, "the answer reports an error: .*half"),
+        ({"results": [{**ENTRY, "error": "half"}]}, "the answer reports an error: .*half"),
+        ({"results": [{**ENTRY, "segments": None}]}, r"no list.* at \$\.segments\[\*\]"),
+        ({"results": [{"query_id": "q1"}]}, "no list, not even an empty one"),
+        (lambda _: httpx.Response(200, text="<html>"), "the answer is no JSON: <html>"),
+        (lambda _: httpx.Response(200, text='{"a": NaN}'), "the answer is no JSON"),
+        (lambda _: httpx.Response(200, text="[" * 100_000), "the answer is no JSON"),
+        (
+            lambda _: httpx.Response(302, headers={"location": "http://b"}),
+            "HTTP 302: it is at http://b, and redirects are not followed",
+        ),
+        (lambda _: httpx.Response(304), "HTTP 304 Not Modified"),
+        (lambda _: httpx.Response(204), "the answer is empty"),
+        (
+            {"results": [{**ENTRY, "diagnostics": json.loads("[" * 600 + "]" * 600)}]},
+            "nested too deeply",
+        ),
+        (
+            lambda _: httpx.Response(
+                200, content=b"no gzip at all", headers={"content-encoding": "gzip"}
+            ),
+            "the answer cannot be read",
+        ),
+    ],
+)
+def test_answers_that_are_none(reply: Any, reason: str) -> None:
+    (failure,), _ = ask({}, reply)
+    assert isinstance(failure, Failure)
+    assert re.search(reason, failure.reason), failure.reason
+    assert "\n" not in failure.reason
+
+
+ENGINE = {"results": None, "ids": "$.hits.hits[*]._id", "scores": None}
+ONE_HIT = {"hits": {"hits": [{"_id": "d1"}]}}
+NO_HIT = {"hits": {"hits": []}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ({"error": {"type": "parse_exception"}, "status": 400}, "parse_exception"),
+        ({"errors": [{"message": "no such field"}], "data": None}, "no such field"),
+        ({"message": "rate limit"}, "rate limit"),
+        ({"detail": "not found"}, "not found"),
+        ({}, "no list"),
+        ({"hits": {}}, "no list"),
+        ({"hits": None}, "no list"),
+        ({"hits": []}, "no list"),
+        ({"hits": {"hits": None}}, "no list"),
+        ({"hits": {"hits": {}}}, "no list"),
+        ({"hits": {"hits": "none"}}, "no list"),
+        ({"hits": {"hits": {"reason": "overloaded"}}}, "overloaded"),
+        ({"hits": {"hits": ["overloaded"]}}, "overloaded"),
+        ({"hits": {"hits": [{"name": "d1"}]}}, '{"name": "d1"}'),
+        ({"hits": {"hits": [{"_id": "d1"}, {"reason": "shard 3"}]}}, "shard 3"),
+        ("overloaded", 'an object or a list but got text: "overloaded"'),
+        (json.dumps(ONE_HIT), "an object or a list but got text"),
+        (7, "an object or a list but got a number: 7"),
+        (None, "an object or a list but got null"),
+        (["overloaded"], "overloaded"),
+        ([], "no list"),
+        *(
+            ({**hits, **more}, "reports an error")
+            for hits in (NO_HIT, ONE_HIT)
+            for more in (
+                {"error": "x"},
+                {"errors": [{"message": "x"}]},
+                {"error": {"code": 0, "message": "x"}},
+                {"Error": True},
+                {"error_message": "x"},
+                {"timed_out": True},
+                {"timedOut": True},
+                {"partial_results": True},
+                {"incomplete_results": True},
+                {"success": False},
+                {"ok": False},
+                {"status": "error"},
+                {"status": 503},
+                {"code": 429},
+                {"status": {"code": 500}},
+                {"responseHeader": {"status": 0, "partialResults": True}},
+            )
+        ),
+        ({"hits": {"hits": [], "error": "x"}}, "reports an error"),
+    ],
+)
+def test_an_error_with_status_200_is_no_answer(answer: Any, shown: str) -> None:
+    (failure,), _ = ask(ENGINE, lambda _: httpx.Response(200, text=json.dumps(answer)))
+    assert isinstance(failure, Failure), failure
+    assert shown in failure.reason
+    assert "\n" not in failure.reason
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"error": None},
+        {"errors": []},
+        {"error": ""},
+        {"error": False},
+        {"errors": {}},
+        {"error": {"code": 0, "message": ""}},
+        {"timed_out": False, "timeout": 30, "took": 3},
+        {"success": True, "status": "ok", "code": 0},
+        {"status": 200, "message": "nothing found"},
+        {"responseHeader": {"status": 0}},
+    ],
+)
+def test_an_empty_list_is_nothing_found(more: dict[str, Any]) -> None:
+    for answer, ids in ((NO_HIT, []), (ONE_HIT, ["d1"])):
+        (hits,), _ = ask(ENGINE, {**answer, **more})
+        assert isinstance(hits, Hits), hits
+        assert hits.ids == ids
+
+
+@pytest.mark.parametrize(
+    ("ids", "empty", "missing"),
+    [
+        ("$[*]", [], {}),
+        ("$[*].id", [], {"message": "x"}),
+        ("$.ids[0][*]", {"ids": [[]]}, {"ids": [None]}),
+        ("$.ids[0][*]", {"ids": []}, {"ids": None}),
+        ("$.scores.~", {"scores": {}}, {"scores": None}),
+        ("$.hits.*.id", {"hits": {}}, {"hits": "x"}),
+        ("$.hits[0:5].id", {"hits": []}, {"hits": {}}),
+        ("$.hits[?@.score > 1].id", {"hits": [{"id": "a", "score": 1}]}, {"hits": {}}),
+        ("$..id", {"data": {"hits": []}}, {"data": None}),
+        ("$.data.search.hits[*].id", {"data": {"search": {"hits": []}}}, {"data": None}),
+        ("$.groups[*].hits[*].id", {"groups": [{"hits": []}]}, {"groups": [{}]}),
+        ("$.root.children[*].id", {"root": {"children": []}}, {"root": {"errors": [{}]}}),
+        ("$.hits[*].error", {"hits": []}, {"hits": {"error": "x"}}),
+    ],
+)
+def test_nothing_found_in_other_shapes(ids: str, empty: Any, missing: Any) -> None:
+    settings = {"results": None, "ids": ids, "scores": None}
+    (hits,), _ = ask(settings, empty)
+    assert isinstance(hits, Hits), hits
+    assert hits.ids == []
+    (failure,), _ = ask(settings, missing)
+    assert isinstance(failure, Failure), failure
+
+
+def test_documents_may_have_members_of_any_name() -> None:
+    hit = {"_id": "d1", "error": "wrong dose", "status": "error", "timed_out": True}
+    (hits,), _ = ask(ENGINE, {"hits": {"hits": [hit]}})
+    assert isinstance(hits, Hits)
+    settings = {"results": None, "ids": "$.scores.~", "scores": "$.scores.*"}
+    (hits,), _ = ask(settings, {"scores": {"error": 2, "status": 1}})
+    assert isinstance(hits, Hits)
+    assert hits.ids == ["error", "status"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"json": {"error": "overloaded"}},
+        {"json": {"message": "rate limit"}},
+        {"text": '{"hits": {"hits": [{"_id": "d'},
+        {"text": "<html>starting</html>"},
+        {},
+        {"content": b"no gzip at all", "headers": {"content-encoding": "gzip"}},
+    ],
+)
+def test_what_is_no_answer_is_asked_again(bad: dict[str, Any]) -> None:
+    sent: list[int] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        sent.append(1)
+        return httpx.Response(200, **(bad if len(sent) < 3 else {"json": ONE_HIT}))
+
+    (hits,), _ = ask({**ENGINE, "retries": 2, "backoff": 0}, reply)
+    assert isinstance(hits, Hits), hits
+    assert (hits.ids, hits.attempts) == (["d1"], 3)
+    sent.clear()
+    (failure,), _ = ask({**ENGINE, "retries": 1, "backoff": 0}, reply)
+    assert isinstance(failure, Failure)
+    assert failure.lasting
+    assert failure.reason.endswith("(2 attempts)")
+
+
+def test_the_mapping_of_a_document_is_not_asked_for_again() -> None:
+    sent: list[int] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        sent.append(1)
+        return httpx.Response(200, json={"hits": {"hits": [{"_id": None}]}})
+
+    ask({**ENGINE, "retries": 2, "backoff": 0}, reply)
+    assert len(sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("score", "value"),
+    [("12.5", 12.5), ("-3", -3), ("1e-3", 0.001), ("+.5", 0.5), (" 1", None), ("", None)]
+    + [(one, None) for one in ("nan", "inf", "-Infinity", "1_000", "1,5", "0x10", "१", "1e999")],
+)
+def test_scores_may_be_texts_of_numbers(score: str, value: float | None) -> None:
+    reply = {"results": [{"query_id": "q1", "segments": [{"segment_id": "a", "score": score}]}]}
+    (found,), _ = ask({}, reply)
+    if value is None:
+        assert isinstance(found, Failure)
+        assert "expected a score at $.segments[*].score" in found.reason
+    else:
+        assert isinstance(found, Hits)
+        assert found.scores == [value]
+
+
+def test_a_date_to_wait_for_goes_by_the_clock_of_the_service() -> None:
+    """The service's clock is years behind; by the local one it would ask for no wait at all."""
+    headers = {
+        "date": "Wed, 01 Jan 2020 12:00:00 GMT",
+        "retry-after": "Wed, 01 Jan 2020 12:01:30 GMT",
+    }
+    reply = httpx.Response(503, headers=headers)
+    (failure,), _ = ask({"retries": 5, "max_wait": 60}, lambda _: reply)
+    assert isinstance(failure, Failure)
+    assert "it asks to wait 90 s, more than max_wait" in failure.reason
+    # An error with status 200 may ask for it too.
+    reply = httpx.Response(200, headers=headers, json={"message": "rate limit"})
+    (failure,), _ = ask({"retries": 5, "max_wait": 60}, lambda _: reply)
+    assert isinstance(failure, Failure)
+    assert "it asks to wait 90 s, more than max_wait" in failure.reason
+
+
+def test_too_large_an_answer_is_not_read_to_its_end() -> None:
+    chunks = iter([b" " * 2**20] * 70)
+    (failure,), _ = ask({}, lambda _: httpx.Response(200, content=chunks))
+    assert isinstance(failure, Failure)
+    assert "larger than 64 MiB" in failure.reason
+    assert len(list(chunks)) == 5
+
+
+def test_entries_by_position() -> None:
+    settings = HttpSettings.model_validate({"url": URL, "query_id": None})
+    first, second = read_answer({"results": [ENTRY, ENTRY]}, QUERIES, settings)
+    assert first == second
+    with pytest.raises(AnswerError, match=r"1 entries .* for 2 queries"):
+        read_answer({"results": [ENTRY]}, QUERIES, settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"url": "search.test"}, "expected a URL"),
+        ({"url": "http://user:pass@a"}, "holds a user or password"),
+        ({"url": "http://a?api_key=abc&q={query_text}"}, "'api_key' looks like the place"),
+        ({"url": "http://a/s?sv=1&sig=abc"}, "'sig' looks like the place"),
+        ({"url": "http://a/s?X-Amz-Signature=abc"}, "'X-Amz-Signature' looks like the place"),
+        ({"url": "http://a/s?X-Goog-Credential=abc"}, "'X-Goog-Credential' looks like the place"),
+        ({"url": "http://a/s?jwt=abc&q={query_text}"}, "'jwt' looks like the place"),
+        ({"url": "http://a/s?pwd=abc"}, "'pwd' looks like the place"),
+        ({"url": "http://a/s?sessionId=abc"}, "'sessionId' looks like the place"),
+        ({"url": "http://a/s?%73ig=abc"}, "'sig' looks like the place"),
+        ({"url": "http://a/s?a=1;sig=abc"}, "holds a password, key or signature"),
+        ({"url": "http://a/s#access_token=abc"}, "holds a password, key or signature"),
+        ({"params": {"sig": "abc"}}, "'sig' looks like the place of a secret"),
+        ({"headers": {"Authorization": "Bearer abc"}}, "'Authorization' looks like"),
+        ({"params": {"token": "abc"}}, "'token' looks like the place of a secret"),
+        ({"body": '{"q": "{query_text}", "password": "abc"}'}, "'password' looks like"),
+        ({"key_env": "sk-abc/123"}, "expected the name of an environment variable"),
+        ({"body": "{query_text}"}, "no valid JSON"),
+        ({"body": {"q": "{query_text}"}}, "expected the body as JSON text"),
+        ({"body": '{"q": "x"}'}, "the query is sent nowhere"),
+        ({"ids": "$.a["}, r"'\$.a\[' is no JSONPath"),
+        ({"ids": "segments"}, r"does not begin with \$"),
+        ({"batch_size": 2, "results": None}, "an entry per query"),
+        ({"batch_size": 2, "body": '{"q": "{query_text}"}'}, "a batch needs one list"),
+        ({"method": "GET"}, "the query is sent nowhere"),
+        ({"method": "DELETE"}, "method"),
+        ({"headers": {"a b": "c"}}, "'a b' is no name of a header"),
+        ({"headers": {"X-Name": "Zoë abc"}}, "cannot stand in a header"),
+        ({"headers": {"X-Name": "abc\r\nX-Other: 1"}}, "cannot stand in a header"),
+        ({"key_prefix": "é abc"}, "cannot stand in a header"),
+        ({"url": "http://a..b/abc"}, "expected a URL"),
+        ({"body": '{"q": "{query_text}", "auth_token": "abc"}'}, "'auth_token' looks like"),
+        ({"timeout": 0}, "timeout"),
+    ],
+)
+def test_settings_that_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        HttpSettings.model_validate({"url": URL, **settings})
+    with pytest.raises(UsageError) as caught:
+        load_fetch_settings(None, {"http": {"url": URL, **settings}})
+    # What may be a secret is not shown.
+    assert "abc" not in str(caught.value)
+    assert "pass@" not in str(caught.value)
+
+
+def test_settings_from_yaml_texts() -> None:
+    texts = {"url": URL, "retries": "3", "timeout": "2.5", "higher_is_better": "false"}
+    settings = HttpSettings.model_validate({**texts, "scores": "none", "headers": {"X-Team": "a"}})
+    assert (settings.retries, settings.timeout, settings.scores) == (3, 2.5, None)
+    assert HttpSettings.model_validate(settings.model_dump(mode="json")) == settings
+
+
+def test_facts_leave_out_what_only_shapes_the_speed() -> None:
+    slow = HttpSettings.model_validate({"url": URL, "concurrency": 1, "retries": 9, "key_env": "K"})
+    assert slow.facts == HttpSettings.model_validate({"url": URL}).facts
+    other = HttpSettings.model_validate({"url": URL, "ids": "$.segments[*].id"})
+    assert other.facts != slow.facts

@@ -1,0 +1,89 @@
+"""Waiting: exponential, jittered, seeded; what Retry-After says; one pace for all threads."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.retrieval.backends.http.source import (
+    RETRIED_STATUS,
+    Pace,
+    backoff_delay,
+    read_http_date,
+    read_retry_after,
+)
+
+NOON = datetime(2025, 1, 31, 12, tzinfo=UTC)
+
+
+@given(attempt=st.integers(1, 20), first=st.floats(0, 10), seed=st.text())
+def test_delays_double_and_lose_at_most_a_half(attempt: int, first: float, seed: str) -> None:
+    delay = backoff_delay(first, attempt, 60, seed)
+    full = min(first * 2 ** (attempt - 1), 60)
+    assert full / 2 <= delay <= full
+    assert delay == backoff_delay(first, attempt, 60, seed)
+
+
+def test_delays_are_spread() -> None:
+    assert len({backoff_delay(1, 3, 60, f"42 m q{number} 3") for number in range(50)}) == 50
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("0", 0),
+        (" 7 ", 7),
+        ("Fri, 31 Jan 2025 12:01:30 GMT", 90),
+        ("Friday, 31-Jan-25 12:01:30 GMT", 90),
+        ("Fri, 31 Jan 2025 13:01:30 +0100", 90),
+        ("Fri, 31 Jan 2025 11:00:00 GMT", 0),
+        ("soon", None),
+        ("-3", None),
+        ("1.5", None),
+        ("", None),
+        (None, None),
+        ("²", None),
+    ],
+)
+def test_retry_after(value: str | None, seconds: float | None) -> None:
+    assert read_retry_after(value, NOON) == seconds
+
+
+def test_dates_without_a_meaning_are_no_dates() -> None:
+    assert read_http_date("Fri, 31 Jan 2025 12:00:00 GMT") == NOON
+    for text in (None, "", "soon", "Fri, 31 Jan 2025 12:00:00 +99999999999999999999"):
+        assert read_http_date(text) is None
+
+
+def test_which_answers_are_worth_another_attempt() -> None:
+    assert {429, 500, 502, 503, 504, 599} <= RETRIED_STATUS
+    assert not RETRIED_STATUS & ({*range(200, 500)} - {429})
+
+
+def test_all_wait_for_whoever_was_told_to() -> None:
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+    pace.wait()  # at once
+    pace.hold(5)
+    pace.hold(2)  # never earlier
+    done = threading.Event()
+    thread = threading.Thread(target=lambda: (pace.wait(), done.set()))
+    now[0] = 5.0
+    thread.start()
+    assert done.wait(10)
+    thread.join()
+
+
+def test_the_end_wakes_whoever_waits() -> None:
+    pace = Pace()
+    pace.hold(3600)
+    thread = threading.Thread(target=pace.wait)
+    thread.start()
+    pace.end()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert pace.ended

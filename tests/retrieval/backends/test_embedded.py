@@ -1,0 +1,87 @@
+"""Components that several modes share are searched once, however they are wrapped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from trectools_plus.formats.tables import Topics
+from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
+from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
+from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
+from trectools_plus.retrieval.rerank import RerankingRetriever
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import BackendRequest, Query, Ranking, Retriever, leaves_of
+
+
+class Stand:
+    """A retriever of fixed answers that notes what it is asked."""
+
+    def __init__(self, name: str, doc_ids: str) -> None:
+        self.name = name
+        self.index_key = f"key of {name}"
+        self.doc_ids = list(doc_ids)
+        self.asked: list[tuple[tuple[str, ...], int]] = []
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        self.asked.append((tuple(queries), depth))
+        scores = np.arange(len(self.doc_ids), 0, -1, dtype=np.float32)
+        return [Ranking(self.doc_ids, scores).head(depth) for _ in queries]
+
+
+class Backwards:
+    """Orders the last of some results first."""
+
+    def score(self, query: str, ranking: Ranking) -> np.ndarray:
+        return np.arange(len(ranking), dtype=np.float64)
+
+
+TOPICS = Topics.from_dict({"1": "x", "2": "y", "3": "z"})
+
+
+def modes_of(*, reranked: bool) -> tuple[list[Stand], dict[str, Retriever]]:
+    leaves = [Stand("lexical", "abcd"), Stand("vector", "bcde"), Stand("splade", "cdef")]
+    modes: dict[str, Retriever] = {leaf.name: leaf for leaf in leaves[:2]}
+    modes["hybrid"] = HybridRetriever(leaves, Fusion(), candidates=3)
+    if reranked:
+        modes = {name: RerankingRetriever(one, Backwards(), 4) for name, one in modes.items()}
+    return leaves, modes
+
+
+@pytest.mark.parametrize("reranked", [False, True])
+@pytest.mark.parametrize("batch_size", [1, 2])
+def test_each_component_is_asked_once_and_equally_deep(reranked: bool, batch_size: int) -> None:
+    leaves, modes = modes_of(reranked=reranked)
+    settings = RetrievalSettings(batch_size=batch_size)
+    options = FetchOptions(2)
+    backend = EmbeddedBackend(modes)
+    request = FetchRequest(None, TOPICS, list(modes), options, settings, backend)
+    found = fetch_runs(request, leave_one_out=True)
+    batches = [("x",), ("y",), ("z",)] if batch_size == 1 else [("x", "y"), ("z",)]
+    depth = 4 if reranked else 3
+    for leaf in leaves:
+        assert leaf.asked == [(batch, depth) for batch in batches]
+    assert list(found["hybrid"].without) == ["lexical", "vector", "splade"]
+    assert found["lexical"].without == {}
+    for mode, retriever in modes.items():
+        (alone,) = retriever.search(["x"], 2)
+        assert found[mode].run.to_dict()["1"] == dict(
+            zip(alone.doc_ids, alone.scores.tolist(), strict=True)
+        )
+    assert found["hybrid"].index_keys == {leaf.name: leaf.index_key for leaf in leaves}
+    assert list(leaves_of(modes["hybrid"])) == leaves
+
+
+def test_an_answer_is_held_until_it_has_been_used() -> None:
+    leaves, modes = modes_of(reranked=False)
+    request = BackendRequest(None, ["lexical", "hybrid"], depth=2)
+    sources = EmbeddedBackend(modes).open(request)
+    query = Query("1", "x")
+    for mode in ("lexical", "hybrid"):
+        sources[mode].ask([query], 2)
+    assert len(leaves[0].asked) == 1
+    sources["lexical"].ask([query], 2)
+    assert len(leaves[0].asked) == 2

@@ -1,0 +1,80 @@
+"""The table of backends, and those that installed packages register."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Topics
+from trectools_plus.retrieval.backends.settings import BACKENDS, BackendSettings
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
+from trectools_plus.retrieval.source import Backend
+
+ENGINE = """
+from trectools_plus.retrieval.source import Backend, Hits, Source
+
+
+class Engine(Backend, Source):
+    name = "my-engine"
+    streams_documents = True
+
+    def open(self, request):
+        return {mode: self for mode in request.modes}
+
+    def ask(self, queries, depth):
+        return [Hits(["d1"], [1.5], 1.0) for _ in queries]
+
+
+function = len
+"""
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_the_table_says_what_the_classes_say(name: str) -> None:
+    entry = BACKENDS[name]
+    found = entry.load()
+    assert issubclass(found, Backend)
+    assert (found.name, found.needs_corpus) == (name, entry.needs_corpus)
+    assert found.streams_documents == entry.streams_documents
+    if entry.setting is not None:
+        assert entry.setting in BackendSettings.model_fields
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metadata = tmp_path / "site" / "my_engine-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: my-engine\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[trectools_plus.backends]\nmy-engine = my_engine_plugin:Engine\n"
+        "no-engine = my_engine_plugin:function\nhttp = my_engine_plugin:Engine\n"
+    )
+    (tmp_path / "site" / "my_engine_plugin.py").write_text(ENGINE)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    importlib.invalidate_caches()
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_backend_by_its_entry_point() -> None:
+    settings = BackendSettings(backend="my-engine")
+    assert (settings.needs_corpus, settings.streams_documents) == (False, True)
+    settings.check_backend_modes(["fast"])
+    with pytest.raises(UsageError, match="cannot name a run file"):
+        settings.check_backend_modes(["a/b"])
+    topics = Topics.from_dict({"1": "wing"})
+    found = fetch_runs(FetchRequest(None, topics, ["fast"], backend=settings.make_backend()))
+    assert found["fast"].run.to_dict() == {"1": {"d1": 1.5}}
+
+
+@pytest.mark.usefixtures("installed")
+def test_built_in_backends_win_and_others_must_be_backends() -> None:
+    with pytest.raises(ValidationError, match="needs the service's URL"):
+        BackendSettings(backend="http")
+    with pytest.raises(ValidationError, match="my_engine_plugin:function is no backend"):
+        BackendSettings(backend="no-engine")
+    with pytest.raises(ValidationError, match="unknown backend 'other' — there are embedded, http"):
+        BackendSettings(backend="other")

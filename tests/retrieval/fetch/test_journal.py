@@ -1,0 +1,328 @@
+"""The journal: cut off anywhere, it goes on; of another fetch, it refuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tracemalloc
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.retrieval.fetch.answering import Answer, FailedQuery, FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_journalled
+from trectools_plus.retrieval.fetch.journal import Journal, open_journal
+from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
+from trectools_plus.retrieval.fetch.topics import StreamedTopics, stream_topics
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import (
+    Backend,
+    BackendRequest,
+    Failure,
+    Hits,
+    Query,
+    Ranking,
+    Source,
+)
+
+FACTS = {"mode": "m", "depth": 10, "http": {"url": "http://a", "headers": {}}}
+
+
+class Counting(Backend, Source):
+    """A backend, and its source, that counts what it is asked."""
+
+    name = "counting"
+    facts: dict[str, Any] = {}  # noqa: RUF012
+    batch_size = 3
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def open(self, request: BackendRequest) -> dict[str, Any]:
+        return dict.fromkeys(request.modes, self)
+
+    def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
+        self.asked += [query.query_id for query in queries]
+        return [
+            Hits([f"d{n}" for n in range(5)], np.sin(np.arange(5) + len(query.text)).tolist(), 1.0)
+            for query in queries
+        ]
+
+
+TOPICS = Topics.from_dict({f"q{number}": "x" * number for number in range(1, 12)})
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(share=st.floats(0, 1), damage=st.sampled_from([b"", b"\x00" * 7, b'{"query_id": "q1"']))
+def test_cut_off_anywhere_it_goes_on(
+    tmp_path_factory: pytest.TempPathFactory, share: float, damage: bytes
+) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    whole = fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=Counting()), folder)["m"].path
+    expected, journal = whole.read_bytes(), folder / "m.run.journal"
+    content = journal.read_bytes()
+    kept = content[: round(share * len(content))]
+    journal.write_bytes(kept + (damage if kept.endswith(b"\n") else b""))
+    whole.unlink()
+    backend = Counting()
+    fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=backend), folder, resume=True)
+    assert whole.read_bytes() == expected
+    assert journal.read_bytes() == content
+    done = {json.loads(line)["query_id"] for line in kept.split(b"\n")[1:-1]}
+    assert backend.asked == [query for query in TOPICS.query_ids if query not in done]
+
+
+def test_scores_come_back_exactly(tmp_path: Path) -> None:
+    scores = np.array([3.4028234e38, 1 / 3, 1e-45, 0.0, -2.5], dtype=np.float32)
+    journal = open_journal(tmp_path / "j", FACTS, 2, resume=False)
+    journal.add([Answer("q", Ranking(list("abcdé"), scores), 1.5, diagnostics={"x": "\ud800"})])
+    journal.add([FailedQuery("p", Failure("because", attempts=3))])
+    journal.close()
+    journal = open_journal(tmp_path / "j", FACTS, 2, resume=True)
+    (answer,) = journal.answers
+    journal.close()
+    assert answer.ranking.scores.tobytes() == scores.tobytes()
+    assert answer.ranking.doc_ids == list("abcdé")
+    assert (answer.latency_ms, answer.diagnostics) == (1.5, {"x": "\ud800"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"depth": 20}, "of another fetch: depth was 10 and is 20 —"),
+        ({"http": {"url": "http://b", "headers": {}}}, 'http.url was "http://a" and is "http://b"'),
+        ({"extra": 1}, "extra was null and is 1"),
+    ],
+)
+def test_a_journal_of_another_fetch_is_refused(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    open_journal(tmp_path / "j", FACTS, 2, resume=False).close()
+    with pytest.raises(UsageError, match=message):
+        open_journal(tmp_path / "j", {**FACTS, **changes}, 2, resume=True)
+
+
+def test_other_topics_depth_or_settings_are_another_fetch(tmp_path: Path) -> None:
+    fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=Counting()), tmp_path)
+    other = Topics.from_dict({**TOPICS.to_dict(), "q1": "changed"})
+    for topics, depth in ((other, 100), (TOPICS, 50)):
+        with pytest.raises(UsageError, match=r"topics differs|depth was 100 and is 50"):
+            fetch_to_dir(
+                FetchRequest(
+                    None, topics, ["m"], options=FetchOptions(depth=depth), backend=Counting()
+                ),
+                tmp_path,
+                resume=True,
+            )
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path / "j", FACTS, 2, resume=False)
+    journal.close()
+    (tmp_path / "j").write_bytes((tmp_path / "j").read_bytes() + b"{}\n")
+    with pytest.raises(UsageError, match=r"j:2 — remove the file"):
+        open_journal(tmp_path / "j", FACTS, 2, resume=True)
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    journal = open_journal(tmp_path / "j", FACTS, 2, resume=False)
+    with pytest.raises(InputError, match="another fetch is writing here"):
+        open_journal(tmp_path / "j", FACTS, 2, resume=True)
+    journal.close()
+    open_journal(tmp_path / "j", FACTS, 2, resume=True).close()
+
+
+def test_a_folder_is_no_journal(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="journal cannot be written"):
+        open_journal(tmp_path, FACTS, 2, resume=False)
+
+
+def test_embedded_journals_know_what_is_merged_and_the_parts_of_documents() -> None:
+    parts = pl.DataFrame({"doc_id": ["d"], "kind": ["label"], "text": ["wing"]})
+    plain = Corpus.from_dict({"d": "wing"})
+    corpora = [plain, Corpus(plain.frame, None, parts)]
+    corpora.append(Corpus(plain.frame, None, parts.with_columns(text=pl.lit("tail"))))
+    requests = [(corpora[0], ["hybrid", "splade"]), *((corpus, ["hybrid"]) for corpus in corpora)]
+    keys = {
+        json.dumps(
+            FetchRequest(corpus, TOPICS, modes, FetchOptions(10), RetrievalSettings()).facts,
+            sort_keys=True,
+        )
+        for corpus, modes in requests
+    }
+    assert len(keys) == 4
+
+
+def test_a_fetch_that_cannot_begin_leaves_nothing(tmp_path: Path) -> None:
+    class Closed(Counting):
+        def open(self, request: BackendRequest) -> dict[str, Any]:
+            raise UsageError("no such thing")
+
+    for folder in (tmp_path / "new", tmp_path):
+        with pytest.raises(UsageError, match="no such thing"):
+            fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=Closed()), folder)
+    assert list(tmp_path.iterdir()) == []
+    fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=Counting()), tmp_path)
+    before = (tmp_path / "m.run.journal").read_bytes()
+    with pytest.raises(UsageError, match="no such thing"):
+        fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=Closed()), tmp_path, resume=True)
+    assert (tmp_path / "m.run.journal").read_bytes() == before
+
+
+IDS = st.lists(st.text("abcé", min_size=1, max_size=3), unique=True, max_size=30)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ids=IDS, others=IDS, bits=st.sampled_from([1, 3, 64]))
+def test_answers_are_found_by_their_query(
+    digests_of: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+    ids: list[str],
+    others: list[str],
+    bits: int,
+) -> None:
+    """Also where digests are so short that many ids share one."""
+    folder = tmp_path_factory.mktemp("found")
+    with digests_of(bits) as digested:
+        journal = open_journal(folder / "j", FACTS, 9, resume=False)
+        before = journal.answers
+        ranking = Ranking(["d"], np.array([0.5], dtype=np.float32))
+        for number, query_id in enumerate(ids):
+            journal.add([Answer(query_id, ranking, float(number))])
+            journal.add([FailedQuery(f"{query_id}!", Failure("because"))])
+        for one in (journal, _reopened(journal, folder)):
+            answers = one.answers
+            assert [answer.query_id for answer in answers] == ids
+            assert len(answers) == len(ids)
+            for query_id in {*ids, *others}:
+                found = answers.get(query_id)
+                assert (query_id in answers) == (query_id in ids) == (found is not None)
+                assert found is None or (found.query_id, ids[int(found.latency_ms)]) == (
+                    query_id,
+                    query_id,
+                )
+            one.close()
+        assert len(before) == 0
+        assert {text.decode() for text in digested} >= {*ids}
+
+
+def _reopened(journal: Journal, folder: Path) -> Journal:
+    shutil.copy(journal.path, folder / "copy")
+    return open_journal(folder / "copy", FACTS, 9, resume=True)
+
+
+def test_queries_and_answers_are_not_held(tmp_path: Path) -> None:
+    """However many queries there are: some ten bytes of each stay, not its text and results."""
+
+    class Wordy(Counting):
+        batch_size = 50
+
+        def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
+            return [
+                Hits([f"{query.query_id}-{n}" for n in range(50)], None, 1.0) for query in queries
+            ]
+
+    def topics_of(count: int) -> StreamedTopics:
+        file = tmp_path / f"topics-{count}.tsv"
+        file.write_text("".join(f"q{n}\t{'words ' * 100}\n" for n in range(count)))
+        topics = stream_topics(None, str(file))
+        assert topics is not None
+        return topics
+
+    def peak_of_hashing(count: int) -> int:
+        topics = topics_of(count)
+        tracemalloc.start()
+        assert len(topics) == count
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    def peak(count: int) -> int:
+        topics = topics_of(count)
+        assert len(topics) == count
+        backend = Wordy()
+        request = FetchRequest(None, topics, ["m"], FetchOptions(50), RetrievalSettings(), backend)
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        tracemalloc.start()
+        with fetch_journalled(request, folder) as runs:
+            rows = sum(frame.height for frame in runs["m"].frames())
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert rows == 50 * count
+        return most
+
+    peak(100)
+    few, many = peak(3_000), peak(6_000)
+    # Held, 3,000 queries with 50 ids and scores each would take 10 MB and more.
+    assert many - few < 1_000_000
+    few, many = peak_of_hashing(9_000), peak_of_hashing(18_000)
+    # Topics are hashed in steps of some thousand. Held, 9,000 texts would take 6 MB.
+    assert many - few < 1_000_000
+
+
+def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:
+    corpus = Corpus.from_dict({f"d{n}": f"swept wing {n} " + "heat " * (n % 5) for n in range(30)})
+    topics = Topics.from_dict({f"d{n}": f"wing heat {n}" for n in range(12)})
+    modes = ["lexical", "vector", "hybrid"]
+    batches = RetrievalSettings(batch_size=5)
+    request = FetchRequest(corpus, topics, modes, FetchOptions(7, exclude_self=True), batches)
+    plain = fetch_to_dir(request, tmp_path / "plain")
+    assert list((tmp_path / "plain").glob("*.journal")) == []
+    resumed = tmp_path / "resumed"
+    fetch_to_dir(request, resumed, resume=True)
+    for journal in resumed.glob("*.journal"):
+        content = journal.read_bytes()
+        journal.write_bytes(content[: len(content) // 2])
+    fetch_to_dir(request, resumed, resume=True)
+    for mode, file in plain.items():
+        assert (resumed / f"{mode}.run").read_bytes() == file.path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "q1\twing\nq3\tflow\n",
+        "q1\twing\nq2\theat of another kind\n",
+        "q1\twing\n",
+        "q1\twing\nq2\theat\nq3\tflow\n",
+        "q2\theat\nq1\twing\n",
+    ],
+)
+@pytest.mark.parametrize("when", ["open", "ask", "close"])
+def test_topics_that_change_while_they_are_asked(tmp_path: Path, later: str, when: str) -> None:
+    """Nothing is left of it, that could be taken for the answers to the first queries."""
+    file = tmp_path / "topics.tsv"
+    file.write_text("q1\twing\nq2\theat\n")
+
+    class Meddling(Counting):
+        def open(self, request: BackendRequest) -> dict[str, Any]:
+            self.meddle("open")
+            return super().open(request)
+
+        def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
+            self.meddle("ask")
+            return super().ask(queries, depth)
+
+        def close(self) -> None:
+            self.meddle("close")
+
+        def meddle(self, now: str) -> None:
+            if now == when:
+                file.write_text(later)
+
+    with pytest.raises(InputError, match=r"the topics changed while they were asked .*topics\.tsv"):
+        fetch_to_dir(
+            FetchRequest(None, stream_topics(None, str(file)), ["m"], backend=Meddling()),
+            tmp_path / "out",
+        )
+    assert not (tmp_path / "out").exists()

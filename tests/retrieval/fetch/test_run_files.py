@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.blas import limited_blas_threads
+from trectools_plus.errors import CheckFailedError, InputError, UsageError
+from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.run import read_run
+from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.ranking import separate_ties
+from trectools_plus.retrieval.backends.embedded.modes import MODES
+from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch
+from trectools_plus.retrieval.fetch.run_files import FetchManifest, fetch_to_dir, summarise_latency
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.validation import Severity, validate_run
+
+CORPUS = Corpus.from_dict(
+    {f"d{n}": f"swept wing number{n} heat " + "speed " * (n % 7) for n in range(30)}
+)
+TOPICS = Topics.from_dict({"q1": "swept wing", "d7": "heat number7", "q3": "the"})
+
+
+def test_files_and_manifests(tmp_path: Path) -> None:
+    settings = RetrievalSettings(k1=1.2, batch_size=2)
+    files = fetch_to_dir(
+        FetchRequest(
+            CORPUS,
+            TOPICS,
+            MODES,
+            options=FetchOptions(depth=20, exclude_self=True),
+            settings=settings,
+        ),
+        tmp_path / "new" / "runs",
+        dataset="toy",
+        command="runs fetch …",
+    )
+    plain = fetch(CORPUS, TOPICS, MODES, depth=20, settings=settings, exclude_self=True)
+    for mode, file in files.items():
+        assert file.path == tmp_path / "new" / "runs" / f"{mode}.run"
+        run = read_run(file.path)
+        assert run.name == mode
+        assert run.frame.equals(separate_ties(plain[mode].run.frame))
+        manifest = FetchManifest.model_validate_json(file.manifest_path.read_text())
+        assert manifest == file.manifest
+        assert manifest.settings == settings
+        assert (manifest.mode, manifest.depth, manifest.exclude_self) == (mode, 20, True)
+        assert (manifest.dataset, manifest.command, manifest.seed) == ("toy", "runs fetch …", None)
+        assert (manifest.corpus.count, manifest.topics.count) == (30, 3)
+        assert manifest.run.sha256 == sha256_file(file.path)
+        assert manifest.run.results == run.frame.height
+        assert manifest.created_at.endswith("Z")
+        assert {"bm25s", "wordllama", "trectools-plus"} <= set(manifest.packages)
+        assert manifest.blas_threads == limited_blas_threads()
+        assert manifest.latency_ms.p50 <= manifest.latency_ms.p95 <= manifest.latency_ms.p99
+    assert files["lexical"].manifest.run.missing_queries == ["q3"]
+    assert [
+        finding.code for finding in files["lexical"].findings if finding.severity == "error"
+    ] == ["P108"]
+
+
+def test_written_runs_validate_without_a_warning(tmp_path: Path) -> None:
+    topics = Topics.from_dict({"q1": "swept wing", "q2": "heat number7"})
+    for file in fetch_to_dir(FetchRequest(CORPUS, topics, MODES), tmp_path).values():
+        report = validate_run(file.path, topics=topics)
+        assert [f for f in report.findings if f.severity is not Severity.INFO] == []
+
+
+def test_same_request_same_bytes(tmp_path: Path) -> None:
+    runs = []
+    for name in ("one", "two"):
+        files = fetch_to_dir(FetchRequest(CORPUS, TOPICS, MODES), tmp_path / name)
+        runs.append([file.path.read_bytes() for file in files.values()])
+    assert runs[0] == runs[1]
+
+
+def test_a_deeper_run_than_usual_is_what_was_asked_for(tmp_path: Path) -> None:
+    corpus = Corpus.from_dict({f"d{n}": "wing " + "speed " * n for n in range(150)})
+    topics = Topics.from_dict({"1": "wing"})
+    file = fetch_to_dir(
+        FetchRequest(corpus, topics, ["lexical"], options=FetchOptions(depth=120)), tmp_path
+    )["lexical"]
+    assert file.manifest.run.results == 120
+
+
+def test_a_run_without_any_result_fails_the_check(tmp_path: Path) -> None:
+    with pytest.raises(
+        CheckFailedError,
+        match=r"lexical found nothing \(1 query asked\).*written: vector.run, hybrid.run —",
+    ):
+        fetch_to_dir(FetchRequest(CORPUS, Topics.from_dict({"1": "zeppelin"}), MODES), tmp_path)
+    runs = sorted(path.name for path in tmp_path.glob("*.run"))
+    assert runs == ["hybrid.run", "vector.run"]
+    (tmp_path / "lexical.run").write_text("1 Q0 d1 1 1.0 lexical\n")
+    with pytest.raises(CheckFailedError, match=r"lexical\.run of an earlier fetch.*: nothing —"):
+        fetch_to_dir(
+            FetchRequest(CORPUS, Topics.from_dict({"1": "zeppelin"}), ["lexical"]), tmp_path
+        )
+
+
+def test_refuses_before_writing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="output folder"):
+        fetch_to_dir(FetchRequest(CORPUS, TOPICS, MODES), tmp_path / "file" / "runs")
+    with pytest.raises(UsageError, match="unknown mode"):
+        fetch_to_dir(FetchRequest(CORPUS, TOPICS, ["denser"]), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_latency_by_hand() -> None:
+    record = summarise_latency([float(n) for n in range(101)])
+    assert (record.mean, record.p50, record.p95, record.p99) == (50, 50, 95, 99)
+
+
+def test_every_key_of_the_manifest_is_explained() -> None:
+    schema = FetchManifest.model_json_schema()
+    models = [schema, *(m for n, m in schema["$defs"].items() if n != "RetrievalSettings")]
+    unexplained = [
+        name
+        for model in models
+        for name, field in model["properties"].items()
+        if not field.get("description")
+    ]
+    assert unexplained == []
+    json.dumps(schema)

@@ -1,0 +1,379 @@
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.progress import no_progress
+from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+from trectools_plus.retrieval.index.cache import IndexRecipe, cache_folder, open_index
+from trectools_plus.retrieval.settings import RetrievalSettings
+
+RECIPE = IndexRecipe("toy", {"corpus": "abc", "words": ("a", "b")})
+CORPUS = Corpus.from_dict({"d1": "swept wing", "d2": "heat transfer"})
+
+
+class Builder:
+    def __init__(self, text: str = "content") -> None:
+        self.text = text
+        self.calls = 0
+
+    def __call__(self, folder: Path) -> None:
+        self.calls += 1
+        (folder / "data.txt").write_text(self.text)
+
+    def open(self, recipe: IndexRecipe = RECIPE) -> str:
+        return open_index(
+            recipe, self, lambda folder: (folder / "data.txt").read_text(), no_progress
+        )
+
+
+def test_second_opening_builds_nothing() -> None:
+    builder = Builder()
+    assert [builder.open(), builder.open()] == ["content", "content"]
+    assert builder.calls == 1
+
+
+def test_other_facts_are_another_index() -> None:
+    builder = Builder()
+    builder.open()
+    builder.open(IndexRecipe("toy", {"corpus": "abd", "words": ("a", "b")}))
+    assert builder.calls == 2
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "remove", "seal", "other facts", "file"])
+def test_a_damaged_index_is_built_anew(damage: str) -> None:
+    builder = Builder()
+    builder.open()
+    folder = cache_folder() / RECIPE.folder_name
+    data, seal = folder / "data.txt", folder / "index.json"
+    if damage == "cut":
+        data.write_text("cont")
+    elif damage == "flip":
+        data.write_text("CONTENT")
+    elif damage == "remove":
+        data.unlink()
+    elif damage == "seal":
+        seal.write_text(seal.read_text()[:-5])
+    elif damage == "other facts":
+        seal.write_text(seal.read_text().replace("abc", "abd"))
+    else:
+        seal.write_text("[]")
+    assert builder.open() == "content"
+    assert builder.calls == 2
+
+
+KINDS = {"lexical": "lexical", "vector": "vector", "multi-vector": "all_max"}
+
+
+def forge(folder: Path) -> None:
+    """Seal an index again, whatever its files hold."""
+    seal = json.loads((folder / "index.json").read_text())
+    names = [path.name for path in folder.iterdir() if path.name != "index.json"]
+    seal["files"] = {name: sha256_file(folder / name) for name in names}
+    (folder / "index.json").write_text(json.dumps(seal))
+
+
+class Payload:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+def pickled(path: Path) -> None:
+    content = np.empty(1, dtype=object)
+    content[0] = Payload(path.parent.parent / "unpickled")
+    np.save(path, content, allow_pickle=True)
+
+
+def archive(path: Path) -> None:
+    np.savez(path.with_suffix(".npz"), np.load(path))
+    path.with_suffix(".npz").rename(path)
+
+
+def change(function: Callable[[Any], Any]) -> Callable[[Path], None]:
+    return lambda path: np.save(path, function(np.load(path)))
+
+
+def not_finite(array: Any) -> Any:
+    changed = array.astype(np.float32)
+    changed.flat[0] = np.nan
+    return changed
+
+
+ARRAY_CHANGES: dict[str, Callable[[Path], None]] = {
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-3]),
+    "empty": lambda path: path.write_bytes(b""),
+    "text": lambda path: path.write_text("no array"),
+    "huge": lambda path: path.write_bytes(
+        path.read_bytes().replace(b"'shape': (", b"'shape': (9999999999999,", 1)
+    ),
+    "missing": lambda path: path.unlink(),
+    "objects": pickled,
+    "bare pickle": lambda path: path.write_bytes(
+        pickle.dumps(Payload(path.parent.parent / "unpickled"))
+    ),
+    "archive": archive,
+    "a row less": change(lambda array: array[:-1]),
+    "a row more": change(lambda array: np.concatenate([array, array[-1:]])),
+    "no rows": change(lambda array: array[:0]),
+    "a scalar": change(lambda array: array.flat[0]),
+    "a dimension more": change(lambda array: array[np.newaxis]),
+    "wider": change(lambda array: array.astype(np.complex128)),
+    "texts": change(lambda array: array.astype(str)),
+    "other byte order": change(lambda array: array.astype(array.dtype.newbyteorder())),
+    "not finite": change(not_finite),
+    "far too large": change(lambda array: array * 0 + 2**30),
+    "negative": change(lambda array: -1 - array),
+}
+JSON_CHANGES: dict[str, Callable[[Path], None]] = {
+    "cut": lambda path: path.write_text(path.read_text()[:-2]),
+    "empty": lambda path: path.write_text(""),
+    "no UTF-8": lambda path: path.write_bytes(b'{"\xff": 1}'),
+    "list": lambda path: path.write_text("[]"),
+    "number": lambda path: path.write_text("1"),
+    "no keys": lambda path: path.write_text("{}"),
+    "deep": lambda path: path.write_text("[" * 200_000),
+    "missing": lambda path: path.unlink(),
+    "other values": lambda path: path.write_text(
+        json.dumps(dict.fromkeys(json.loads(path.read_text()), "x"))
+    ),
+    "one key more": lambda path: path.write_text(
+        json.dumps({**json.loads(path.read_text()), "x": 99})
+    ),
+}
+FORGERIES = [
+    *(
+        (kind, "vectors.npy", change)
+        for kind in ("vector", "multi-vector")
+        for change in ARRAY_CHANGES
+    ),
+    *(
+        ("lexical", f"{name}.csc.index.npy", change)
+        for name in ("data", "indices", "indptr")
+        for change in ARRAY_CHANGES
+        # Finite weights of the right number can be changed without a trace.
+        if name != "data" or change not in ("negative", "far too large")
+    ),
+    *(
+        ("lexical", f"{name}.index.json", change)
+        for name in ("params", "vocab")
+        for change in JSON_CHANGES
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "file", "change"), FORGERIES)
+def test_an_inconsistent_index_with_a_fresh_seal_is_built_again(
+    kind: str, file: str, change: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def search() -> list[tuple[list[str], list[float]]]:
+        retriever = build_retrievers(CORPUS, [KINDS[kind]])[KINDS[kind]]
+        found = retriever.search(["swept wing", "heat"], 5)
+        return [(ranking.doc_ids, ranking.scores.tolist()) for ranking in found]
+
+    expected = search()
+    (folder,) = (path for path in cache_folder().iterdir() if path.is_dir())
+    changes = ARRAY_CHANGES if file.endswith(".npy") else JSON_CHANGES
+    changes[change](folder / file)
+    forge(folder)
+    assert search() == expected
+    assert not (cache_folder() / "unpickled").exists()
+    (warning,) = caplog.messages
+    assert str(folder) in warning
+    assert warning.endswith("and is built again")
+    assert "\n" not in warning
+    assert search() == expected
+    assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize("others", ["kept", "removed"])
+def test_an_index_that_says_there_are_no_terms_is_built_again(
+    others: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    build_retrievers(CORPUS, ["lexical"])
+    (folder,) = (path for path in cache_folder().iterdir() if path.is_dir())
+    if others == "removed":
+        for path in folder.iterdir():
+            if path.name != "index.json":
+                path.unlink()
+    (folder / "no_terms.txt").write_text("")
+    forge(folder)
+    (found,) = build_retrievers(CORPUS, ["lexical"])["lexical"].search(["wing"], 5)
+    assert found.doc_ids == ["d1"]
+    assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize(
+    "files", ['{"../index.json": "0"}', '{"/dev/zero": "0"}', '{"": 1}', "1", "[" * 100_000]
+)
+def test_a_seal_of_strange_files_is_not_trusted(
+    files: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    builder = Builder()
+    builder.open()
+    path = cache_folder() / RECIPE.folder_name / "index.json"
+    seal = json.loads(path.read_text())
+    seal["files"] = "HERE"
+    path.write_text(json.dumps(seal).replace('"HERE"', files))
+    assert builder.open() == "content"
+    assert builder.calls == 2
+    assert "is damaged and is built again" in caplog.text
+
+
+def test_a_loader_that_always_fails_is_no_reason_to_build_forever() -> None:
+    builder = Builder()
+
+    def load(folder: Path) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        open_index(RECIPE, builder, load, no_progress)
+    assert builder.calls == 1
+
+
+def test_what_a_killed_build_left_is_never_read_and_is_cleared() -> None:
+    root = cache_folder()
+    abandoned = root / f".building-{RECIPE.folder_name}-xyz"
+    unsealed = root / RECIPE.folder_name
+    for folder in (abandoned, unsealed):
+        folder.mkdir(parents=True)
+        (folder / "data.txt").write_text("half")
+    assert Builder().open() == "content"
+    assert not abandoned.exists()
+
+
+def test_a_failing_build_leaves_nothing() -> None:
+    def fail(folder: Path) -> None:
+        (folder / "data.txt").write_text("half")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        open_index(RECIPE, fail, lambda folder: None, no_progress)
+    assert [path for path in cache_folder().iterdir() if path.is_dir()] == []
+
+
+def test_unwritable_cache_is_an_error_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "file"))
+    with pytest.raises(InputError, match="TRECTOOLS_PLUS_CACHE"):
+        Builder().open()
+
+
+def test_user_cache_folder_is_the_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TRECTOOLS_PLUS_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder().name == "indexes"
+    if sys.platform == "linux":
+        assert cache_folder().is_relative_to(tmp_path / "xdg")
+
+
+def test_indexes_are_reused_and_memory_mapped() -> None:
+    steps: list[str] = []
+
+    def listen(description: str, done: int, total: int) -> None:
+        steps.append(description)
+
+    first = build_retrievers(CORPUS, ["lexical", "vector"], progress=listen)
+    assert set(steps) == {"indexing words", "embedding documents"}
+    steps.clear()
+    second = build_retrievers(CORPUS, ["lexical", "vector"], progress=listen)
+    assert steps == []
+    for mode in ("lexical", "vector"):
+        before, after = (r[mode].search(["wing"], 10)[0] for r in (first, second))
+        assert (before.doc_ids, before.scores.tolist()) == (after.doc_ids, after.scores.tolist())
+    vectors = second["vector"]._vectors  # type: ignore[attr-defined]
+    assert isinstance(vectors.base, np.memmap)
+    assert isinstance(second["lexical"]._index.scores["data"], np.memmap)  # type: ignore[attr-defined]
+
+
+def test_index_settings_decide_the_key() -> None:
+    def keys(corpus: Corpus, **values: object) -> list[str]:
+        made = build_retrievers(
+            corpus, ["lexical", "vector"], RetrievalSettings.model_validate(values)
+        )
+        return [retriever.index_key for retriever in made.values()]  # type: ignore[attr-defined]
+
+    base = keys(CORPUS)
+    lexical, vector = keys(CORPUS, k1=1.2)
+    assert (lexical != base[0], vector) == (True, base[1])
+    assert keys(CORPUS, batch_size=9, fusion="weighted") == base
+    other = keys(Corpus.from_dict({"d1": "swept wing", "d2": "heat transfers"}))
+    assert not set(other) & set(base)
+
+
+def test_two_processes_build_once(tmp_path: Path) -> None:
+    script = textwrap.dedent("""
+        import sys, time
+        from pathlib import Path
+        from trectools_plus.progress import no_progress
+        from trectools_plus.retrieval.index.cache import IndexRecipe, open_index
+
+        def build(folder):
+            print("built", flush=True)
+            (folder / "data.txt").write_text("half")
+            time.sleep(1.5)
+            (folder / "data.txt").write_text("whole")
+
+        ready = Path(sys.argv[1])
+        ready.touch()
+        while len(list(ready.parent.glob("ready-*"))) < 2:
+            time.sleep(0.01)
+        load = lambda folder: (folder / "data.txt").read_text()
+        print(open_index(IndexRecipe("toy", {}), build, load, lambda *step: print(step[0])))
+    """)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path / f"ready-{number}")],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TRECTOOLS_PLUS_CACHE": str(tmp_path / "shared")},
+        )
+        for number in range(2)
+    ]
+    outputs = sorted(process.communicate(timeout=50)[0].splitlines() for process in processes)
+    assert outputs == [
+        ["built", "whole"],
+        ["waiting for another process to build the same index", "whole"],
+    ]
+
+
+def test_a_killed_builder_frees_the_lock(tmp_path: Path) -> None:
+    script = textwrap.dedent("""
+        import time
+        from trectools_plus.progress import no_progress
+        from trectools_plus.retrieval.index.cache import IndexRecipe, open_index
+
+        def build(folder):
+            (folder / "data.txt").write_text("half")
+            print("building", flush=True)
+            time.sleep(60)
+
+        facts = {"corpus": "abc", "words": ("a", "b")}
+        open_index(IndexRecipe("toy", facts), build, print, no_progress)
+    """)
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"building\n"
+        process.kill()
+    assert list(cache_folder().glob(".building-*"))
+    assert Builder().open() == "content"
+    assert not list(cache_folder().glob(".building-*"))

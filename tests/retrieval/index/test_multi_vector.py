@@ -1,0 +1,252 @@
+"""The fast path of multi-vector search against a plain loop over documents and parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.retrieval.backends.embedded.backend import build_indexes
+from trectools_plus.retrieval.index.encoder import TextEncoder
+from trectools_plus.retrieval.index.parts import (
+    AGGREGATIONS,
+    DEFAULT_WEIGHTS,
+    KINDS,
+    TextParts,
+    aggregation_of,
+)
+from trectools_plus.retrieval.index.vector import MultiVectorRetriever, nearest_documents
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import Ranking
+
+ROWS = [
+    ("t1", "label", "Seizure"),
+    ("t1", "synonym", "Epileptic seizure"),
+    ("t1", "synonym", "Fits"),
+    ("t1", "definition", "An intermittent abnormality of the nervous system."),
+    ("t2", "label", "Microcephaly"),
+    ("t3", "label", "Short stature"),
+    ("t3", "synonym", "Small build"),
+    ("t4", "definition", "Height below the third percentile."),
+]
+
+
+def frame_of(rows: list[tuple[str, str, str]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["doc_id", "kind", "text"], orient="row")
+
+
+def unit_rows(count: int, seed: int, dimensions: int = 8) -> np.ndarray:
+    # Few directions, so that there are many ties.
+    pool = np.random.default_rng(seed).normal(size=(4, dimensions)).astype(np.float32)
+    pool /= np.linalg.norm(pool, axis=1, keepdims=True)
+    pool = np.vstack([pool, np.zeros((1, dimensions), dtype=np.float32)])
+    return pool[np.random.default_rng(seed + 1).integers(0, len(pool), count)]
+
+
+def plain_score(strategy: str, scores: Mapping[str, list[float]], weights: Mapping[str, float]):
+    """The score of one document from the scores of its parts by kind; ``None`` without any."""
+    if strategy == "all_weighted":
+        used = {kind: weights[kind] for kind in scores if weights.get(kind, 0) > 0}
+        total = sum(used.values())
+        return (
+            sum(weight * max(scores[kind]) for kind, weight in used.items()) / total
+            if total
+            else None
+        )
+    kinds = {"label_only": ["label"], "all_max": list(KINDS)}.get(strategy, ["label", "synonym"])
+    values = [value for kind in kinds for value in scores.get(kind, [])]
+    if not values:
+        return None
+    return min(values) if strategy.endswith("_min") else max(values)
+
+
+documents = st.dictionaries(
+    st.text("abcé漢", min_size=1, max_size=3),
+    st.tuples(st.booleans(), st.integers(0, 4), st.booleans()).filter(any),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(
+    documents=documents,
+    strategy=st.sampled_from([*AGGREGATIONS]),
+    weights=st.fixed_dictionaries({kind: st.sampled_from([0.0, 0.2, 0.5, 3.0]) for kind in KINDS}),
+    seed=st.integers(0, 500),
+    depth=st.integers(1, 14),
+    at_once=st.sampled_from([1, 30, 1 << 24]),
+)
+def test_equals_a_plain_loop(documents, strategy, weights, seed, depth, at_once) -> None:
+    if not any(weights.values()):
+        weights = dict(DEFAULT_WEIGHTS)
+    rows = []
+    for doc_id, (label, synonyms, definition) in documents.items():
+        rows += [(doc_id, "label", "x")] * label
+        rows += [(doc_id, "synonym", f"x{number}") for number in range(synonyms)]
+        rows += [(doc_id, "definition", "x")] * definition
+    parts = TextParts.from_frame(frame_of(rows))
+    aggregation = aggregation_of(strategy, weights)
+    if not set(aggregation.kinds) & set(parts.segments):
+        return
+    vectors, queries = unit_rows(len(rows), seed), unit_rows(3, seed)
+    found = list(nearest_documents(vectors, queries, parts, aggregation, depth, at_once))
+    for query, (places, scores) in zip(queries, found, strict=True):
+        expected = {}
+        for doc_id in documents:
+            of_kinds: dict[str, list[float]] = {}
+            for kind, segment in parts.segments.items():
+                for start, size, document in zip(
+                    segment.starts, segment.sizes, segment.documents, strict=True
+                ):
+                    if parts.doc_ids[document] == doc_id:
+                        of_kinds[kind] = [
+                            float((vectors[row].astype(float) * query.astype(float)).sum())
+                            for row in range(start, start + size)
+                        ]
+            score = plain_score(strategy, of_kinds, weights)
+            if score is not None:
+                expected[doc_id] = score
+        exact = {doc_id: float(np.float32(score)) for doc_id, score in expected.items()}
+        got = [parts.doc_ids[place] for place in places]
+        assert len(got) == min(depth, len(exact)) == len(set(got))
+        for doc_id, score in zip(got, scores.tolist(), strict=True):
+            assert math.isclose(score, exact[doc_id], rel_tol=1e-6, abs_tol=1e-7)
+        ranked = list(zip(scores.tolist(), got, strict=True))
+        assert ranked == sorted(ranked, key=lambda pair: (pair[0], pair[1].encode()), reverse=True)
+        if strategy != "all_weighted":
+            # No arithmetic behind the products: the very same numbers, and so the same cut.
+            order = sorted(exact, key=lambda doc_id: (exact[doc_id], doc_id.encode()), reverse=True)
+            assert got == order[:depth]
+
+
+def test_near_ties_closer_than_32_bit_products_can_tell() -> None:
+    rng = np.random.default_rng(5)
+    query = rng.normal(size=(1, 256)).astype(np.float32)
+    query /= np.linalg.norm(query)
+    vectors = query + rng.normal(scale=3e-8, size=(3000, 256)).astype(np.float32)
+    ids = [f"d{number:04d}" for number in range(1000)]
+    rows = [(doc_id, "label", "x") for doc_id in ids]
+    rows += [(doc_id, "synonym", text) for doc_id in ids for text in ("x", "y")]
+    parts = TextParts.from_frame(frame_of(rows))
+    exact = (vectors.astype(float) * query.astype(float)).sum(axis=1).astype(np.float32)
+    best = np.maximum(exact[:1000], exact[1000:].reshape(1000, 2).max(axis=1))
+    expected = sorted(range(1000), key=lambda row: (-best[row], row))[:10]
+    aggregation = AGGREGATIONS["label_synonyms_max"]
+    ((places, scores),) = nearest_documents(vectors, query, parts, aggregation, 10)
+    assert places.tolist() == expected
+    assert scores.tolist() == best[expected].tolist()
+
+
+def test_parts_stand_by_kind_and_falling_id() -> None:
+    parts = TextParts.from_frame(frame_of([*ROWS, ("t5", "label", "  ")]))
+    assert parts.doc_ids == ["t4", "t3", "t2", "t1"]
+    assert parts.texts[:3] == ["Short stature", "Microcephaly", "Seizure"]
+    assert parts.texts[3:6] == ["Small build", "Epileptic seizure", "Fits"]
+    assert parts.segments["synonym"].documents.tolist() == [1, 3]
+    assert parts.segments["synonym"].sizes.tolist() == [1, 2]
+    shuffled = [ROWS[place] for place in (7, 4, 0, 1, 2, 3, 6, 5)]
+    assert TextParts.from_frame(frame_of(shuffled)).sha256 == parts.sha256
+    assert TextParts.from_frame(frame_of(ROWS[:-1])).sha256 != parts.sha256
+
+
+def test_the_title_of_a_plain_document_is_its_label_and_its_text_its_definition() -> None:
+    frame = pl.DataFrame({"doc_id": ["a", "b"], "title": ["Fox", ""], "text": ["red", "dog"]})
+    parts = TextParts.from_corpus(Corpus(frame))
+    assert parts.texts == ["Fox", "dog", "red"]
+    assert [*parts.segments] == ["label", "definition"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("a", "label", "x"), ("a", "label", "y")], "document 'a' has more than one label"),
+        ([("a", "name", "x")], "unknown kind of part 'name' — there are label, synonym"),
+        ([("a", "label", " ")], "the documents have no text"),
+    ],
+)
+def test_unusable_parts_are_refused(rows, message) -> None:
+    with pytest.raises(InputError, match=message):
+        TextParts.from_frame(frame_of(rows))
+
+
+def retriever_of(strategy: str, rows=ROWS, **further) -> MultiVectorRetriever:
+    chosen = RetrievalSettings(aggregation_strategy=strategy, **further)
+    return MultiVectorRetriever(TextParts.from_frame(frame_of(rows)), chosen)
+
+
+def scores_of(ranking: Ranking) -> dict[str, float]:
+    return dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
+
+
+def test_each_strategy_by_hand() -> None:
+    encoder = TextEncoder()
+    query = "epileptic seizure"
+    texts = [text for _, _, text in ROWS]
+    cosines = (
+        encoder.embed(texts).astype(float) @ encoder.embed([query])[0].astype(float)
+    ).tolist()
+    label, epileptic, fits, definition = cosines[:4]
+    expected = {
+        "label_only": label,
+        "label_synonyms_min": min(label, epileptic, fits),
+        "label_synonyms_max": max(label, epileptic, fits),
+        "all_max": max(cosines[:4]),
+        "all_weighted": 0.5 * label + 0.3 * max(epileptic, fits) + 0.2 * definition,
+    }
+    for strategy, value in expected.items():
+        found = scores_of(retriever_of(strategy).search([query], 10)[0])
+        assert found["t1"] == pytest.approx(value, abs=1e-6), strategy
+        # Only a label: whatever the strategy, that is the score.
+        assert found["t2"] == pytest.approx(cosines[4], abs=1e-6)
+        assert ("t4" in found) == strategy.startswith("all")
+    weighted = scores_of(retriever_of("all_weighted").search([query], 10)[0])
+    # Without a definition, its weight goes to label and synonyms in their proportion.
+    assert weighted["t3"] == pytest.approx((0.5 * cosines[5] + 0.3 * cosines[6]) / 0.8, abs=1e-6)
+
+
+def test_a_text_that_is_a_synonym_finds_its_term_with_a_score_of_1() -> None:
+    found = retriever_of("label_synonyms_max").search(["Fits", ""], 2)
+    assert found[0].doc_ids[0] == "t1"
+    assert found[0].scores[0] == pytest.approx(1)
+    assert len(found[1]) == 0
+    assert retriever_of("all_max").search([], 2) == []
+
+
+def test_strategies_share_an_index_and_batches_change_nothing() -> None:
+    first = retriever_of("all_max")
+    other = first.with_strategy("label_only")
+    assert (first.strategy, other.strategy) == ("all_max", "label_only")
+    assert first.index_key == other.index_key == retriever_of("label_only").index_key
+    queries = [text for _, _, text in ROWS]
+    together = first.search(queries, 3)
+    for query, ranking in zip(queries, together, strict=True):
+        (alone,) = first.search([query], 3)
+        assert (alone.doc_ids, alone.scores.tolist()) == (ranking.doc_ids, ranking.scores.tolist())
+
+
+def test_a_strategy_without_anything_to_look_at_is_refused() -> None:
+    with pytest.raises(InputError, match="label_only has nothing to look at: no document has a l"):
+        retriever_of("label_only", [("a", "definition", "x")])
+    with pytest.raises(InputError, match="no document has a synonym"):
+        retriever_of("all_weighted", [("a", "label", "x")], aggregation_weights={"synonym": 1})
+
+
+def test_indexes_are_built_once_and_named_by_their_keys() -> None:
+    corpus = Corpus.from_dict({"a": "fox", "b": "dog"})
+    chosen = RetrievalSettings(multi_vector=True, reranker="lexical")
+    first = build_indexes(corpus, ["hybrid", "lexical"], chosen)
+    assert [(one.kind, one.reused) for one in first] == [
+        ("lexical", False),
+        ("multi-vector", False),
+    ]
+    assert all(one.folder.is_dir() and one.key[:32] in one.folder.name for one in first)
+    again = build_indexes(corpus, ["vector", "all_max"], chosen)
+    assert [(one.key, one.reused) for one in again] == [(first[1].key, True)]
+    assert again[0].bytes == sum(file.stat().st_size for file in first[1].folder.iterdir())

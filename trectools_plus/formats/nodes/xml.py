@@ -1,0 +1,163 @@
+"""XML as nodes, from expat's events: the elements of one kind, each as a mapping."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from trectools_plus.formats.ids import shortened
+from trectools_plus.formats.nodes.model import Mapping, Scalar, TreeError
+
+_BLANKS = re.compile(rb"\s*")
+_PASSED_OVER = {b"<!--": b"-->", b"<?": b"?>"}
+# An entity that only the DTD defines is then an error, and not left out silently.
+_STANDALONE = b'<?xml version="1.0" standalone="yes"?>'
+_UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
+_NO_ENTITY = "write the character itself, for no DTD is read; &amp; for a plain &"
+
+
+@dataclass(slots=True)
+class _Element:
+    """An element while it is being read.
+
+    Attributes:
+        line: The line it starts on, from 1.
+        column: Its character column, from 1.
+        attributes: Its attributes, names in lower case.
+        texts: The pieces of text in each child, by its name; its own under the empty name.
+        places: Line and column of the first child of each name.
+    """
+
+    line: int
+    column: int
+    attributes: dict[str, str]
+    texts: dict[str, list[str]] = field(default_factory=lambda: {"": []})
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def as_node(self) -> Mapping:
+        """Return the element as a mapping of texts."""
+        here = self.line, self.column
+        found = {f"@{name}": (here, value) for name, value in self.attributes.items()}
+        found |= {
+            name: (self.places.get(name, here), "".join(parts))
+            for name, parts in self.texts.items()
+        }
+        pairs = {
+            name: (Scalar(*place, name), Scalar(*place, text))
+            for name, (place, text) in found.items()
+        }
+        return Mapping(*here, pairs)  # type: ignore[arg-type]
+
+
+def parse_elements(data: bytes, tag: str) -> list[Mapping]:
+    """Find the elements of a name, wherever they are.
+
+    Args:
+        data: The file, in UTF-8; a sequence of elements without a root is read too.
+        tag: The name, in lower case; case does not count.
+
+    Returns:
+        The elements in the file's order. A mapping has the attributes of an element under
+        ``@name``, the texts of its children under their names, and its own text under the empty
+        name. Names are in lower case; texts of children with one name are joined, and what is
+        nested deeper belongs to the child.
+
+    Raises:
+        TreeError: If the XML is not well-formed, or a document type declares entities or default
+            values.
+    """
+    found: list[_Element] = []
+    open_tags: list[str] = []
+    found_at: list[int] = []  # positions in open_tags of the elements that are open
+
+    parser = expat.ParserCreate("utf-8")
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        open_tags.append(name.lower())
+        place = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
+        if open_tags[-1] == tag:
+            lowered = {key.lower(): value for key, value in attributes.items()}
+            found.append(_Element(*place, lowered))
+            found_at.append(len(open_tags) - 1)
+        elif found_at and len(open_tags) == found_at[0] + 2:
+            found[-1].texts.setdefault(open_tags[-1], [])
+            found[-1].places.setdefault(open_tags[-1], place)
+
+    def end(_: str) -> None:
+        open_tags.pop()
+        if found_at and found_at[-1] == len(open_tags):
+            found_at.pop()
+
+    def characters(text: str) -> None:
+        if found_at:
+            # Text that is nested deeper belongs to the element's direct child.
+            child = open_tags[found_at[0] + 1 : found_at[0] + 2]
+            found[-1].texts.setdefault("".join(child), []).append(text)
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = characters
+    _refuse_declarations(parser)
+    _parse(parser, data)
+    return [element.as_node() for element in found]
+
+
+def _parse(parser: expat.XMLParserType, data: bytes) -> None:
+    # The place of the declaration keeps its line ends.
+    declaration = re.match(rb"\s*<\?xml[^>]*\?>", data)
+    if declaration:
+        data = b"\n" * declaration[0].count(b"\n") + data[declaration.end() :]
+    # A root of our own: some files are a bare sequence of elements. It cannot hold a document
+    # type, and a file that has one has a root too.
+    before, behind = b"<root>", b"</root>"
+    if _has_document_type(data):
+        before, behind = _STANDALONE, b""
+    try:
+        parser.Parse(before, False)
+        parser.Parse(data, False)
+        parser.Parse(behind, True)
+    except expat.ExpatError as error:
+        raise TreeError(
+            f"no XML: {expat.ErrorString(error.code)}",
+            error.lineno,
+            error.offset + 1 - (len(before) if error.lineno == 1 else 0),
+            _NO_ENTITY
+            if error.code == _UNDEFINED
+            else "close every tag, and write &amp; for & and &lt; for <",
+        ) from error
+
+
+def _has_document_type(data: bytes) -> bool:
+    """Return true if a document type comes before any element."""
+    at = 0
+    while True:
+        blanks = _BLANKS.match(data, at)
+        at = blanks.end() if blanks else at
+        end = next((end for start, end in _PASSED_OVER.items() if data.startswith(start, at)), None)
+        closed = -1 if end is None else data.find(end, at)
+        if end is None or closed < 0:
+            return data.startswith(b"<!DOCTYPE", at)
+        at = closed + len(end)
+
+
+def _refuse_declarations(parser: expat.XMLParserType) -> None:
+    """Let a document type name a DTD, which is not read, but not define the content of texts.
+
+    Entities that contain each other, and long default values, grow without bound.
+    """
+
+    def refuse(what: str, remedy: str) -> None:
+        raise TreeError(what, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1, remedy)
+
+    def entity(name: str, *_: object) -> None:
+        what = f"the document type declares an entity, {shortened(name)!r}"
+        refuse(what, "write the characters themselves, and take the declaration out")
+
+    def attributes(tag: str, name: str, _: str, default: str | None, __: int) -> None:
+        if default is not None:
+            what = f"the document type gives <{shortened(tag)}> a default {shortened(name)}"
+            refuse(what, "write the attribute at each element, and take the declaration out")
+
+    parser.EntityDeclHandler = entity
+    parser.AttlistDeclHandler = attributes

@@ -1,0 +1,90 @@
+"""Topics and test sets in files: how their fields are spelled, and which form a file has."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json"]
+
+LINE_ID_KEYS = ("_id", "query_id", "qid", "id")
+"""Names of the id in JSON Lines, the preferred one first."""
+ID_KEYS = ("query_id", "id", "qid", "_id", "case_id")
+"""Names of the id in test sets, the preferred one first."""
+TEXT_KEYS = ("text", "query_text", "query", "title")
+GRADED_KEYS = ("relevant", "relevant_docs")
+LISTED_KEYS = ("expected_hpo_ids", "hpo_ids")
+JUDGED_KEYS = (*GRADED_KEYS, *LISTED_KEYS)
+SPELLINGS = {"query_id": ID_KEYS, "text": TEXT_KEYS, "relevant": JUDGED_KEYS}
+"""The names of a field in the forms that are read, by this package's name."""
+NOTE_KEYS = ("category", "difficulty", "query_type", "hpo_domain", "language", "description")
+NOTE_WORDS = {
+    "category": ("exact_match", "synonym", "abbreviation", "layperson", "complex"),
+    "difficulty": ("easy", "medium", "hard"),
+    "query_type": ("exact_term", "paraphrase", "complex_clinical"),
+}
+"""Fields that hold one of a few words."""
+METADATA_KEYS = ("dataset_id", "version", "language", "description")
+"""Metadata fields that hold text; there may be others, of any type."""
+CASE_KEYS = (*ID_KEYS, *TEXT_KEYS, *JUDGED_KEYS, *NOTE_KEYS)
+TERM_KEYS = ("doc_id", "grade")
+TOP_KEYS = ("metadata", "queries", "test_cases")
+
+# Field names of a header line, compared in lower case without "-", "_" and blanks.
+_HEADER_IDS = frozenset({"queryid", "qid", "id", "topicid", "topic", "number"})
+_HEADER_TEXTS = frozenset({"text", "query", "title", "topic", "querytext", "question"})
+
+_SNIFFED = 4096
+_FIRST_LINE = re.compile(r"^(?![^\S\n]*(?:#|$))", re.MULTILINE)  # neither blank nor a comment
+_YAML_START = re.compile(r"---|(?:queries|test_cases|metadata)\s*:|- +\w+\s*:")
+_SUFFIX = re.compile(r"\.(ya?ml|jsonl|ndjson|json|tsv|txt)(?:\.\w+)?$", re.IGNORECASE)
+_TOPIC_KEY = re.compile(rf'\{{\s*"(?:{"|".join((*ID_KEYS, *TEXT_KEYS))})"\s*:')
+
+
+def is_header(query_id: str, text: str) -> bool:
+    """Return true if two fields of a TSV row are names of columns rather than an id and a text."""
+    return _squeeze(query_id) in _HEADER_IDS and _squeeze(text) in _HEADER_TEXTS
+
+
+def _squeeze(name: str) -> str:
+    return re.sub(r"[-_\s]", "", name).lower()
+
+
+def form_of(path: str, text: str) -> Form:
+    """Return the form, by a name that ends like YAML or JSON and else by the first characters.
+
+    Args:
+        path: The file's name.
+        text: Its text, without byte order mark.
+    """
+    suffix = _SUFFIX.search(path)
+    named = suffix[1].lower() if suffix else ""
+    start = text[:_SNIFFED].lstrip(" \t\r\n")
+    if named in ("yaml", "yml"):
+        return "yaml"
+    if named in ("jsonl", "ndjson"):
+        return "jsonl"
+    if start.startswith(("[", "{")):
+        return _form_of_json(named, text)
+    if named == "json":
+        return "json"
+    if start.startswith("<"):
+        return "sgml" if re.search("<top>", text, re.IGNORECASE) else "xml"
+    if named != "tsv" and "\t" not in start.split("\n", 1)[0] and _starts_as_yaml(text):
+        return "yaml"
+    return "tsv"
+
+
+def _starts_as_yaml(text: str) -> bool:
+    first = _FIRST_LINE.search(text)
+    return first is not None and _YAML_START.match(text, first.start()) is not None
+
+
+def _form_of_json(named: str, text: str) -> Form:
+    first, _, rest = text.lstrip(" \t\r\n").partition("\n")
+    if first.startswith("["):
+        return "tsv" if named == "tsv" else "json"
+    several = first.rstrip().endswith("}") and rest.lstrip().startswith("{")
+    if several or (named != "json" and _TOPIC_KEY.match(first) and "}" in first):
+        return "jsonl"
+    return "json"

@@ -1,0 +1,153 @@
+"""The measures that no library has.
+
+Each takes a :class:`JudgedRun` and returns one value per query; ``nan`` is undefined.
+"""
+
+from __future__ import annotations
+
+import math
+from types import MappingProxyType
+
+import numpy as np
+
+from trectools_plus.measures.definitions.base import Definition, FloatArray
+from trectools_plus.measures.judged import JudgedRun
+from trectools_plus.measures.providers.builtin import ColumnMeasure, ordinals, ratio
+
+UNDEFINED = (
+    "queries of the qrels with a document of grade 1 or more for which a relevant document was "
+    "retrieved; the others are undefined and counted aside"
+)
+
+
+class APcap(ColumnMeasure):
+    """Average precision with a denominator capped at the cutoff, as many RAG benchmarks have it."""
+
+    label = "APcap"
+    plain_name = "map_capped"
+    requires_cutoff = True
+
+    def score(self, run: JudgedRun) -> FloatArray:
+        """Summed in rank order as trec_eval's ``m_map_cut.c`` does: AP@k itself while R <= k."""
+        hits = self._hits(run)
+        queries = run.query[hits]
+        precisions = ordinals(queries) / run.rank[hits]
+        sums = np.bincount(queries, weights=precisions, minlength=len(run.retrieved))
+        relevant = run.count(run.grade >= self.relevance_level)
+        most = np.minimum(relevant, self.cutoff or 0)
+        return np.nan_to_num(ratio(sums, most), nan=0.0)
+
+    @property
+    def _definition(self) -> Definition:
+        level, k = self.relevance_level, self.cutoff
+        return self._define(
+            f"sum of precision at the rank of each relevant document in the first {k}, "
+            f"divided by min(R, {k}); not AP@{k}, which divides by R",
+            f"1 for a grade of {level} or more, else 0",
+            f"min(R, {k}), R = all relevant documents of the query",
+        )
+
+
+class _RankOfRelevant(ColumnMeasure):
+    """Base of the rank measures, undefined for a query without a relevant document retrieved."""
+
+    value_without_results = math.nan
+    higher_is_better = False
+
+    def _found(self) -> str:
+        return "retrieved" if self.cutoff is None else f"in the first {self.cutoff}"
+
+    def _define_rank(self, formula: str, denominator: str) -> Definition:
+        return self._define(
+            formula,
+            f"a grade of {self.relevance_level} or more is relevant; lower ranks are better",
+            denominator,
+            averaged_over=UNDEFINED,
+        )
+
+
+class MeanRank(_RankOfRelevant):
+    """Mean rank of the relevant documents retrieved."""
+
+    label = "MeanRank"
+
+    def score(self, run: JudgedRun) -> FloatArray:
+        """Mean of the ranks of the relevant documents retrieved, at least 1."""
+        hits = self._hits(run)
+        sums = np.bincount(run.query[hits], weights=run.rank[hits], minlength=len(run.retrieved))
+        return ratio(sums, run.count(hits))
+
+    @property
+    def _definition(self) -> Definition:
+        return self._define_rank(
+            f"mean of the ranks of the relevant documents {self._found()}",
+            f"relevant documents {self._found()}; undefined when there are none",
+        )
+
+
+class MinRank(_RankOfRelevant):
+    """Rank of the first relevant document."""
+
+    label = "MinRank"
+
+    def score(self, run: JudgedRun) -> FloatArray:
+        """Rank of the first relevant document retrieved, at least 1."""
+        hits = self._hits(run)
+        first = np.full(len(run.retrieved), np.inf)
+        np.minimum.at(first, run.query[hits], run.rank[hits])
+        return np.where(np.isinf(first), np.nan, first)
+
+    @property
+    def _definition(self) -> Definition:
+        return self._define_rank(
+            f"rank of the first relevant document {self._found()}",
+            "none; undefined when no relevant document is found",
+        )
+
+
+class RelRet(ColumnMeasure):
+    """Number of relevant documents retrieved."""
+
+    label = "RelRet"
+
+    def score(self, run: JudgedRun) -> FloatArray:
+        """Relevant documents in the first k: a whole number."""
+        return run.count(self._hits(run)).astype(np.float64)
+
+    @property
+    def _definition(self) -> Definition:
+        found = "" if self.cutoff is None else f" in the first {self.cutoff}"
+        level = "" if self.relevance_level == 1 else f"-l {self.relevance_level} "
+        cut = "" if self.cutoff is None else f"-M {self.cutoff} "
+        return self._define(
+            f"number of relevant documents retrieved{found}. "
+            "A mean here, where trec_eval prints the sum",
+            f"1 for a grade of {self.relevance_level} or more, else 0",
+            "none",
+            trec_eval_call=f"trec_eval -c {level}{cut}-m num_rel_ret QRELS RUN",
+        )
+
+
+class Judged(ColumnMeasure):
+    """Share of judged documents in the first k."""
+
+    label = "Judged"
+    plain_name = "judged"
+    parameter_defaults = MappingProxyType({})
+
+    def score(self, run: JudgedRun) -> FloatArray:
+        """Judged documents over documents in the first k, between 0 and 1; 0 without results."""
+        seen = run.retrieved if self.cutoff is None else np.minimum(run.retrieved, self.cutoff)
+        return np.nan_to_num(ratio(run.count(run.within(self.cutoff)), seen), nan=0.0)
+
+    @property
+    def _definition(self) -> Definition:
+        first = "retrieved" if self.cutoff is None else f"in the first {self.cutoff}"
+        return self._define(
+            f"share of the documents {first} that have a judgment, whatever the grade",
+            "1 for a judged document (negative grades too), else 0",
+            f"documents {first} (fewer than the cutoff when fewer were returned)",
+        )
+
+
+MEASURES = (APcap, MeanRank, MinRank, RelRet, Judged)

@@ -1,0 +1,294 @@
+"""``MaxOntSim@k``: how near the first k terms come to an expected one.
+
+Introduced with the Phentrieve benchmark of retrieval from the Human Phenotype Ontology
+(https://github.com/berntpopp/phentrieve); its published figures are those of ``hybrid_depth``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from trectools_plus.errors import UsageError
+from trectools_plus.measures.definitions.base import Definition, FloatArray, Measure
+from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.measures.providers.builtin import builtin_provider
+from trectools_plus.measures.providers.user import BaseMeasure
+from trectools_plus.ontology.formulas import INFORMATION_FORMULAS, Formula, formula_named
+from trectools_plus.ontology.hpo import load_information, load_ontology
+from trectools_plus.ontology.information import (
+    FROM_ANNOTATIONS,
+    FROM_GRAPH,
+    InformationContent,
+)
+from trectools_plus.ontology.matching import best_matches
+from trectools_plus.ontology.ontology import Ontology
+
+_SHOWN = 3
+_SOURCES = (None, "graph", "annotations")
+_BY_DEPTH = (
+    "LCA: the deepest common ancestor; depth: edges on the shortest way up to a root; D: the "
+    "largest depth"
+)
+_BY_INFORMATION = "MICA: the common ancestor with the highest IC"
+
+
+class MaxOntSim(BaseMeasure):
+    """The highest similarity of any expected term with any of the first k terms.
+
+    1.0 on an exact hit, whatever the formula; 0 when either side is empty. The expected terms are
+    the query's relevant documents. Alternative ids, and obsolete ids with one replacement, stand
+    for their term; any other id is similar to nothing but itself. An evaluation is refused when no
+    expected id of the qrels, or no id in the first k of the run, is a term: the figures would say
+    nothing of the run. When some are none, its notes say so.
+
+    Args:
+        cutoff: The deepest rank it looks at; ``None`` is the whole ranking.
+        formula: ``hybrid``, ``hybrid_depth``, ``simple_resnik_like``, ``resnik``, ``lin``,
+            ``jiang_conrath`` or ``path``: see :mod:`trectools_plus.ontology.formulas`.
+        ontology: An OBO file; the installed Human Phenotype Ontology when ``None``.
+        ic: Where ``resnik``, ``lin`` and ``jiang_conrath`` have information content from:
+            ``graph`` or ``annotations``. When ``None``, from annotations where a file is given,
+            else from the graph.
+        annotations: A file in the format of ``phenotype.hpoa``; with ``ic="annotations"`` the
+            installed one when ``None``.
+        rel: The lowest grade of an expected term, at least 1.
+
+    Raises:
+        UsageError: If the formula, a parameter or the cutoff is not one, or information content is
+            chosen for a formula without.
+    """
+
+    label = "MaxOntSim"
+    plain_name = "max_ont_sim"
+    sees_unjudged = True
+    parameter_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"rel": 1, "formula": "hybrid", "ontology": None, "ic": None, "annotations": None}
+    )
+
+    def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
+        for name in ("ontology", "annotations"):
+            if parameters.get(name) is not None:
+                parameters[name] = str(parameters[name])
+        super().__init__(cutoff, **parameters)
+        self._formula = formula_named(self.parameters["formula"])
+        self._ontology: str | None = self.parameters["ontology"]
+        self._annotations: str | None = self.parameters["annotations"]
+        self._check_information()
+
+    def _check_information(self) -> None:
+        source = self.parameters["ic"]
+        if source not in _SOURCES:
+            raise UsageError(
+                f"expected ic 'graph' or 'annotations' but got {source!r}", where=self.name
+            )
+        given = [name for name in ("ic", "annotations") if self.parameters[name] is not None]
+        if given and not self.needs_information:
+            raise UsageError(
+                f"the formula {self.parameters['formula']} takes no {given[0]}: it looks at the "
+                "hierarchy alone",
+                where=self.name,
+                remedy="leave it out, or choose formula='resnik', 'lin' or 'jiang_conrath'",
+            )
+        if source == "graph" and self._annotations is not None:
+            raise UsageError(
+                "ic='graph' and annotations do not go together",
+                where=self.name,
+                remedy="leave one of them out",
+            )
+
+    @property
+    def needs_information(self) -> bool:
+        """Whether the formula is one over information content."""
+        return self._formula in INFORMATION_FORMULAS
+
+    @property
+    def takes_annotations(self) -> bool:
+        """Whether it would use annotations that it is not given by name."""
+        unset = self.parameters["ic"] != "graph" and self.parameters["annotations"] is None
+        return self.needs_information and unset
+
+    def over(self, ontology: str | Path | None, annotations: str | Path | None = None) -> Self:
+        """The same measure, of the same name, over files for what its name leaves open.
+
+        Args:
+            ontology: An OBO file, unless the name gives one; ``None`` changes nothing.
+            annotations: Annotations, unless the name gives some or says ``ic='graph'``; ``None``
+                changes nothing.
+        """
+        bound = copy.copy(self)
+        if ontology is not None and self.parameters["ontology"] is None:
+            bound._ontology = str(ontology)
+        if annotations is not None and self.takes_annotations:
+            bound._annotations = str(annotations)
+        return bound
+
+    def load_ontology(self) -> Ontology:
+        """The ontology it looks at.
+
+        Raises:
+            MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
+            InputError: If the ontology cannot be read.
+        """
+        return load_ontology(self._ontology)
+
+    def _load_information(self, ontology: Ontology) -> InformationContent | None:
+        if not self.needs_information:
+            return None
+        if self._from_annotations:
+            return load_information(ontology, self._annotations)
+        return ontology.information
+
+    @property
+    def _from_annotations(self) -> bool:
+        return self.parameters["ic"] == "annotations" or self._annotations is not None
+
+    def score_query(
+        self, ranked_doc_ids: Sequence[str], qrels_of_query: Mapping[str, int]
+    ) -> float:
+        """Score one query; see :meth:`score_queries`."""
+        return float(self.score_queries([ranked_doc_ids], [qrels_of_query])[0])
+
+    def score_queries(
+        self, rankings: Sequence[Sequence[str]], qrels: Sequence[Mapping[str, int]]
+    ) -> FloatArray:
+        """Score all queries at once.
+
+        Raises:
+            MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
+            InputError: If the ontology or the annotations cannot be read.
+        """
+        ontology = self.load_ontology()
+        information = self._load_information(ontology)
+        level, cutoff = self.relevance_level, self.cutoff
+        expected = [[d for d, grade in judged.items() if grade >= level] for judged in qrels]
+        predicted = [ranking[:cutoff] for ranking in rankings]
+        return best_matches(
+            ontology.ids, ontology.hierarchy, expected, predicted, self._formula, information
+        )
+
+    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
+        """Say how many expected ids are no terms, and how many annotated ones.
+
+        Raises:
+            UsageError: If no expected id is a term of the ontology.
+        """
+        expected = queries.frame.filter(pl.col("relevance") >= self.relevance_level)["doc_id"]
+        notes = self._unknown(expected, "relevant documents of the qrels")
+        information = self._load_information(self.load_ontology())
+        annotated = () if information is None else information.notes
+        return [*super().notes_on_qrels(queries), *notes, *annotated]
+
+    def notes_on_run(self, run_name: str, ranked: pl.DataFrame) -> list[str]:
+        """Say how many ids in the first k are no terms.
+
+        Raises:
+            UsageError: If none is a term of the ontology.
+        """
+        cutoff = ranked.height if self.cutoff is None else self.cutoff
+        predicted = ranked.filter(pl.col("rank") <= cutoff)["doc_id"]
+        first = "documents" if self.cutoff is None else f"documents in the first {self.cutoff}"
+        return self._unknown(predicted, f"{first} of run {run_name}")
+
+    def _unknown(self, doc_ids: pl.Series, what: str) -> list[str]:
+        """A note on ids that stand for no live term; an error when all are such."""
+        ontology = self.load_ontology()
+        distinct = doc_ids.unique(maintain_order=True).to_list()
+        numbers = ontology.ids.numbers(distinct)
+        unknown = [distinct[place] for place in (numbers < 0).nonzero()[0].tolist()]
+        if not unknown:
+            return []
+        shown = ", ".join(unknown[:_SHOWN]) + (", …" if len(unknown) > _SHOWN else "")
+        where = f"{ontology.path} {ontology.version}".strip()
+        if len(unknown) == len(distinct):
+            raise UsageError(
+                f"{self.name} needs terms, but none of the {what} is one: {shown}",
+                where=where,
+                remedy="give the ontology of the qrels and runs: --ontology FILE, or "
+                "MaxOntSim(ontology='FILE')@10",
+            )
+        return [
+            f"not among the terms of {where}, so similar to nothing but an equal id: "
+            f"{len(unknown)} of {len(distinct)} {what}: {shown}"
+        ]
+
+    @property
+    def _definition(self) -> Definition:
+        cutoff = "all" if self.cutoff is None else f"the first {self.cutoff}"
+        ontology = self._ontology or "the installed Human Phenotype Ontology"
+        parts = [_summary_of(self._formula), *self._notation()]
+        return Definition(
+            name=self.name,
+            formula=f"the highest similarity of any expected term with any of {cutoff} terms; "
+            "1.0 on an exact hit, 0 when either side is empty; "
+            f"similarity by '{self.parameters['formula']}' over {ontology}: {'. '.join(parts)}",
+            gain=f"a term of grade {self.relevance_level} or more is expected; grades weigh alike",
+            cutoff=self.cutoff,
+            denominator="none: a maximum in [0, 1]",
+            relevance_level=self.relevance_level,
+            provider=builtin_provider(),
+        )
+
+    def _notation(self) -> list[str]:
+        """What the abbreviations of the formula mean, and where information content is from."""
+        if self.needs_information:
+            file = self._annotations or "the installed phenotype.hpoa"
+            source = FROM_ANNOTATIONS.format(file=file) if self._from_annotations else FROM_GRAPH
+            return [_BY_INFORMATION, source]
+        return [_BY_DEPTH] if "LCA" in _summary_of(self._formula) else []
+
+
+MEASURES = (MaxOntSim,)
+
+
+def bind_files(
+    measures: Iterable[Measure],
+    ontology: str | Path | None = None,
+    annotations: str | Path | None = None,
+) -> list[Measure]:
+    """The same measures, those over an ontology bound to files for what their names leave open.
+
+    Args:
+        measures: Any measures.
+        ontology: An OBO file; see :meth:`MaxOntSim.over`.
+        annotations: An annotation file.
+    """
+    return [
+        one.over(ontology, annotations) if isinstance(one, MaxOntSim) else one for one in measures
+    ]
+
+
+def check_files_used(
+    measures: Iterable[Measure],
+    ontology: str | Path | None = None,
+    annotations: str | Path | None = None,
+) -> None:
+    """See that files given beside measures are looked at by one of them.
+
+    Raises:
+        UsageError: If none looks at a file that is given.
+    """
+    over_terms = [one for one in measures if isinstance(one, MaxOntSim)]
+    if ontology is not None and all(one.parameters["ontology"] for one in over_terms):
+        raise UsageError(
+            "no measure looks at it",
+            where="--ontology",
+            remedy="ask for one, such as -m MaxOntSim@10, or leave the ontology out",
+        )
+    if annotations is not None and not any(one.takes_annotations for one in over_terms):
+        raise UsageError(
+            "no measure looks at them",
+            where="--annotations",
+            remedy="ask for one, such as -m \"MaxOntSim(formula='lin')@10\", or leave them out",
+        )
+
+
+def _summary_of(formula: Formula) -> str:
+    """The formula's own words, on one line, without the final full stop."""
+    paragraph = (formula.__doc__ or "").partition("\n\n")[0]
+    return " ".join(paragraph.split()).rstrip(".")

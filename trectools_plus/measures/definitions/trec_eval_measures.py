@@ -1,0 +1,327 @@
+"""trec_eval's measures: one table for the drop-in, and what ``eval`` calls and says of them.
+
+Names, order, default parameters and sets are those of trec_eval's ``measures.c`` and ``m_*.c``;
+whatever order measures are asked for in, they are computed and printed in this one. Formulas are
+those of trec_eval 9.0.8, file ``m_<name>.c``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Version = Literal[9, 10]
+ParameterKind = Literal["none", "cutoffs", "points", "numbers", "gains"]
+Average = Literal["mean", "sum", "geometric", "queries", "text"]
+
+CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TrecMeasure:
+    """One entry of trec_eval's table.
+
+    Attributes:
+        name: Its name for ``-m``.
+        takes: The parameters that may follow the dot. ``cutoffs`` (ranks) and ``points``
+            (decimals) give one line each; ``numbers`` and ``gains`` (``grade=gain``) change the
+            one line.
+        defaults: The parameters without any being given.
+        average: How queries become one figure: their mean, sum or geometric mean, how many there
+            are, or no figure at all.
+        integer: Whether it is printed as a whole number.
+        per_query: Whether ``-q`` shows it.
+        in_summary: Whether the summary shows it.
+        since: The first version that has it.
+        sees_tail: Whether documents behind the last judged one change it.
+    """
+
+    name: str
+    takes: ParameterKind = "none"
+    defaults: tuple[float, ...] = ()
+    average: Average = "mean"
+    integer: bool = False
+    per_query: bool = True
+    in_summary: bool = True
+    since: Version = 9
+    sees_tail: bool = False
+
+
+TREC_EVAL_MEASURES: tuple[TrecMeasure, ...] = (
+    TrecMeasure("runid", average="text", per_query=False),
+    TrecMeasure("num_q", average="queries", integer=True, per_query=False),
+    TrecMeasure("num_ret", average="sum", integer=True, sees_tail=True),
+    TrecMeasure("num_rel", average="sum", integer=True),
+    TrecMeasure("num_rel_ret", average="sum", integer=True),
+    TrecMeasure("map"),
+    TrecMeasure("gm_map", average="geometric", per_query=False),
+    TrecMeasure("Rprec"),
+    TrecMeasure("bpref"),
+    TrecMeasure("recip_rank"),
+    TrecMeasure("iprec_at_recall", "points", RECALLS),
+    TrecMeasure("P", "cutoffs", CUTOFFS),
+    TrecMeasure("relstring", "numbers", (10.0,), average="text", in_summary=False),
+    TrecMeasure("recall", "cutoffs", CUTOFFS),
+    TrecMeasure("infAP"),
+    TrecMeasure("gm_bpref", average="geometric", per_query=False),
+    TrecMeasure("Rprec_mult", "points", MULTIPLES),
+    TrecMeasure("utility", "numbers", (1.0, -1.0, 0.0, 0.0), sees_tail=True),
+    TrecMeasure("11pt_avg", "numbers", RECALLS),
+    TrecMeasure("binG"),
+    TrecMeasure("G", "gains"),
+    TrecMeasure("dcg", "gains", since=10),
+    TrecMeasure("ideal_dcg", "gains", since=10),
+    TrecMeasure("ndcg", "gains"),
+    TrecMeasure("ndcg_rel", "gains", sees_tail=True),
+    TrecMeasure("Rndcg", "gains", sees_tail=True),
+    TrecMeasure("ndcg_cut", "cutoffs", CUTOFFS),
+    TrecMeasure("map_cut", "cutoffs", CUTOFFS),
+    TrecMeasure("relative_P", "cutoffs", CUTOFFS),
+    TrecMeasure("success", "cutoffs", (1, 5, 10)),
+    TrecMeasure("set_P", sees_tail=True),
+    TrecMeasure("set_relative_P", sees_tail=True),
+    TrecMeasure("set_recall"),
+    TrecMeasure("set_map", sees_tail=True),
+    TrecMeasure("set_F", "numbers", (1.0,), sees_tail=True),
+    TrecMeasure("num_nonrel_judged_ret", average="sum", integer=True),
+    TrecMeasure("yaap"),
+    TrecMeasure("rbp", "gains", since=10),
+    TrecMeasure("rbp_resid", "gains", since=10),
+    TrecMeasure("unj", "cutoffs", (5, 10, 20), since=10),
+)
+
+# fmt: off
+OFFICIAL = [
+    "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref",
+    "recip_rank", "iprec_at_recall", "P",
+]
+SET = [
+    "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_recall",
+    "set_relative_P", "set_map", "set_F",
+]
+_BY_NAME_ONLY = ("dcg", "ideal_dcg", "yaap")
+"""In the table, but in no set."""
+
+NEEDS_PREFERENCES = frozenset({
+    "prefs", "all_prefs", "prefs_num_prefs_poss", "prefs_num_prefs_ful",
+    "prefs_num_prefs_ful_ret", "prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel",
+    "prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret", "prefs_avgjg_Rnonrel_ret",
+    "prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp",
+})
+# fmt: on
+NEEDS_JUDGMENT_GROUPS = frozenset({"qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"})
+
+
+def measures_of(version: Version) -> dict[str, TrecMeasure]:
+    """Return the measures of a version by name, in trec_eval's order."""
+    return {measure.name: measure for measure in TREC_EVAL_MEASURES if measure.since <= version}
+
+
+def sets_of(version: Version) -> dict[str, list[str]]:
+    """Return the measures that the names of sets stand for."""
+    everything = [name for name in measures_of(version) if name not in _BY_NAME_ONLY]
+    return {"official": OFFICIAL, "set": SET, "all_trec": everything}
+
+
+BINARY_GAIN = "1 for a grade of {level} or more, else 0"
+ALL_RELEVANT = "R, all relevant documents of the query"
+
+
+@dataclass(frozen=True, slots=True)
+class StandardMeasure:
+    """A measure that ``eval`` has from trec_eval, before its parameters are bound.
+
+    Attributes:
+        label: The name ``ir_measures`` gives it.
+        trec_name: trec_eval's name without a cutoff; ``None`` if it must have one.
+        trec_cut_name: trec_eval's name with a cutoff; ``None`` if it takes none.
+        formula: In words; ``{first}`` stands for "in the first k".
+        denominator: In words.
+        gain: In words; ``{level}`` stands for the relevance level.
+        defaults: Its parameters, with their defaults.
+        sees_relevant_only: Whether judged documents without gain are as unjudged ones to it.
+        cutoff_parameter: What ``@`` binds.
+        plain_name: What service answers and metrics call it; ``None`` for its canonical name.
+    """
+
+    label: str
+    trec_name: str | None
+    trec_cut_name: str | None
+    formula: str
+    denominator: str
+    gain: str = BINARY_GAIN
+    defaults: Mapping[str, Any] = field(default_factory=lambda: {"rel": 1, "judged_only": False})
+    sees_relevant_only: bool = False
+    cutoff_parameter: str = "cutoff"
+    plain_name: str | None = None
+
+    @property
+    def sees_tail(self) -> bool:
+        """Whether documents behind the last judged one can change it."""
+        return any(
+            one.sees_tail
+            for one in TREC_EVAL_MEASURES
+            if one.name in (self.trec_name, self.trec_cut_name)
+        )
+
+
+_SUCCESS = "1 when a relevant document stands {first}, else 0"
+
+STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
+    StandardMeasure(
+        "nDCG",
+        "ndcg",
+        "ndcg_cut",
+        "DCG / ideal DCG; DCG = sum of gain / log2(rank + 1) {first}",
+        "the DCG of the best possible ranking of all judged documents, {first}",
+        "the grade (linear); a negative grade counts as 0",
+        {"dcg": "log2", "gains": None, "judged_only": False},
+        sees_relevant_only=True,
+        plain_name="ndcg",
+    ),
+    StandardMeasure(
+        "AP",
+        "map",
+        "map_cut",
+        "sum of precision at the rank of each relevant document {first}, divided by R",
+        ALL_RELEVANT,
+        sees_relevant_only=True,
+        plain_name="map",
+    ),
+    StandardMeasure(
+        "RR",
+        "recip_rank",
+        "recip_rank",
+        "1 / rank of the first relevant document {first}; 0 when there is none",
+        "the rank of the first relevant document",
+        sees_relevant_only=True,
+        plain_name="mrr",
+    ),
+    StandardMeasure(
+        "P",
+        None,
+        "P",
+        "relevant documents {first}, divided by {k}",
+        "{k}, even when fewer documents were returned",
+        sees_relevant_only=True,
+        plain_name="precision",
+    ),
+    StandardMeasure(
+        "R",
+        None,
+        "recall",
+        "relevant documents {first}, divided by R",
+        ALL_RELEVANT,
+        sees_relevant_only=True,
+        plain_name="recall",
+    ),
+    StandardMeasure(
+        "Success",
+        None,
+        "success",
+        _SUCCESS,
+        "none",
+        sees_relevant_only=True,
+        plain_name="success",
+    ),
+    StandardMeasure(
+        "HitRate",
+        None,
+        "success",
+        _SUCCESS,
+        "none",
+        sees_relevant_only=True,
+        plain_name="hit_rate",
+    ),
+    StandardMeasure(
+        "Rprec",
+        "Rprec",
+        None,
+        "relevant documents in the first R, divided by R",
+        ALL_RELEVANT,
+        sees_relevant_only=True,
+    ),
+    StandardMeasure(
+        "Bpref",
+        "bpref",
+        None,
+        "mean over relevant documents of 1 - (judged non-relevant documents above it, at most R) "
+        "/ min(R, judged non-relevant documents)",
+        ALL_RELEVANT,
+        "1 for a grade of {level} or more; grade 0 and below -1 is judged non-relevant; "
+        "-1 counts as unjudged",
+        {"rel": 1},
+    ),
+    StandardMeasure(
+        "infAP",
+        "infAP",
+        None,
+        "average precision, estimated where the pool was only sampled (grade -1: in the pool, "
+        "not judged)",
+        ALL_RELEVANT,
+        defaults={"rel": 1},
+    ),
+    StandardMeasure(
+        "IPrec",
+        "iprec_at_recall",
+        None,
+        "highest precision at any rank where recall is {recall} or more",
+        "the rank",
+        cutoff_parameter="recall",
+    ),
+    StandardMeasure(
+        "SetP",
+        "set_P",
+        None,
+        "relevant documents retrieved, divided by documents retrieved",
+        "documents retrieved; with relative=True min(documents retrieved, R)",
+        defaults={"rel": 1, "relative": False, "judged_only": False},
+    ),
+    StandardMeasure(
+        "SetR",
+        "set_recall",
+        None,
+        "relevant documents retrieved, divided by R",
+        ALL_RELEVANT,
+        defaults={"rel": 1},
+    ),
+    StandardMeasure(
+        "SetF",
+        "set_F",
+        None,
+        "weighted harmonic mean of SetP and SetR with beta = {beta}",
+        "beta * SetP + SetR, as trec_eval weights it",
+        defaults={"rel": 1, "beta": 1.0, "judged_only": False},
+    ),
+    StandardMeasure("SetAP", "set_map", None, "SetP times SetR", "see SetP and SetR"),
+    StandardMeasure(
+        "NumRet",
+        "num_ret",
+        None,
+        "number of documents retrieved; with rel=g only those of grade g or more. "
+        "A mean here, where trec_eval prints the sum",
+        "none",
+        "1 per document that is counted",
+        {"rel": None},
+    ),
+    StandardMeasure(
+        "NumRel",
+        "num_rel",
+        None,
+        "number of relevant documents in the qrels. A mean here, where trec_eval prints the sum",
+        "none",
+        defaults={"rel": 1},
+    ),
+    StandardMeasure(
+        "NumQ",
+        "num_q",
+        None,
+        "1 per query. A mean here, where trec_eval prints the sum: how many queries there are",
+        "none",
+        "none",
+        {},
+    ),
+)

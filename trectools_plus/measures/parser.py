@@ -1,0 +1,322 @@
+"""From a measure's name to the measure.
+
+Canonical names are those of ``ir_measures``: ``Label(parameter=value)@cutoff``. Common aliases
+(``MRR@10``), trec_eval's spellings (``ndcg_cut_10``, ``P.5,10``) and classes of users
+(``module:Class@10``) are read too; what was written is kept as the measure's ``alias``.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from trectools_plus.errors import UsageError
+from trectools_plus.measures import registry
+from trectools_plus.measures.definitions.base import Definition, Measure
+from trectools_plus.measures.definitions.trec_eval_measures import (
+    STANDARD_MEASURES,
+    measures_of,
+)
+from trectools_plus.measures.providers.user import construct, load_class, refuse_false_name
+from trectools_plus.text import split_list
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Another spelling of a measure.
+
+    Attributes:
+        label: The canonical label.
+        parameters: The parameters that it stands for.
+        trec_eval: Whether it is trec_eval's: it takes no brackets, and values follow a dot or an
+            underscore, as in ``recall.5,10``.
+        values_bind: What a value of trec_eval's spelling binds: ``@`` or a parameter; ``None``
+            where it takes none.
+        values: The values that it stands for where none is given.
+    """
+
+    label: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    trec_eval: bool = False
+    values_bind: str | None = None
+    values: tuple[float, ...] = ()
+
+
+def _trec_eval_aliases() -> dict[str, Alias]:
+    """Return trec_eval's spellings of the standard measures."""
+    table = measures_of(9)
+    labels = {one.label for one in STANDARD_MEASURES}
+    found: dict[str, Alias] = {}
+    for one in STANDARD_MEASURES:
+        for name in (one.trec_name, one.trec_cut_name):
+            if name is None or name in found:
+                continue
+            takes = table[name].takes in ("cutoffs", "points")
+            # P is a canonical label too, and as such needs its cutoff.
+            values = table[name].defaults if takes and name not in labels else ()
+            found[name] = Alias(one.label, {}, True, "@" if takes else None, values)
+    found["set_F"] = Alias("SetF", {}, True, "beta")
+    found["set_relative_P"] = Alias("SetP", {"relative": True}, True)
+    found["num_rel_ret"] = Alias("NumRet", {"rel": 1}, True)
+    return found
+
+
+ALIASES: Mapping[str, Alias] = {
+    "NDCG": Alias("nDCG"),
+    "MAP": Alias("AP"),
+    "MRR": Alias("RR"),
+    "Recall": Alias("R"),
+    "Precision": Alias("P"),
+    "HR": Alias("HitRate"),
+    "Hit": Alias("HitRate"),
+    "RPrec": Alias("Rprec"),
+    "BPref": Alias("Bpref"),
+    "SetRelP": Alias("SetP", {"relative": True}),
+    "NumRelRet": Alias("NumRet", {"rel": 1}),
+    **_trec_eval_aliases(),
+}
+"""Every other spelling of a measure."""
+
+
+class Spelled(NamedTuple):
+    """A name taken apart: label, parameters, and what stands behind ``@``."""
+
+    label: str
+    parameters: Mapping[str, Any]
+    at: Any = None
+
+
+_TREC_SPELLING = re.compile(r"(?P<name>[A-Za-z]\w*?)[._](?P<values>\d[\d.,]*)")
+_CLASS = re.compile(r"(?P<module>[^\W\d][\w.]*):(?P<rest>.+)", re.DOTALL)
+_NUMBER = re.compile(r"\d[\d.]*")
+_BARE_TEXT = re.compile(r"""(?<=[(,])(\s*\w+\s*=\s*)([^\s,()'"={}\[\]]+)(?=\s*[,)])""")
+
+
+def parse_measure(name: str) -> Measure:
+    """Read one measure's name.
+
+    Args:
+        name: A canonical name, an alias, trec_eval's spelling, or ``module:Class``.
+
+    Returns:
+        The measure, its parameters bound and checked.
+
+    Raises:
+        UsageError: If there is no such measure (the nearest names are given), a parameter is wrong,
+            or the name stands for several measures.
+    """
+    measures = _parse(name)
+    if len(measures) > 1:
+        names = ", ".join(measure.name for measure in measures)
+        raise UsageError(f"{name} stands for several measures", remedy=f"choose one of {names}")
+    return measures[0]
+
+
+def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
+    """Read several names; trec_eval's ``P.5,10`` gives two measures, a repeated one counts once.
+
+    Args:
+        names: Names, measures, or measure objects of ``ir_measures``.
+
+    Raises:
+        UsageError: As :func:`parse_measure`; or if there is no name at all.
+    """
+    if isinstance(names, str):
+        names = [names]
+    found: dict[str, Measure] = {}
+    for name in names:
+        for measure in [name] if isinstance(name, Measure) else _parse(str(name)):
+            if isinstance(name, Measure):
+                refuse_false_name(measure, _is_standard)
+            known = found.setdefault(measure.name, measure)
+            if not _same(known, measure):
+                raise UsageError(
+                    f"two different measures are called {measure.name}",
+                    where=f"{type(known).__name__} and {type(measure).__name__}",
+                    remedy="give your class another label",
+                )
+    if not found:
+        raise UsageError("no measure was asked for", remedy="name one, such as nDCG@10")
+    return list(found.values())
+
+
+def explain(name: str) -> Definition:
+    """Return what a measure's figures mean: formula, gain, cutoff, denominator, ties, provider.
+
+    Raises:
+        UsageError: As :func:`parse_measure`.
+    """
+    return parse_measure(name).definition
+
+
+def split_names(text: str) -> list[str]:
+    """Split a list of measure names.
+
+    A number on its own is no name, but one more parameter of trec_eval's spelling before it:
+    ``P.5,10,map`` is ``P.5,10`` and ``map``.
+    """
+    names: list[str] = []
+    for part in split_list(text):
+        if names and _NUMBER.fullmatch(part):
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return names
+
+
+def _parse(name: str) -> list[Measure]:
+    text = name.strip()
+    measures = _from_trec_eval(text) or [_from_class(text) or _build(take_apart(text), text)]
+    for measure in measures:
+        refuse_false_name(measure, _is_standard)
+        if "".join(text.split()) != measure.name:
+            measure.alias = text
+    return measures
+
+
+def _from_trec_eval(text: str) -> list[Measure]:
+    """Read trec_eval's own spellings; an empty list when it is none of them."""
+    alias = ALIASES.get(text)
+    if alias is not None and alias.trec_eval:
+        if alias.values:
+            return [_bind(alias, value, text) for value in alias.values]
+        # P alone is the canonical label, which lacks its cutoff.
+        return [_build(Spelled(alias.label, alias.parameters), text)]
+    match = _TREC_SPELLING.fullmatch(text)
+    if match is None:
+        return []
+    alias = ALIASES.get(match["name"])
+    values = [_number(value, text) for value in match["values"].split(",")]
+    if alias is None or alias.values_bind is None:
+        return []
+    return [_bind(alias, value, text) for value in values]
+
+
+def _bind(alias: Alias, value: float, text: str) -> Measure:
+    """Bind a value of trec_eval's spelling."""
+    if alias.values_bind == "@":
+        return _build(Spelled(alias.label, alias.parameters, value), text)
+    return _build(Spelled(alias.label, {str(alias.values_bind): float(value)}), text)
+
+
+def _is_standard(name: str) -> bool:
+    """Return whether a reader would take the name for that of a well-known measure."""
+    label = re.split(r"[(@]", name, maxsplit=1)[0].strip()
+    match = _TREC_SPELLING.fullmatch(name)
+    alias = None if match is None else ALIASES.get(match["name"])
+    return (
+        label in ALIASES
+        or label in registry.builtin_labels()
+        or label in registry.further_labels()
+        or (alias is not None and alias.values_bind == "@")
+    )
+
+
+def _same(first: Measure, second: Measure) -> bool:
+    """Return whether two measures of one name are one measure."""
+    parameters = [getattr(measure, "parameters", None) for measure in (first, second)]
+    return type(first) is type(second) and parameters[0] == parameters[1]
+
+
+def _number(value: str, text: str) -> float:
+    try:
+        return int(value) if value.isdecimal() else float(value)
+    except ValueError:
+        raise UsageError(
+            f"expected numbers behind the name but got {value!r}", where=text
+        ) from None
+
+
+def _from_class(text: str) -> Measure | None:
+    """Read ``module:Class``, with parameters and cutoff as usual."""
+    match = _CLASS.fullmatch(text)
+    if match is None:
+        return None
+    label, parameters, at = take_apart(match["rest"], match["module"] + ":")
+    measure_class = load_class(match["module"], label)
+    return construct(measure_class, parameters, at)
+
+
+def _build(parts: Spelled, text: str) -> Measure:
+    label, parameters, at = parts
+    alias = ALIASES.get(label)
+    if alias is not None and not alias.trec_eval:
+        label, parameters = alias.label, {**alias.parameters, **parameters}
+    measure = registry.construct(label, parameters, at)
+    if measure is None:
+        raise _unknown(text, label)
+    return measure
+
+
+def _unknown(text: str, label: str) -> UsageError:
+    # Of names that differ in case only, the canonical one is offered.
+    labels = registry.measure_labels()
+    in_trec_eval = {name for name, one in ALIASES.items() if one.trec_eval} - {*labels}
+    usual = [name for name, one in ALIASES.items() if not one.trec_eval]
+    names = [*registry.further_labels(), *in_trec_eval, *usual, *labels]
+    lowered = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(label.lower(), lowered, 3, 0.5)
+    if label.lower() in lowered:
+        near = [label.lower()]
+    # Parameters and cutoff stay as they were written; trec_eval's names take none this way.
+    rest = text.removeprefix(label)
+    offered = [f"{name}{'' if name in in_trec_eval else rest}" for name in map(lowered.get, near)]
+    return UsageError(
+        f"there is no measure {text!r}",
+        remedy=f"did you mean {', '.join(offered)}?" if near else f"there are {', '.join(labels)}",
+    )
+
+
+def take_apart(text: str, prefix: str = "") -> Spelled:
+    """Take ``Label(parameter=value)@at`` apart.
+
+    Args:
+        text: The name.
+        prefix: What stood before it, for the message.
+
+    Raises:
+        UsageError: If it is not written that way.
+    """
+    found = _read(text)
+    if found is None:
+        raise UsageError(
+            f"cannot read the measure name {prefix}{text!r}"[:200], remedy=_remedy(text, prefix)
+        )
+    return found
+
+
+def _read(text: str) -> Spelled | None:
+    try:
+        node: ast.expr = ast.parse(text, mode="eval").body
+        at = None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            at = ast.literal_eval(node.right)
+            node = node.left
+        parameters: dict[str, Any] = {}
+        if isinstance(node, ast.Call) and not node.args:
+            for keyword in node.keywords:
+                parameters[keyword.arg or "**"] = ast.literal_eval(keyword.value)
+            node = node.func
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    return Spelled(node.id, parameters, at) if isinstance(node, ast.Name) else None
+
+
+def _remedy(text: str, prefix: str) -> str:
+    """Return the name with its text values quoted, if that is all it lacks."""
+    quoted = _BARE_TEXT.sub(_quote, text)
+    if quoted != text and _read(quoted):
+        return f"text values need quotes: {prefix}{quoted}"
+    return "write it as Label@10 or Label(parameter=value)@10"
+
+
+def _quote(match: re.Match[str]) -> str:
+    try:
+        ast.literal_eval(match[2])
+    except (ValueError, SyntaxError):
+        return f"{match[1]}{match[2]!r}"
+    return match[0]

@@ -1,0 +1,227 @@
+"""Measures that only ``ir_measures`` knows, scored by it on the canonical ranking.
+
+Its providers break ties in opposite ways, so they are handed strictly falling scores instead of
+the run's own: all see one and the same order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.errors import UsageError
+from trectools_plus.measures.definitions.base import (
+    AVERAGED_OVER,
+    Definition,
+    FloatArray,
+    Measure,
+    provided_by,
+    refuse_unknown_parameters,
+)
+from trectools_plus.measures.judged import RankedRun
+
+UNDEFINED = (
+    "queries of the qrels with a document of grade 1 or more for which a relevant and a "
+    "non-relevant document were retrieved; the others are undefined and counted aside"
+)
+_BY_PERL = "gdeval"
+"""The provider that starts a Perl script; its measures are computed elsewhere in this package."""
+
+
+class IrMeasuresProvider:
+    """Computes measures by way of ``ir_measures``."""
+
+    sees_documents = True
+
+    def labels(self) -> list[str]:
+        """Return every name in the registry of ``ir_measures``."""
+        import ir_measures
+
+        return list(ir_measures.measures.registry)
+
+    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
+        """Bind a measure's parameters."""
+        return IrMeasure(label, parameters, at) if label in self.labels() else None
+
+    def score(self, measures: Sequence[IrMeasure], run: RankedRun) -> list[FloatArray]:
+        """Score every query; ``nan`` where ``ir_measures`` gave no value or divided by zero.
+
+        Raises:
+            UsageError: If one of its providers fails on this input.
+        """
+        import ir_measures
+
+        assert run.documents is not None
+        queries, ranked = run.documents
+        graded = queries.frame.join(ranked.select("query").unique(), on="query", how="semi")
+        qrels = [
+            ir_measures.Qrel(str(query), doc_id, relevance)
+            for query, doc_id, relevance in graded.iter_rows()
+        ]
+        # Falling, and above 0: Compat takes 0 for the score of a document that was not retrieved.
+        falling = (pl.len() + 1 - pl.col("rank")).over("query").cast(pl.Float64)
+        scored = [
+            ir_measures.ScoredDoc(str(query), doc_id, score)
+            for query, doc_id, score in ranked.select("query", "doc_id", falling).iter_rows()
+        ]
+        columns = []
+        for measure in measures:
+            values = np.full(len(queries.query_ids), np.nan)
+            for query, value in _scores(measure, qrels, scored).items():
+                values[int(query)] = value
+            columns.append(values)
+        return columns
+
+
+class IrMeasure(Measure):
+    """A measure of ``ir_measures`` with its parameters bound.
+
+    Args:
+        label: A name in its registry.
+        parameters: Its parameters.
+        at: What stands behind ``@``; ``None`` for nothing.
+
+    Raises:
+        UsageError: If a parameter is unknown or out of range, or no installed provider computes it.
+    """
+
+    provider = IrMeasuresProvider()
+
+    def __init__(self, label: str, parameters: Mapping[str, Any], at: Any = None) -> None:
+        import ir_measures
+
+        base = ir_measures.measures.registry[label]
+        bound = {**base.params, **parameters}
+        if at is not None:
+            bound[base.AT_PARAM] = at
+        self.bound = base(**bound)
+        _check_parameters(self.bound, label)
+        self.computed_by = _provider_of(self.bound)
+        self.cutoff = self.bound.params.get("cutoff")
+        self.relevance_level = self._level()
+        # Accuracy compares relevant with non-relevant documents; the rest is always defined.
+        self._may_be_undefined = self.bound.NAME == "Accuracy"
+        self.value_without_results = (
+            math.nan if self._may_be_undefined else float(self.bound.DEFAULT)
+        )
+
+    def _level(self) -> int:
+        level = self.bound["rel"] if "rel" in self.bound.SUPPORTED_PARAMS else 1
+        return level if isinstance(level, int) else 1
+
+    @property
+    def name(self) -> str:
+        """As ``ir_measures`` spells it."""
+        return repr(self.bound)
+
+    @property
+    def _definition(self) -> Definition:
+        return Definition(
+            name=self.name,
+            formula=self.bound.SHORT_DESC.rstrip("."),
+            gain="as the formula says; a negative grade is not relevant",
+            cutoff=self.cutoff,
+            denominator="as the formula says",
+            relevance_level=self.relevance_level,
+            provider=f"{provided_by('ir-measures')} ({self.computed_by.NAME})",
+            averaged_over=UNDEFINED if self._may_be_undefined else AVERAGED_OVER,
+        )
+
+
+def _scores(measure: IrMeasure, qrels: list[Any], run: list[Any]) -> dict[str, float]:
+    """The values of the queries for which the measure is defined."""
+    if not run:
+        return {}
+    try:
+        metrics = measure.computed_by.iter_calc([measure.bound], qrels, run)
+        return {metric.query_id: metric.value for metric in metrics}
+    except ZeroDivisionError:
+        # One query that has no value is no reason to refuse the others.
+        graded, retrieved = _by_query(qrels), _by_query(run)
+        if len(retrieved) == 1:
+            return {}
+        alone = (_scores(measure, graded[query], found) for query, found in retrieved.items())
+        return {query: value for scores in alone for query, value in scores.items()}
+    except Exception as error:
+        raise UsageError(
+            f"{type(error).__name__}: {error}",
+            where=f"{measure.name}, computed by ir_measures ({measure.computed_by.NAME})",
+            remedy="ask for other measures",
+        ) from error
+
+
+def _by_query(rows: list[Any]) -> dict[str, list[Any]]:
+    grouped: dict[str, list[Any]] = {}
+    for row in rows:
+        grouped.setdefault(row.query_id, []).append(row)
+    return grouped
+
+
+def _check_parameters(bound: Any, label: str) -> None:
+    supported = bound.SUPPORTED_PARAMS
+    refuse_unknown_parameters(label, bound.params, supported)
+    for name, info in supported.items():
+        given = {name: bound.params[name]} if name in bound.params else {}
+        positive = name != "cutoff" or not given or _is_positive(given[name])
+        if info.required and not given:
+            raise UsageError(f"{label} needs a value for {name}", remedy=f"{name}: {info.desc}")
+        if given and not (info.validate(given[name]) and positive):
+            raise UsageError(
+                f"{label} cannot take {name}={given[name]!r}", remedy=f"{name}: {info.desc}"
+            )
+
+
+def _is_positive(cutoff: Any) -> bool:
+    return isinstance(cutoff, int) and not isinstance(cutoff, bool) and cutoff >= 1
+
+
+def _provider_of(bound: Any) -> Any:
+    import ir_measures
+
+    providers = [one for one in ir_measures.DefaultPipeline.providers if one.NAME != _BY_PERL]
+    able = [one for one in providers if one.supports(bound)]
+    for provider in able:
+        if provider.is_available():
+            return provider
+    if not able:
+        raise _not_computed(bound, [s for one in providers for s in one.SUPPORTED_MEASURES])
+    instructions = (one.install_instructions() for one in able)
+    raise UsageError(
+        f"{bound!r} is computed by {' or '.join(one.NAME for one in able)}, which is not installed",
+        remedy=" or ".join(text for text in instructions if text),
+    )
+
+
+def _not_computed(bound: Any, specs: list[Any]) -> UsageError:
+    """What stands between these parameters and the provider that asks for the least change."""
+    by_spec = [_errors(bound, spec) for spec in specs if spec.NAME == bound.NAME]
+    if not by_spec:
+        return UsageError(
+            f"nothing computes {bound!r} without Perl or another program",
+            remedy="ask for other measures",
+        )
+    errors = min(by_spec, key=len)
+    return UsageError(
+        f"{bound.NAME} {' and '.join(errors.values())}",
+        where=repr(bound),
+        # The words are of a parameter in general; here it may not be left out.
+        remedy="; ".join(
+            f"{name}: {bound.SUPPORTED_PARAMS[name].desc.partition(', or NOT_PROVIDED')[0]}"
+            for name in errors
+        ),
+    )
+
+
+def _errors(bound: Any, spec: Any) -> dict[str, str]:
+    """Return what is wrong with each parameter for a provider."""
+    return {
+        name: f"cannot take {name}={bound.params[name]!r}"
+        if name in bound.params
+        else f"needs a value for {name}"
+        for name, allowed in spec.params.items()
+        if not allowed.validate(bound[name])
+    }

@@ -1,0 +1,529 @@
+"""Measures that trec_eval computes, and the only call into pytrec_eval.
+
+trec_eval sees of a document only its place and its grade, so documents are renamed to their ranks:
+all queries with n documents share one dictionary ``{"1": -1.0, "2": -2.0, …}``, and only judged
+documents are named in the qrels. Documents below every requested cutoff, or behind the last judged
+one, are left off where no requested measure can see them. The figures are those of the original
+dictionaries, bit for bit.
+
+pytrec_eval's extension module is asked directly, because the Python layer around it takes no
+parameters such as ``ndcg.1=3,2=9`` or ``utility.1,-1,0,0``, which the drop-in for trec_eval needs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from trectools_plus.errors import UsageError
+from trectools_plus.measures.definitions.base import (
+    Definition,
+    FloatArray,
+    Measure,
+    canonical_name,
+    checked_cutoff,
+    checked_level,
+    provided_by,
+    refuse_unknown_parameters,
+)
+from trectools_plus.measures.definitions.trec_eval_measures import (
+    STANDARD_MEASURES,
+    StandardMeasure,
+)
+from trectools_plus.measures.judged import IntArray, JudgedRun, RankedRun
+
+TREC_EVAL_VERSION = "9.0.8"
+MAX_GAIN = 2**20
+"""trec_eval keeps and walks one counter per grade level and query: this is 8 MiB and 1 ms."""
+
+_STANDARD = {one.label: one for one in STANDARD_MEASURES}
+
+
+def call_pytrec_eval(
+    requests: Iterable[str],
+    qrels: Mapping[str, Mapping[str, int]],
+    rankings: Mapping[str, Mapping[str, float]],
+    *,
+    level: int,
+    judged_only: bool,
+) -> Mapping[str, Mapping[str, float]]:
+    """Call pytrec_eval: the only place of this package that does.
+
+    Args:
+        requests: What trec_eval is asked for with ``-m``, such as ``P.5,10``.
+        qrels: Grades by query and document; no query without a grade from 0.
+        rankings: Scores by query and document.
+        level: The lowest grade that is relevant.
+        judged_only: Whether unjudged documents are taken out of the rankings first.
+
+    Returns:
+        By query, values by the names that trec_eval prints; queries without a ranking are left out.
+    """
+    import pytrec_eval_ext
+
+    evaluator: Any = pytrec_eval_ext.RelevanceEvaluator(
+        query_relevance=qrels,
+        measures={*requests},
+        relevance_level=level,
+        judged_docs_only_flag=judged_only,
+    )
+    answers: Mapping[str, Mapping[str, float]] = evaluator.evaluate(rankings) if rankings else {}
+    return answers
+
+
+@dataclass(frozen=True)
+class RenamedRun:
+    """A run and its qrels as pytrec_eval gets them: documents are named by rank.
+
+    Attributes:
+        qrels: Grades by query position, written as text, and document.
+        rankings: Scores likewise; only of queries with results.
+        n_queries: How many queries there are.
+    """
+
+    qrels: dict[str, dict[str, int]]
+    rankings: dict[str, dict[str, float]]
+    n_queries: int
+
+    @classmethod
+    def of(cls, run: JudgedRun, grades: IntArray, depth: IntArray) -> RenamedRun:
+        """Rename documents.
+
+        Args:
+            run: Where the judged documents stand.
+            grades: The grade of each, as trec_eval is to see it.
+            depth: How many documents of each query it is to see; 0 for a query to leave out.
+        """
+        deepest = int(depth.max(initial=0))
+        lengths = np.bincount(run.query, minlength=len(depth))
+        starts = np.r_[0, np.cumsum(lengths)]
+        # A judged document that no ranking shows gets one of its own: its place behind them all.
+        place = np.arange(len(run.query)) - starts[run.query]
+        shown = (run.rank > 0) & (run.rank <= depth[run.query])
+        keys = np.where(shown, run.rank, deepest + 1 + place)
+        names = np.array([str(number) for number in range(int(keys.max(initial=0)) + 1)], object)
+        documents, gains = names[keys].tolist(), grades.tolist()
+        # A query without any gain is 0 everywhere; trec_eval crashes when all are negative.
+        highest = np.full(len(depth), -1)
+        np.maximum.at(highest, run.query, grades)
+        wanted = np.flatnonzero((depth > 0) & (highest >= 0)).tolist()
+        bounds = starts.tolist()
+        qrels = {
+            str(number): dict(
+                zip(
+                    documents[bounds[number] : bounds[number + 1]],
+                    gains[bounds[number] : bounds[number + 1]],
+                    strict=True,
+                )
+            )
+            for number in wanted
+        }
+        shared = _Rankings(deepest)
+        return cls(qrels, {str(one): shared[int(depth[one])] for one in wanted}, len(depth))
+
+    def ask(
+        self,
+        requests: Iterable[str],
+        keys: Sequence[str],
+        *,
+        level: int,
+        judged_only: bool,
+    ) -> FloatArray:
+        """Ask pytrec_eval.
+
+        Args:
+            requests: As :func:`call_pytrec_eval` takes them.
+            keys: Names of values in its answer, at least one.
+            level: The lowest grade that is relevant.
+            judged_only: Whether unjudged documents are taken out of the rankings first.
+
+        Returns:
+            Shape (queries, keys); 0 for a query without results.
+        """
+        answers = call_pytrec_eval(
+            requests, self.qrels, self.rankings, level=level, judged_only=judged_only
+        )
+        pick = itemgetter(*keys)
+        rows = [pick(answer) for answer in answers.values()]
+        values = np.zeros((self.n_queries, len(keys)))
+        answered = np.array([int(number) for number in answers], np.int64)
+        values[answered] = np.array(rows, np.float64).reshape(len(rows), len(keys))
+        return values
+
+
+class _Rankings(dict[int, dict[str, float]]):
+    """The ranking of n renamed documents, made once for each n."""
+
+    def __init__(self, deepest: int) -> None:
+        self._items = [(str(rank), -float(rank)) for rank in range(1, deepest + 1)]
+
+    def __missing__(self, depth: int) -> dict[str, float]:
+        ranking = self[depth] = dict(self._items[:depth])
+        return ranking
+
+
+def visible_depths(run: JudgedRun, cutoff: int | None, *, sees_tail: bool) -> IntArray:
+    """Return how many documents of each query measures can tell apart from fewer.
+
+    Args:
+        run: The run.
+        cutoff: The deepest rank that a measure looks at; ``None`` for the whole ranking.
+        sees_tail: Whether documents behind the last judged one can change a measure.
+
+    Returns:
+        One number per query: at least one if there is any document.
+    """
+    if sees_tail:
+        return run.retrieved
+    deepest = np.zeros_like(run.retrieved)
+    np.maximum.at(deepest, run.query, run.rank)
+    if cutoff is not None:
+        deepest = np.minimum(deepest, cutoff)
+    return np.minimum(np.maximum(deepest, 1), run.retrieved)
+
+
+class PytrecEvalProvider:
+    """Computes the standard measures, which depend on grades and ranks only."""
+
+    sees_documents = False
+
+    def labels(self) -> list[str]:
+        """Return the labels of the standard measures."""
+        return list(_STANDARD)
+
+    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
+        """Bind a measure's parameters."""
+        found = _STANDARD.get(label)
+        if found is None:
+            return None
+        refuse_unknown_parameters(label, parameters, found.defaults)
+        return TrecEvalMeasure(found, at, parameters)
+
+    def score(self, measures: Sequence[TrecEvalMeasure], run: RankedRun) -> list[FloatArray]:
+        """Score every query; 0 for a query without results.
+
+        Raises:
+            UsageError: If a gain is too large for trec_eval.
+        """
+        values: dict[TrecEvalMeasure, FloatArray] = {}
+        for (level, _, judged_only, _), group in _group_by_call(measures).items():
+            grades = _gains(group[0], run.query_ids, run.judged)
+            values.update(_score_group(group, run.judged, grades, level, judged_only))
+        return [values[measure] for measure in measures]
+
+
+class TrecEvalMeasure(Measure):
+    """A standard measure with its parameters bound.
+
+    Args:
+        standard: The measure.
+        cutoff: What stands behind ``@``; ``None`` for nothing.
+        parameters: Values for names in its defaults.
+
+    Raises:
+        UsageError: If a parameter has a value that cannot be.
+    """
+
+    provider = PytrecEvalProvider()
+
+    def __init__(
+        self, standard: StandardMeasure, cutoff: Any, parameters: Mapping[str, Any]
+    ) -> None:
+        self.standard = standard
+        self.parameters: dict[str, Any] = {**standard.defaults, **parameters}
+        self.recall: float | None = None
+        if standard.cutoff_parameter == "recall":
+            self.recall = _checked_recall(cutoff, standard.label)
+        else:
+            if cutoff is not None and not standard.trec_cut_name:
+                raise UsageError(
+                    f"{standard.label} takes no cutoff, got @{cutoff}",
+                    remedy=f"write it as {standard.label}",
+                )
+            required = standard.trec_name is None
+            self.cutoff = checked_cutoff(cutoff, standard.label, required=required)
+        for key, value in parameters.items():
+            _check_parameter(key, value, standard.label)
+        self.relevance_level = self.parameters.get("rel") or 1
+
+    @property
+    def name(self) -> str:
+        """As ``ir_measures`` spells it."""
+        parameters, defaults = dict(self.parameters), dict(self.standard.defaults)
+        at = self.cutoff if self.recall is None else self.recall
+        if parameters.get("gains") is not None:
+            parameters["gains"] = _Verbatim(_spell_gains(parameters["gains"]))
+        return canonical_name(self.standard.label, parameters, defaults, at)
+
+    @property
+    def judged_only(self) -> bool:
+        """Whether unjudged documents are taken out of the ranking first."""
+        return bool(self.parameters.get("judged_only", False))
+
+    @property
+    def depth(self) -> int | None:
+        """The deepest rank it can see, ``None`` for the whole ranking."""
+        return None if self.judged_only else self.cutoff
+
+    @property
+    def level(self) -> int | None:
+        """The relevance level trec_eval must run with; ``None`` if any gives the same figure."""
+        level = self.parameters.get("rel")
+        return level if level is None else int(level)
+
+    @property
+    def gain_of(self) -> Callable[[int], int] | None:
+        """What replaces each grade before trec_eval sees it; ``None`` for nothing."""
+        if self.parameters.get("dcg") == "exp-log2":
+            return _exponential_gain
+        if self.parameters.get("gains") is not None:
+            return partial(_mapped_gain, self.parameters["gains"])
+        if self.standard.label == "NumRel" and self.relevance_level > 1:
+            # trec_eval's num_rel always counts from grade 1, whatever the relevance level.
+            return partial(_binary_gain, self.relevance_level)
+        return None
+
+    @property
+    def gain_key(self) -> str:
+        """Equal for measures that replace grades alike."""
+        if self.gain_of is None:
+            return ""
+        return f"{self.standard.label} {self.parameters}"
+
+    @property
+    def trec_request(self) -> tuple[str, str]:
+        """The measure that trec_eval is asked for, and its parameter; empty for none."""
+        standard, parameters = self.standard, self.parameters
+        if self.recall is not None:
+            return str(standard.trec_name), f"{self.recall:.2f}"
+        if standard.label == "SetF" and parameters["beta"] != 1.0:
+            return "set_F", str(parameters["beta"])
+        if standard.label == "SetP" and parameters["relative"]:
+            return "set_relative_P", ""
+        if standard.label == "NumRet" and parameters["rel"] is not None:
+            return "num_rel_ret", ""
+        if self.cutoff is None or standard.trec_cut_name == standard.trec_name:
+            return str(standard.trec_name), ""
+        return str(standard.trec_cut_name), str(self.cutoff)
+
+    @property
+    def trec_result(self) -> str:
+        """The name of its value in pytrec_eval's answer, where every set_F is just that."""
+        name, parameter = self.trec_request
+        return f"{name}_{parameter}" if parameter and name != "set_F" else name
+
+    @property
+    def trec_call(self) -> str | None:
+        """The trec_eval call that prints the same mean."""
+        if self.gain_of is not None:
+            return None
+        options = ["-c"]
+        if self.judged_only:
+            options.append("-J")
+        if self.relevance_level > 1:
+            options.append(f"-l {self.relevance_level}")
+        if self.standard.label == "RR" and self.cutoff is not None:
+            options.append(f"-M {self.cutoff}")
+        name = ".".join(part for part in self.trec_request if part)
+        return f"trec_eval {' '.join(options)} -m {name} QRELS RUN"
+
+    @property
+    def _definition(self) -> Definition:
+        standard = self.standard
+        words = {
+            "first": "in the ranking" if self.cutoff is None else f"in the first {self.cutoff}",
+            "k": "the number retrieved" if self.cutoff is None else self.cutoff,
+            "level": self.relevance_level,
+            "recall": self.recall,
+            "beta": self.parameters.get("beta"),
+        }
+        formula = standard.formula.format(**words)
+        if self.judged_only:
+            formula += "; unjudged documents are taken out of the ranking first"
+        return Definition(
+            name=self.name,
+            formula=formula,
+            gain=self._gain_in_words().format(**words),
+            cutoff=self.cutoff,
+            denominator=standard.denominator.format(**words),
+            relevance_level=self.relevance_level,
+            provider=trec_eval_provider(),
+            trec_eval_call=self.trec_call,
+        )
+
+    def _gain_in_words(self) -> str:
+        if self.parameters.get("dcg") == "exp-log2":
+            return "2^grade - 1 (exponential); a negative grade counts as 0"
+        if self.parameters.get("gains") is not None:
+            return f"the grade, replaced by {_spell_gains(self.parameters['gains'], ': ', ', ')}"
+        return self.standard.gain
+
+
+_CallKey = tuple[int, str, bool, str]
+
+
+def _group_by_call(
+    measures: Sequence[TrecEvalMeasure],
+) -> dict[_CallKey, list[TrecEvalMeasure]]:
+    """Group measures that one call to trec_eval can answer.
+
+    trec_eval takes one relevance level, one set of gains and one set_F per call. Measures that do
+    not depend on the level join any call there is.
+    """
+    calls: dict[_CallKey, list[TrecEvalMeasure]] = defaultdict(list)
+    for measure in sorted(measures, key=lambda measure: measure.level is None):
+        name, parameter = measure.trec_request
+        set_f = f"set_F_{parameter}" if name == "set_F" else ""
+        rest = (measure.gain_key, measure.judged_only)
+        level = measure.level or next((key[0] for key in calls if key[1:3] == rest), 1)
+        # num_rel is asked of binary gains, at level 1.
+        level = 1 if measure.gain_key else level
+        calls[level, *rest, set_f].append(measure)
+    return calls
+
+
+def _gains(measure: TrecEvalMeasure, query_ids: Sequence[str], run: JudgedRun) -> IntArray:
+    """Return the grades that trec_eval is to see."""
+    gain_of = measure.gain_of
+    if gain_of is None:
+        return run.grade
+    grades, positions = np.unique(run.grade, return_inverse=True)
+    gains = [gain_of(int(grade)) for grade in grades]
+    for index, gain in enumerate(gains):
+        if gain > MAX_GAIN:
+            query = query_ids[run.query[positions == index][0]]
+            raise UsageError(
+                f"grade {grades[index]} gives a gain of {gain:.3g}, the most is {MAX_GAIN:,}",
+                where=f"{measure.name}, query {query}",
+                remedy="rescale the grades",
+            )
+    return np.array(gains, np.int64)[positions]
+
+
+def _score_group(
+    group: Sequence[TrecEvalMeasure],
+    run: JudgedRun,
+    grades: IntArray,
+    level: int,
+    judged_only: bool,
+) -> dict[TrecEvalMeasure, FloatArray]:
+    """Score measures that one call can answer."""
+    if all(one.standard.sees_relevant_only and not one.judged_only for one in group):
+        run, grades = _relevant_only(run, grades)
+    depths = [measure.depth for measure in group]
+    cutoff = None if None in depths else max(depth or 0 for depth in depths)
+    depth = visible_depths(run, cutoff, sees_tail=any(one.standard.sees_tail for one in group))
+    parameters: dict[str, set[str]] = defaultdict(set)
+    for name, parameter in (measure.trec_request for measure in group):
+        parameters[name].update([parameter] if parameter else [])
+    requests = [
+        f"{name}.{','.join(sorted(given, key=float))}" if given else name
+        for name, given in parameters.items()
+    ]
+    keys = list(dict.fromkeys(measure.trec_result for measure in group))
+    values = RenamedRun.of(run, grades, depth).ask(
+        requests, keys, level=level, judged_only=judged_only
+    )
+    return {one: _cut(one, values[:, keys.index(one.trec_result)]) for one in group}
+
+
+def _cut(measure: TrecEvalMeasure, values: FloatArray) -> FloatArray:
+    """RR@k: recip_rank knows no cutoff, but a value below 1/k is a first hit below rank k."""
+    if measure.standard.label == "RR" and measure.cutoff is not None:
+        return np.where(values >= 1.0 / measure.cutoff, values, 0.0)
+    return values
+
+
+def _relevant_only(run: JudgedRun, grades: IntArray) -> tuple[JudgedRun, IntArray]:
+    """Leave out judged documents without gain; a query without any other is 0 everywhere."""
+    gains = grades > 0
+    run = replace(run, query=run.query[gains], rank=run.rank[gains], grade=run.grade[gains])
+    return run, grades[gains]
+
+
+def trec_eval_provider() -> str:
+    """Return who computes these, with both versions."""
+    return f"{provided_by('pytrec-eval-terrier')} (trec_eval {TREC_EVAL_VERSION})"
+
+
+class _Verbatim(str):
+    """A text that spells itself without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _spell_gains(gains: Mapping[int, int], colon: str = ":", comma: str = ",") -> str:
+    changed = (f"{grade}{colon}{gain}" for grade, gain in sorted(gains.items()) if grade != gain)
+    return "{{" + comma.join(changed) + "}}" if colon == ": " else "{" + comma.join(changed) + "}"
+
+
+def _exponential_gain(grade: int) -> int:
+    # trec_eval gives a negative grade no gain already.
+    return 2**grade - 1 if grade > 0 else grade
+
+
+def _mapped_gain(gains: Mapping[int, int], grade: int) -> int:
+    return gains.get(grade, grade)
+
+
+def _binary_gain(level: int, grade: int) -> int:
+    return int(grade >= level) if grade > 0 else grade
+
+
+def _checked_recall(recall: Any, label: str) -> float:
+    number = isinstance(recall, int | float) and not isinstance(recall, bool)
+    if not number or not 0 <= recall <= 1 or round(recall, 2) != recall:
+        raise UsageError(
+            f"{label} needs a recall between 0 and 1 in steps of 0.01, got {recall!r}",
+            remedy=f"write it as {label}@0.1",
+        )
+    return float(recall)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_beta(value: Any) -> bool:
+    # pytrec_eval reads digits only: 1e-05 would silently be 1.
+    return isinstance(value, float) and 0 < value < float("inf") and "e" not in repr(value)
+
+
+def _is_gains(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_whole, [*value, *value.values()]))
+
+
+_CHECKS: dict[str, tuple[Callable[[Any], bool], str, str | None]] = {
+    "judged_only": (lambda value: isinstance(value, bool), "expected True or False but", None),
+    "relative": (lambda value: isinstance(value, bool), "expected True or False but", None),
+    "dcg": (
+        lambda value: value in ("log2", "exp-log2"),
+        "expected dcg 'log2' or 'exp-log2' but",
+        None,
+    ),
+    "beta": (_is_beta, "beta must be a decimal number above 0,", "write it as SetF(beta=0.5)"),
+    "gains": (
+        _is_gains,
+        "gains must map whole grades to whole gains,",
+        "write it as nDCG(gains={0:0,1:1,2:5})@10",
+    ),
+}
+"""By parameter: what holds of its values, and what to say of others."""
+
+
+def _check_parameter(name: str, value: Any, label: str) -> None:
+    if name == "rel":
+        checked_level(value, label)
+        return
+    holds, expected, remedy = _CHECKS[name]
+    if not holds(value):
+        raise UsageError(f"{expected} got {value!r}", where=label, remedy=remedy)

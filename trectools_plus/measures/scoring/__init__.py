@@ -1,0 +1,1 @@
+"""Scoring rankings and run files with any measures, wherever they are read."""

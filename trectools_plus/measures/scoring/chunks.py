@@ -1,0 +1,401 @@
+"""Scoring a run file in chunks, without ever holding a table of its rows.
+
+A clean run whose queries stand together is read in chunks of whole queries, several at a time. Of
+each chunk only the places of the judged documents are kept, and those until it is scored, so that
+memory hardly grows with the run. A run that is not clean is left to the plain way, which names what
+is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import TypeVar
+
+import numpy as np
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.opening import can_be_read_twice, file_size
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
+from trectools_plus.measures.definitions.base import FloatArray, Measure
+from trectools_plus.measures.judged import IntArray, JudgedRun, Judgments
+from trectools_plus.measures.scoring.processes import Scorer, Scores, open_scorer
+from trectools_plus.measures.scoring.ranking import depth_seen
+from trectools_plus.ranking import ScorePrecision, rank_documents
+from trectools_plus.validation.chunks import open_chunk
+from trectools_plus.validation.matching import near_matches
+from trectools_plus.validation.views.order import Rows
+from trectools_plus.validation.views.runs import RunView
+
+OpenView = Callable[[str, bytes], RunView]
+
+_T = TypeVar("_T")
+
+_AHEAD = 8
+"""How many chunks may be under way; more than there are processors while the qrels are read."""
+
+
+class NotInChunksError(Exception):
+    """A run cannot be scored in chunks."""
+
+
+class EmptyRunError(NotInChunksError):
+    """A run has no rows."""
+
+
+class UnsortedError(NotInChunksError):
+    """A query of the run is in several places."""
+
+
+class IdMismatchError(NotInChunksError):
+    """Run and qrels share too few ids, or spell them in two ways."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedChunk:
+    """Where a chunk of a run ranks the judged documents.
+
+    Attributes:
+        n_lines: How many lines it has.
+        tags: The tags of its first and its last row; none if it has no rows.
+        query_ids: Its queries.
+        number: For each of them, its number in the qrels, or -1.
+        lengths: For each of them, how many documents it has.
+        judgments: The judgments of retrieved documents.
+        ranks: The rank of each of these.
+        n_near: Documents that are not judged, but are in another spelling.
+    """
+
+    n_lines: int
+    tags: tuple[str, ...]
+    query_ids: list[str]
+    number: IntArray
+    lengths: IntArray
+    judgments: IntArray
+    ranks: IntArray
+    n_near: int
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredFile:
+    """A run file that has been scored.
+
+    Attributes:
+        name: The run's tag.
+        path: The file, as the user named it.
+        query_ids: Its queries, in file order.
+        table: Values of shape (queries that count, measures); ``nan`` is undefined.
+    """
+
+    name: str
+    path: str
+    query_ids: list[str]
+    table: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredChunk:
+    """A chunk of a run file that has been scored.
+
+    Attributes:
+        chunk: Where it ranks the judged documents.
+        numbers: Those of its queries that count, as numbers of the qrels.
+        values: Their values, shape (queries, measures).
+    """
+
+    chunk: JudgedChunk
+    numbers: IntArray
+    values: FloatArray
+
+
+def score_file(
+    path: str | Path, judgments: Future[Judgments], measures: Sequence[Measure]
+) -> ScoredFile | None:
+    """Score a run file if that can be done in chunks.
+
+    Args:
+        path: The run, compressed or not.
+        judgments: The qrels, which need not be there yet.
+        measures: The measures, none twice, that all ``see_grades_only``.
+
+    Returns:
+        The scores, bit for bit those of the plain way; ``None`` if the file has to be read by
+        ``validation.load_run``: it may not be scored, or some query is not in one place, or it
+        cannot be read twice.
+
+    Raises:
+        TrectoolsPlusError: What reading the qrels raises.
+        UsageError: If a measure cannot take this input.
+    """
+    return _collect(
+        path,
+        judgments,
+        lambda found: score_chunks(str(path), found, judgments, measures),
+        depth=depth_seen(measures),
+    )
+
+
+def _collect(
+    path: str | Path,
+    judgments: Future[Judgments],
+    use: Callable[[Iterable[JudgedChunk]], _T],
+    precision: ScorePrecision = 32,
+    depth: int | None = None,
+) -> _T | None:
+    """Use the chunks of a clean run; ``None`` if the run is not clean."""
+    if not can_be_read_twice(path):
+        return None
+    try:
+        read = iter_query_chunks(path)
+        chunks = judge_chunks(str(path), read, judgments, view_clean_chunk, precision, depth)
+        with closing(chunks):
+            return use(chunks)
+    except (NotInChunksError, InputError, FormatError):
+        judgments.result()  # what is wrong with the qrels comes first
+        return None
+
+
+def view_clean_chunk(path: str, data: bytes) -> RunView:
+    """Return a view of a chunk of a run.
+
+    Raises:
+        NotInChunksError: If it is not clean.
+    """
+    view = open_chunk(path, data, "clean")
+    if view is None:
+        raise NotInChunksError
+    return view
+
+
+def score_chunks(
+    path: str,
+    chunks: Iterable[JudgedChunk],
+    judgments: Future[Judgments],
+    measures: Sequence[Measure],
+) -> ScoredFile:
+    """Score chunks as they come.
+
+    Raises:
+        NotInChunksError: As :func:`check_chunks` does.
+    """
+    tags: list[str] = []
+    query_ids: list[str] = []
+    tables: list[tuple[IntArray, Scores]] = []
+    with open_scorer(measures, file_size(path)) as scorer:
+        for chunk in check_chunks(chunks, judgments):
+            tags += chunk.tags
+            query_ids += chunk.query_ids
+            tables.append(score_chunk(chunk, judgments.result(), scorer))
+        table = _table(tables, judgments.result(), measures)
+    return ScoredFile(tags[0], path, query_ids, table)
+
+
+def join_chunks(
+    path: str,
+    scored: Sequence[ScoredChunk],
+    judgments: Future[Judgments],
+    measures: Sequence[Measure],
+) -> ScoredFile:
+    """Put chunks together that were scored elsewhere.
+
+    Args:
+        path: The run, as the user named it.
+        scored: Its chunks, in their order.
+        judgments: The qrels.
+        measures: The measures that the chunks were scored with.
+
+    Raises:
+        NotInChunksError: As :func:`check_chunks` does.
+    """
+    chunks = list(check_chunks((one.chunk for one in scored), judgments))
+    tables = [(one.numbers, partial(np.asarray, one.values)) for one in scored]
+    return ScoredFile(
+        next(tag for chunk in chunks for tag in chunk.tags),
+        path,
+        [query_id for chunk in chunks for query_id in chunk.query_ids],
+        _table(tables, judgments.result(), measures),
+    )
+
+
+def judge_file(
+    path: str | Path, judgments: Future[Judgments], precision: ScorePrecision
+) -> tuple[JudgedRun, str] | None:
+    """Find where a run ranks each judged document, if that can be done in chunks.
+
+    Args:
+        path: The run, compressed or not.
+        judgments: The qrels, which need not be there yet.
+        precision: In how many bits scores are compared.
+
+    Returns:
+        The run as measures see it, its queries by their numbers in the qrels, and the tag of its
+        last row; ``None`` where :func:`score_file` gives that.
+    """
+    chunks = _collect(
+        path, judgments, lambda found: list(check_chunks(found, judgments)), precision
+    )
+    if chunks is None:
+        return None
+    qrels = judgments.result()
+    retrieved = np.zeros(len(qrels.query_ids), np.int64)
+    rank = np.zeros(len(qrels.query), np.int64)
+    for chunk in chunks:
+        known = chunk.number >= 0
+        retrieved[chunk.number[known]] = chunk.lengths[known]
+        rank[chunk.judgments] = chunk.ranks
+    run = JudgedRun.of(retrieved, qrels.query.astype(np.int64), rank, qrels.relevance)
+    return run, next(chunk.tags[-1] for chunk in reversed(chunks) if chunk.tags)
+
+
+def score_chunk(chunk: JudgedChunk, qrels: Judgments, scorer: Scorer) -> tuple[IntArray, Scores]:
+    """Return the numbers of a chunk's queries that count, and their values."""
+    known = np.flatnonzero(chunk.number >= 0)
+    known = known[qrels.counts[chunk.number[known]]]
+    numbers = chunk.number[known]
+    judgments = qrels.of_queries(numbers)
+    rank = np.zeros(len(qrels.query), np.int64)
+    rank[chunk.judgments] = chunk.ranks
+    query = np.repeat(np.arange(len(numbers)), np.diff(qrels.starts)[numbers])
+    run = JudgedRun.of(chunk.lengths[known], query, rank[judgments], qrels.relevance[judgments])
+    ids = [qrels.query_ids[number] for number in numbers]
+    return numbers, scorer.score(ids, run)
+
+
+def _table(
+    tables: Sequence[tuple[IntArray, Scores]], qrels: Judgments, measures: Sequence[Measure]
+) -> FloatArray:
+    """Return values of all queries that count; without results, those of each measure."""
+    table = np.empty((len(qrels.query_ids), len(measures)))
+    table[:] = [measure.value_without_results for measure in measures]
+    for numbers, scores in tables:
+        table[numbers] = scores()
+    return table[qrels.counts]
+
+
+def judge_chunks(
+    path: str,
+    chunks: Iterable[Chunk],
+    judgments: Future[Judgments],
+    open_view: OpenView,
+    precision: ScorePrecision = 32,
+    depth: int | None = None,
+) -> Generator[JudgedChunk, None, None]:
+    """Read chunks in threads, and yield them in their order.
+
+    Args:
+        path: The run.
+        chunks: Its lines, whole queries each.
+        judgments: The qrels, which need not be there yet.
+        open_view: Makes a view of a chunk, or raises.
+        precision: In how many bits scores are compared.
+        depth: Judged documents behind that rank need not be found; ``None`` to find all.
+    """
+    # One more than there are processors: while one holds Python's lock, the others compute.
+    n_hands = (os.cpu_count() or 1) + 1
+    hands = BoundedSemaphore(n_hands)
+
+    def read(chunk: Chunk) -> JudgedChunk:
+        with hands:
+            view = open_view(path, chunk())
+        qrels = judgments.result()
+        with hands:
+            return _judge(view, qrels, precision, depth)
+
+    waiting: deque[Future[JudgedChunk]] = deque()
+    with ThreadPoolExecutor(_AHEAD) as pool:
+        try:
+            for chunk in chunks:
+                waiting.append(pool.submit(read, chunk))
+                # Pieces under way are what takes memory.
+                if len(waiting) >= (n_hands if judgments.done() else _AHEAD):
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def check_chunks(
+    chunks: Iterable[JudgedChunk], judgments: Future[Judgments]
+) -> Iterator[JudgedChunk]:
+    """Pass chunks on, and check that they make a run that can be scored.
+
+    Raises:
+        EmptyRunError: If no chunk has a row.
+        UnsortedError: If a query is in two chunks.
+        IdMismatchError: If run and qrels do not share ids as they should.
+    """
+    query_ids: set[str] = set()
+    n_judged = n_near = 0
+    for chunk in chunks:
+        if not query_ids.isdisjoint(chunk.query_ids):
+            raise UnsortedError
+        query_ids.update(chunk.query_ids)
+        n_judged, n_near = n_judged + len(chunk.judgments), n_near + chunk.n_near
+        yield chunk
+    if not query_ids:
+        raise EmptyRunError
+    qrels = judgments.result()
+    if not n_judged or n_near > n_judged:
+        raise IdMismatchError
+    if near_matches(query_ids, qrels.query_ids):
+        raise IdMismatchError
+    if not qrels.can_be_found:
+        raise NotInChunksError
+
+
+def _judge(
+    view: RunView, qrels: Judgments, precision: ScorePrecision, depth: int | None
+) -> JudgedChunk:
+    """Look up the judged documents of a chunk."""
+    query_ids: list[str] = view.blocks.query_ids.to_list()
+    number = qrels.numbers(query_ids)
+    asked = _rows_to_look_up(view, qrels, number, depth)
+    whole = len(asked) == view.n_rows
+    query = number[view.blocks.query if whole else view.blocks.query[asked]].astype(np.uint32)
+    doc_ids = view.frame["doc_id"] if whole else view.frame["doc_id"].gather(asked)
+    found, judgments = qrels.find(query, doc_ids)
+    return JudgedChunk(
+        n_lines=0 if view.columns is None else view.columns.facts.n_lines,
+        tags=tuple(view.frame["tag"][[0, -1]]) if view.n_rows else (),
+        query_ids=query_ids,
+        number=number,
+        lengths=view.blocks.sizes,
+        judgments=judgments,
+        ranks=_ranks(view, asked[found], precision),
+        n_near=qrels.count_near(query, doc_ids, found),
+    )
+
+
+def _rows_to_look_up(view: RunView, qrels: Judgments, number: IntArray, depth: int | None) -> Rows:
+    """Return rows of judged queries, not behind ``depth`` where that is sure to change nothing."""
+    if depth is not None and _is_ranked(view) and qrels.can_only_be_equal(view.frame["doc_id"]):
+        rows = view.grouped.firsts(depth)
+    else:
+        rows = np.arange(view.n_rows)
+    if (number < 0).any():
+        rows = rows[number[view.blocks.query[rows]] >= 0]
+    return rows
+
+
+def _is_ranked(view: RunView) -> bool:
+    """Return whether each query stands together, by falling scores."""
+    return not view.blocks.interleaved and view.grouped.falls
+
+
+def _ranks(view: RunView, rows: Rows, precision: ScorePrecision) -> IntArray:
+    """Return ranks of some rows in the canonical ranking."""
+    if _is_ranked(view):
+        return rows - view.blocks.starts[view.blocks.query[rows]] + 1
+    frame = view.frame.select("query_id", "doc_id", "score").with_row_index("row")
+    ranked = rank_documents(frame, precision)
+    rank = np.empty(view.n_rows, np.int64)
+    rank[ranked["row"].to_numpy()] = ranked["rank"].to_numpy()
+    return rank[rows]

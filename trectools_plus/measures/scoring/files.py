@@ -1,0 +1,154 @@
+"""Qrels and run files for scoring, each read in the way that costs least.
+
+The ways to read a run (whole, in chunks, of unsorted rows) are private behind :func:`open_files`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from trectools_plus.distributed import current_workers
+from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.evaluation import refuse_strange
+from trectools_plus.measures.judged import Judgments
+from trectools_plus.measures.scoring.chunks import ScoredFile, score_file
+from trectools_plus.measures.scoring.low_memory import score_large_file
+from trectools_plus.measures.scoring.ranking import see_grades_only
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.validation.loading import load_qrels, load_run
+
+
+def open_files(
+    qrels: str,
+    runs: Sequence[str],
+    measures: Sequence[Measure],
+    *,
+    low_memory: bool = False,
+    progress: Progress = no_progress,
+) -> tuple[Qrels, list[Run | ScoredFile]]:
+    """Read qrels and run files, and refuse those that may not be scored.
+
+    Inside :func:`~trectools_plus.distributed.use_scheduler`, workers read and score the runs.
+
+    Args:
+        qrels: The judgments, a file or an address; ``-`` is standard input.
+        runs: The run files, likewise.
+        measures: The measures they are to be scored with, none twice.
+        low_memory: Never hold a run as a whole.
+        progress: Gets the number of runs done, as ``scoring``.
+
+    Returns:
+        What :func:`~trectools_plus.measures.evaluation.score_runs` needs.
+
+    Raises:
+        FindingsError: If a file holds an error.
+        InputError: If a file cannot be read at all.
+        SeveralFilesError: If either is true of several runs.
+        UsageError: If a measure cannot take this input.
+    """
+    if low_memory:
+        _refuse_document_measures(measures)
+    with ThreadPoolExecutor(1) as pool:
+        # The first run's lines are looked at meanwhile.
+        table = pool.submit(load_qrels, qrels) if Path(qrels).is_file() else _load_here(qrels)
+        judgments = pool.submit(lambda: Judgments.of(table.result()))
+
+        opener = _open_large if low_memory else _open_run
+        done: Mapping[str, Run | ScoredFile] = {}
+        if (workers := current_workers()) is not None:
+            from trectools_plus.measures.scoring.distributed import score_on_workers
+
+            done = score_on_workers(workers, runs, table.result(), measures, opener, progress)
+            progress = no_progress
+
+        def open_run(path: str) -> Run | ScoredFile:
+            return done[path] if path in done else opener(path, table, judgments, measures)
+
+        opened = _open_each(runs, open_run, table, progress)
+        return table.result(), opened
+
+
+def name_runs(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:
+    """Return runs by their tags; by their paths where tags are the same.
+
+    Raises:
+        UsageError: If one is given twice.
+    """
+    tags = [run.name for run in runs]
+    named: dict[str, Run | ScoredFile] = {}
+    for run in runs:
+        name = run.name if tags.count(run.name) == 1 else run.path or run.name
+        if name in named:
+            raise UsageError(f"{name} is given twice", remedy="name each run file once")
+        named[name] = run
+    return named
+
+
+def _load_here(qrels: str) -> Future[Qrels]:
+    """Read the qrels in this thread: Ctrl-C ends no other that waits for a pipe or a server."""
+    loaded: Future[Qrels] = Future()
+    try:
+        loaded.set_result(load_qrels(qrels))
+    except Exception as error:
+        loaded.set_exception(error)
+    return loaded
+
+
+def _open_run(
+    path: str, qrels: Future[Qrels], judgments: Future[Judgments], measures: Sequence[Measure]
+) -> Run | ScoredFile:
+    scored = score_file(path, judgments, measures) if see_grades_only(measures) else None
+    return scored or _load(path, qrels.result(), measures)
+
+
+def _open_large(
+    path: str,
+    qrels: Future[Qrels],  # noqa: ARG001
+    judgments: Future[Judgments],
+    measures: Sequence[Measure],
+) -> ScoredFile:
+    return score_large_file(path, judgments, measures)
+
+
+def _load(path: str, qrels: Qrels, measures: Sequence[Measure]) -> Run:
+    """Read a run as a whole; without judged documents only for measures that see unjudged ones."""
+    if not any(measure.sees_unjudged for measure in measures):
+        return load_run(path, qrels=qrels)
+    run = load_run(path)
+    refuse_strange(run, qrels, measures)
+    return run
+
+
+def _open_each(
+    paths: Sequence[str],
+    open_run: Callable[[str], Run | ScoredFile],
+    qrels: Future[Qrels],
+    progress: Progress,
+) -> list[Run | ScoredFile]:
+    """Open every run, so that all that have errors are named at once."""
+    opened: list[Run | ScoredFile] = []
+    errors: list[CheckFailedError | InputError] = []
+    for done, path in enumerate(paths):
+        progress("scoring", done, len(paths))
+        try:
+            opened.append(open_run(path))
+        except (CheckFailedError, InputError) as error:
+            qrels.result()  # no run can be scored against broken ones
+            errors.append(error)
+    raise_all(errors)
+    progress("scoring", len(paths), len(paths))
+    return opened
+
+
+def _refuse_document_measures(measures: Sequence[Measure]) -> None:
+    for measure in measures:
+        if not see_grades_only([measure]):
+            raise UsageError(
+                f"{measure.name} looks at documents and needs the whole run in memory",
+                where="--low-memory",
+                remedy="leave one of them out",
+            )

@@ -1,0 +1,161 @@
+"""Scoring run files larger than memory: always in chunks, also of unsorted rows.
+
+A run is scored as its chunks come, as long as each is valid in itself: then so is the run. Where
+one is not, all of them are judged together before anything is scored.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import closing, suppress
+from functools import partial
+from pathlib import Path
+
+from trectools_plus.errors import CheckFailedError, FormatError, UsageError
+from trectools_plus.formats.opening import can_be_read_twice, is_plain_file
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
+from trectools_plus.formats.regrouping import regroup_queries
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.judged import Judgments
+from trectools_plus.measures.scoring.chunks import (
+    EmptyRunError,
+    IdMismatchError,
+    NotInChunksError,
+    OpenView,
+    ScoredFile,
+    UnsortedError,
+    judge_chunks,
+    score_chunks,
+)
+from trectools_plus.validation.chunks import (
+    Chunks,
+    Opening,
+    SplitQueryError,
+    check_chunks,
+    find_opening,
+    open_chunk,
+)
+from trectools_plus.validation.engine import damaged_report
+from trectools_plus.validation.findings import FindingsError, refuse_errors
+from trectools_plus.validation.views.runs import RunView
+
+
+class InvalidChunkError(NotInChunksError):
+    """A chunk holds what may forbid scoring the run."""
+
+
+def score_large_file(
+    path: str, judgments: Future[Judgments], measures: Sequence[Measure]
+) -> ScoredFile:
+    """Score a run file in memory that does not grow with it.
+
+    Queries that are in several places are first brought together by way of temporary files.
+
+    Args:
+        path: The run, compressed or not.
+        judgments: The qrels.
+        measures: The measures, none twice, that all ``see_grades_only``.
+
+    Raises:
+        FindingsError: If the run holds an error.
+        CheckFailedError: If run and qrels do not meet.
+        InputError: If it cannot be read.
+        UsageError: If it cannot be read twice, or a measure cannot take this input.
+    """
+    if not can_be_read_twice(path) and (path == "-" or Path(path).exists()):
+        raise UsageError(
+            "is no regular file, which --low-memory reads more than once",
+            where=path,
+            remedy="write it into a file first",
+        )
+    try:
+        return _score_in_any_order(path, judgments, measures)
+    except FormatError as error:
+        if is_plain_file(path):
+            raise
+        judgments.result()  # what is wrong with the qrels comes first
+        raise FindingsError(damaged_report(error, "run").findings) from error
+    except IdMismatchError:
+        raise CheckFailedError(
+            "its query or document ids are not those of the qrels, or are spelled in another way",
+            where=path,
+            remedy=f"see: trectools-plus runs validate {path} --qrels QRELS",
+        ) from None
+    except NotInChunksError:
+        raise CheckFailedError(
+            "cannot be scored piece by piece", where=path, remedy="leave out --low-memory"
+        ) from None
+
+
+def _score_in_any_order(
+    path: str, judgments: Future[Judgments], measures: Sequence[Measure]
+) -> ScoredFile:
+    """Score a run in the order of its rows, or, if some query is in several places, in another."""
+    score = partial(_score, path, judgments, measures)
+
+    def in_order() -> ScoredFile:
+        opening = find_opening(path, iter_query_chunks(path))
+
+        def chunks() -> Iterable[Chunk]:
+            return opening.after_head(iter_query_chunks(path))
+
+        _refuse(path, opening, chunks, judgments, known_lines=True)
+        return score(chunks(), _view_checked_chunk)
+
+    def regrouped(folder: Path) -> ScoredFile:
+        opening = find_opening(path, iter_query_chunks(path))
+        parts = list(regroup_queries(path, folder, start=opening.n_left_out))
+        if not opening.head:
+            with suppress(InvalidChunkError, EmptyRunError):
+                return score(parts, _view_valid_chunk)
+        _refuse(path, opening, lambda: parts, judgments, known_lines=False)
+        return score(parts, _view_checked_chunk)
+
+    try:
+        with suppress(InvalidChunkError, EmptyRunError):
+            return score(iter_query_chunks(path), _view_valid_chunk)
+        return in_order()
+    except (UnsortedError, SplitQueryError):
+        with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
+            return regrouped(Path(folder))
+
+
+def _score(
+    path: str,
+    judgments: Future[Judgments],
+    measures: Sequence[Measure],
+    chunks: Iterable[Chunk],
+    open_view: OpenView,
+) -> ScoredFile:
+    with closing(judge_chunks(path, chunks, judgments, open_view)) as judged:
+        return score_chunks(path, judged, judgments, measures)
+
+
+def _refuse(
+    path: str,
+    opening: Opening,
+    chunks: Chunks,
+    judgments: Future[Judgments],
+    *,
+    known_lines: bool,
+) -> None:
+    """Refuse the run if it holds an error as a whole."""
+    judgments.result()  # what is wrong with the qrels comes first
+    refuse_errors(check_chunks(path, opening, chunks, known_lines=known_lines))
+
+
+def _view_valid_chunk(path: str, data: bytes) -> RunView:
+    """Return a view of a chunk without errors; it may have no rows."""
+    view = open_chunk(path, data, "valid")
+    if view is None:
+        raise InvalidChunkError
+    return view
+
+
+def _view_checked_chunk(path: str, data: bytes) -> RunView:
+    """Return a view of a chunk of a run that has been judged."""
+    view = open_chunk(path, data, "judged")
+    assert view is not None
+    return view

@@ -1,0 +1,94 @@
+"""One run, many measures: each provider scores its measures on the one ranking.
+
+Nothing here checks the input; ``evaluate`` does that first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.measures.definitions.base import FloatArray, Measure, Provider
+from trectools_plus.measures.judged import JudgedQueries, JudgedRun, RankedRun
+
+
+def score_ranking(
+    measures: Sequence[Measure], queries: JudgedQueries, ranked: pl.DataFrame
+) -> FloatArray:
+    """Score a ranking.
+
+    Args:
+        measures: The measures, none twice.
+        queries: The queries and judgments.
+        ranked: ``query, doc_id, rank`` as :meth:`JudgedQueries.rank` makes it.
+
+    Returns:
+        Array of shape (queries, measures); ``nan`` where a measure is undefined. A query without
+        results has each measure's ``value_without_results``.
+
+    Raises:
+        UsageError: If a measure cannot take this input.
+    """
+    depth = depth_seen(measures)
+    cut = ranked if depth is None else ranked.filter(pl.col("rank") <= depth)
+    judged = JudgedRun.from_ranking(queries, cut)
+    return _table(measures, RankedRun(queries.query_ids, judged, (queries, ranked)))
+
+
+def score_judged(
+    measures: Sequence[Measure], query_ids: Sequence[str], run: JudgedRun
+) -> FloatArray:
+    """Score a run of which only the judged documents are known.
+
+    Args:
+        measures: The measures, none twice, that all :func:`see_grades_only`.
+        query_ids: The queries, for messages.
+        run: Where all of a run's judged documents stand.
+
+    Returns:
+        Array of shape (queries, measures), as by :func:`score_ranking`.
+    """
+    return _table(measures, RankedRun(query_ids, run.cut(depth_seen(measures))))
+
+
+def score_by_provider(measures: Sequence[Measure], run: RankedRun) -> FloatArray:
+    """Ask each provider for its measures.
+
+    Args:
+        measures: The measures, none twice.
+        run: The run.
+
+    Returns:
+        Array of shape (queries, measures); values of queries without results mean nothing.
+    """
+    groups: dict[Provider, list[int]] = {}
+    for position, measure in enumerate(measures):
+        groups.setdefault(measure.provider, []).append(position)
+    table = np.empty((len(run.judged.retrieved), len(measures)))
+    for provider, positions in groups.items():
+        columns = provider.score([measures[position] for position in positions], run)
+        for position, column in zip(positions, columns, strict=True):
+            table[:, position] = column
+    return table
+
+
+def see_grades_only(measures: Iterable[Measure]) -> bool:
+    """Return whether no measure looks at document ids.
+
+    A :class:`JudgedRun` is all that such measures need.
+    """
+    return not any(measure.provider.sees_documents for measure in measures)
+
+
+def depth_seen(measures: Sequence[Measure]) -> int | None:
+    """Return the deepest rank that any measure by grades can see; ``None`` for all ranks."""
+    depths = [one.depth for one in measures if not one.provider.sees_documents]
+    return None if None in depths else max((depth or 0 for depth in depths), default=1)
+
+
+def _table(measures: Sequence[Measure], run: RankedRun) -> FloatArray:
+    without_results = [measure.value_without_results for measure in measures]
+    has_results = run.judged.retrieved[:, None] > 0
+    return np.where(has_results, score_by_provider(measures, run), without_results)

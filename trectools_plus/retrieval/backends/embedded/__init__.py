@@ -1,0 +1,1 @@
+"""The backend ``embedded``: the modes of this package, over indexes of its own."""

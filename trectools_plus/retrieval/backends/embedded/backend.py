@@ -1,0 +1,387 @@
+"""The backend ``embedded``: retrievers over indexes of the documents, searched in this process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.provenance import package_versions
+from trectools_plus.retrieval.backends.embedded.modes import (
+    canonical_mode,
+    check_modes,
+    fused_names,
+    models_used,
+)
+from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
+from trectools_plus.retrieval.index.cache import cache_folder
+from trectools_plus.retrieval.index.encoder import Encoder, make_encoder
+from trectools_plus.retrieval.index.lexical import LexicalRetriever
+from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.index.parts import TextParts
+from trectools_plus.retrieval.index.sparse import SparseRetriever
+from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRetriever
+from trectools_plus.retrieval.rerank import RerankingRetriever, make_reranker
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import (
+    Backend,
+    BackendRequest,
+    CompositeRetriever,
+    Hits,
+    Query,
+    Ranking,
+    Retriever,
+    Source,
+    check_ids,
+    leaves_of,
+)
+
+
+class EmbeddedBackend(Backend):
+    """The modes of this package.
+
+    Args:
+        retrievers: Ready retrievers by mode; made of the documents if ``None``.
+    """
+
+    name = "embedded"
+    needs_corpus = True
+    keeps_journal = False
+
+    def __init__(self, retrievers: Mapping[str, Retriever] | None = None) -> None:
+        self._retrievers = retrievers
+        self.needs_corpus = retrievers is None
+
+    @classmethod
+    def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:  # noqa: ARG003
+        """Check that all modes exist and none is asked for twice."""
+        check_modes(modes)
+
+    def request_facts(self, request: BackendRequest) -> dict[str, Any]:
+        """Return versions, models, merged modes and the hash of the documents' parts."""
+        corpus, modes = request.corpus, request.modes
+        parts = (
+            TextParts.from_corpus(corpus).sha256
+            if isinstance(corpus, Corpus) and corpus.parts is not None
+            else None
+        )
+        return {
+            "packages": package_versions(),
+            "models": {
+                role: model.sha256 for role, model in models_used(modes, request.settings).items()
+            },
+            "merged": list(fused_names(modes)) if "hybrid" in modes else None,
+            "parts": parts,
+        }
+
+    def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:
+        """Return the local models that a mode rests on, by what they do."""
+        merged = fused_names(request.modes) if canonical_mode(mode) == "hybrid" else ()
+        return models_used([mode, *merged], request.settings)
+
+    def open(self, request: BackendRequest) -> dict[str, Source]:
+        """Make retrievers, which share their indexes, and a source for each.
+
+        Raises:
+            UsageError: If a mode is unknown or repeated, or a model is not named.
+            InputError: If ids cannot be written to a run, or an index cannot be built.
+        """
+        retrievers = self._retrievers
+        if retrievers is None:
+            retrievers = _open_retrievers(request)
+        shared = SharedSearch([retrievers[mode] for mode in request.modes], request)
+        return {
+            mode: EmbeddedSource(retrievers[mode], shared, request.settings.batch_size)
+            for mode in request.modes
+        }
+
+
+def _open_retrievers(request: BackendRequest) -> dict[str, Retriever]:
+    if not isinstance(request.corpus, Corpus):
+        raise InputError("the embedded modes search a corpus in memory")
+    check_modes(request.modes)
+    check_ids(request.corpus.frame["doc_id"], "document", request.corpus.path)
+    retrievers = build_retrievers(request.corpus, request.modes, request.settings, request.progress)
+    # The first touch of mapped files belongs to opening an index, not to answering a query.
+    for retriever in retrievers.values():
+        retriever.search(["warm up"], 1)
+    return retrievers
+
+
+class EmbeddedSource(Source):
+    """Asks a retriever in this process.
+
+    Args:
+        retriever: What searches.
+        shared: Searches its components.
+        batch_size: Queries searched at once.
+    """
+
+    def __init__(self, retriever: Retriever, shared: SharedSearch, batch_size: int) -> None:
+        self._retriever = retriever
+        self._shared = shared
+        self.batch_size = batch_size
+
+    def ask(self, queries: Sequence[Query], depth: int) -> list[Hits]:
+        """Search for all queries at once; their time is shared evenly.
+
+        A hybrid's time is that of its components, one after the other, and of merging.
+        """
+        found, ms = self._shared.search(self._retriever, queries, min(depth, self._shared.depth))
+        return [Hits.of(ranking, each) for ranking, each in zip(found, ms, strict=True)]
+
+    def index_keys(self) -> dict[str, str]:
+        """Return the key of each index that is searched, by its mode."""
+        return {
+            leaf.name: key
+            for leaf in leaves_of(self._retriever)
+            if (key := getattr(leaf, "index_key", None)) is not None
+        }
+
+    def leave_one_out(self) -> dict[str, Source]:
+        """Return the mode without each of the rankings that it merges, by their names."""
+        if not isinstance(self._retriever, CompositeRetriever):
+            return {}
+        rest = self._retriever.leave_one_out()
+        self._shared.add(rest.values())
+        return {
+            name: EmbeddedSource(retriever, self._shared, self.batch_size)
+            for name, retriever in rest.items()
+        }
+
+
+class SharedSearch:
+    """Searches each component once for a query, however many retrievers it is a part of.
+
+    All components are searched equally deep, so that what one finds also serves as the result of
+    its own mode. A document with the query's id is dropped before rankings are merged. An answer
+    is cached until each retriever that needs it has asked for it.
+
+    Args:
+        retrievers: All that will be asked.
+        request: What they are opened for.
+
+    Attributes:
+        depth: Documents wanted of a retriever.
+    """
+
+    def __init__(self, retrievers: Sequence[Retriever], request: BackendRequest) -> None:
+        self._exclude_self = request.exclude_self
+        self.depth = request.depth - request.exclude_self
+        self._leaf_depth = max(_depth_needed(retriever, self.depth) for retriever in retrievers)
+        self._uses: Counter[int] = Counter()
+        self._found: dict[tuple[int, str], tuple[Ranking, float, int]] = {}
+        self.add(retrievers)
+
+    def add(self, retrievers: Iterable[Retriever]) -> None:
+        """Expect these retrievers to be asked too."""
+        for retriever in retrievers:
+            self._uses.update(id(leaf) for leaf in leaves_of(retriever))
+
+    def search(
+        self, retriever: Retriever, queries: Sequence[Query], depth: int
+    ) -> tuple[list[Ranking], list[float]]:
+        """Return each query's ranking down to the depth, and its milliseconds."""
+        if not isinstance(retriever, CompositeRetriever):
+            found, ms = self._search_leaf(retriever, queries)
+            return [ranking.head(depth) for ranking in found], ms
+        asked = retriever.component_depth(depth)
+        parts = [self.search(component, queries, asked) for component in retriever.components]
+        started = perf_counter()
+        texts = [query.text for query in queries]
+        combined = retriever.combine(texts, [rankings for rankings, _ in parts], depth)
+        own = 1000 * (perf_counter() - started) / len(queries)
+        return combined, [own + sum(spent) for spent in zip(*(ms for _, ms in parts), strict=True)]
+
+    def _search_leaf(
+        self, leaf: Retriever, queries: Sequence[Query]
+    ) -> tuple[list[Ranking], list[float]]:
+        missing = [one for one in queries if (id(leaf), one.query_id) not in self._found]
+        if missing:
+            started = perf_counter()
+            found = leaf.search(
+                [query.text for query in missing], self._leaf_depth + self._exclude_self
+            )
+            if self._exclude_self:
+                pairs = zip(found, missing, strict=True)
+                found = [ranking.without(query.query_id) for ranking, query in pairs]
+            found = [ranking.head(self._leaf_depth) for ranking in found]
+            ms = 1000 * (perf_counter() - started) / len(missing)
+            for query, ranking in zip(missing, found, strict=True):
+                self._found[id(leaf), query.query_id] = ranking, ms, self._uses[id(leaf)]
+        answers = [self._take((id(leaf), query.query_id)) for query in queries]
+        return [ranking for ranking, _ in answers], [ms for _, ms in answers]
+
+    def _take(self, key: tuple[int, str]) -> tuple[Ranking, float]:
+        """Return an answer, and forget it if nothing else needs it."""
+        ranking, ms, uses = self._found.pop(key)
+        if uses > 1:
+            self._found[key] = ranking, ms, uses - 1
+        return ranking, ms
+
+
+def _depth_needed(retriever: Retriever, depth: int) -> int:
+    """Return how deep the indexes are asked for a result of ``depth`` documents."""
+    if not isinstance(retriever, CompositeRetriever):
+        return depth
+    asked = retriever.component_depth(depth)
+    return max(_depth_needed(component, asked) for component in retriever.components)
+
+
+def build_retrievers(
+    corpus: Corpus,
+    modes: Sequence[str],
+    settings: RetrievalSettings | None = None,
+    progress: Progress = no_progress,
+) -> dict[str, Retriever]:
+    """Make a retriever for each mode; indexes come from the cache or are built into it.
+
+    Modes share their indexes: ``hybrid`` beside ``lexical`` uses the same lexical retriever.
+    ``hybrid`` merges lexical and vector, and splade where that is among the modes.
+
+    Args:
+        corpus: The documents.
+        modes: Names of ``ALL_MODES``, none twice.
+        settings: The defaults if ``None``.
+        progress: Notified of the building of indexes.
+
+    Raises:
+        UsageError: If a mode is unknown or repeated, or there is none; or a model that a mode
+            needs is not named.
+        MissingExtraError: If a model is named and the extra ``neural`` is not installed.
+        InputError: If the corpus is empty or an id repeated, an index cannot be written, or a
+            model cannot be opened.
+    """
+    check_modes(modes)
+    settings = settings or RetrievalSettings()
+    maker = _Maker(corpus, settings, progress)
+    made = {mode: maker.make(mode, fused_names(modes)) for mode in modes}
+    reranker = make_reranker(settings, corpus)
+    if reranker is None:
+        return made
+    return {
+        mode: RerankingRetriever(retriever, reranker, settings.rerank_depth)
+        for mode, retriever in made.items()
+    }
+
+
+class _Maker:
+    """Makes retrievers that share what they can."""
+
+    def __init__(self, corpus: Corpus, settings: RetrievalSettings, progress: Progress) -> None:
+        self._corpus = corpus
+        self._documents = corpus.in_index_order()
+        self._settings = settings
+        self._progress = progress
+        self._made: dict[str, Retriever] = {}
+        self._encoder: Encoder | None = None
+        self._multi: MultiVectorRetriever | None = None
+
+    def make(self, name: str, fused: dict[str, str]) -> Retriever:
+        mode = canonical_mode(name)
+        if mode not in self._made:
+            self._made[mode] = self._hybrid(fused) if mode == "hybrid" else self._indexed(mode)
+        return self._made[mode]
+
+    def _hybrid(self, fused: dict[str, str]) -> HybridRetriever:
+        fusion = fusion_of(self._settings, len(fused))
+        fusion.check_count(len(fused))  # before any index is built
+        components = [self.make(mode, fused) for mode in fused]
+        return HybridRetriever(components, fusion, self._settings.candidates, tuple(fused.values()))
+
+    def _indexed(self, mode: str) -> Retriever:
+        if mode == "lexical":
+            return LexicalRetriever(self._documents, self._settings, self._progress)
+        if mode == "splade":
+            return SparseRetriever(self._documents, self._settings, self._progress)
+        self._encoder = self._encoder or make_encoder(self._settings)
+        if mode == "vector" and not self._settings.multi_vector:
+            return VectorRetriever(self._documents, self._settings, self._progress, self._encoder)
+        strategy = self._settings.aggregation_strategy if mode == "vector" else mode
+        if self._multi is None:
+            self._multi = MultiVectorRetriever(
+                TextParts.from_corpus(self._corpus),
+                self._settings.model_copy(update={"aggregation_strategy": strategy}),
+                self._progress,
+                self._encoder,
+            )
+        return self._multi.with_strategy(strategy)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIndex:
+    """An index on disk.
+
+    Attributes:
+        kind: ``lexical``, ``vector``, ``multi-vector`` or ``splade``.
+        key: Hash of everything that shapes it.
+        folder: Where it is.
+        bytes: Its size.
+        reused: Whether it was there already.
+    """
+
+    kind: str
+    key: str
+    folder: Path
+    bytes: int
+    reused: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "kind": self.kind,
+            "key": self.key,
+            "folder": str(self.folder),
+            "bytes": self.bytes,
+            "reused": self.reused,
+        }
+
+
+def build_indexes(
+    corpus: Corpus,
+    modes: Sequence[str],
+    settings: RetrievalSettings | None = None,
+    progress: Progress = no_progress,
+) -> list[BuiltIndex]:
+    """Build what modes search, where it is not there yet.
+
+    Args:
+        corpus: The documents.
+        modes: Names of ``embedded.modes.ALL_MODES``; those of ``hybrid`` are built too.
+        settings: The defaults if ``None``; a reranker has no index.
+        progress: Notified of the building.
+
+    Returns:
+        Each index once, in the order of the modes.
+
+    Raises:
+        UsageError, InputError: As :func:`build_retrievers`.
+    """
+    # An index serves every strategy, so one that every document can be scored by.
+    plain = (settings or RetrievalSettings()).model_copy(
+        update={"reranker": None, "reranker_model": None, "aggregation_strategy": "all_max"}
+    )
+    root = cache_folder()
+    before = {path: path.stat().st_mtime_ns for path in root.iterdir()} if root.is_dir() else {}
+    recipes = {
+        recipe.key: recipe
+        for retriever in build_retrievers(corpus, modes, plain, progress).values()
+        for leaf in leaves_of(retriever)
+        if (recipe := getattr(leaf, "recipe", None)) is not None
+    }
+    return [
+        BuiltIndex(
+            recipe.kind,
+            key,
+            recipe.folder,
+            sum(file.stat().st_size for file in recipe.folder.iterdir()),
+            before.get(recipe.folder) == recipe.folder.stat().st_mtime_ns,
+        )
+        for key, recipe in recipes.items()
+    ]

@@ -1,0 +1,1 @@
+"""The backend ``http``: a JSON retrieval service."""

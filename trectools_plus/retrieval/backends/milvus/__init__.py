@@ -1,0 +1,1 @@
+"""The backend ``milvus``: a local ``.db``, or a cluster."""

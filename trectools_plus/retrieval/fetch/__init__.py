@@ -1,0 +1,1 @@
+"""Queries are answered: asking sources, journals, run files and their manifests."""

@@ -1,0 +1,215 @@
+"""Queries in memory, or read again whenever they are needed; checks of what is requested."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from itertools import islice
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.catalogue import CatalogueDataset
+from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
+from trectools_plus.formats.hashing import ROWS_PER_STEP, sha256_columns, sha256_frames
+from trectools_plus.formats.ids import digest_id, find_suspects
+from trectools_plus.formats.opening import can_be_read_twice
+from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
+from trectools_plus.formats.topics import iter_topics
+from trectools_plus.retrieval.source import Query, check_ids
+
+
+class TopicsChangedError(InputError):
+    """The topics are others than they were when their hash was taken."""
+
+
+class StreamedTopics:
+    """Topics that are read again whenever they are needed.
+
+    A query that is repeated as it is counts once. Their number and hashes are kept, and 8 bytes
+    for each query while they are read for the first time.
+
+    Args:
+        read: Begins to read, from the first query.
+        path: Where the queries come from, as the user named it.
+    """
+
+    def __init__(self, read: Callable[[], Iterator[Query]], path: str) -> None:
+        self._read = read
+        self.path = path
+        self._repeated: frozenset[str] = frozenset()
+        self._count: int | None = None
+        self._sha256 = ""
+        self._content = b""
+
+    def __len__(self) -> int:
+        self._survey()
+        assert self._count is not None
+        return self._count
+
+    def __iter__(self) -> Iterator[Query]:
+        """Each query once, in the order of the source.
+
+        Raises:
+            TopicsChangedError: At the end, if they are others than at the first time.
+        """
+        self._survey()
+        content = blake2b()
+        yield from self._distinct(content)
+        if content.digest() != self._content:
+            raise TopicsChangedError(
+                "the topics changed while they were asked",
+                where=self.path,
+                remedy="leave them alone meanwhile, and fetch again",
+            )
+
+    @property
+    def sha256(self) -> str:
+        """The hash of :func:`hash_topics`."""
+        self._survey()
+        return self._sha256
+
+    def _survey(self) -> None:
+        """Count and hash, the first time.
+
+        Raises:
+            InputError: If there are no queries; if an id cannot stand in a run, or occurs again
+                with another text; or if they cannot be read.
+        """
+        if self._count is not None:
+            return
+        ids = array("Q")
+        for query in self._read():
+            ids.append(digest_id(query.query_id))
+        if not ids:
+            raise InputError("there are no topics", where=self.path)
+        self._repeated = self._find_repeated(find_suspects(np.frombuffer(ids, dtype=np.uint64)))
+        count, content = 0, blake2b()
+
+        def frames() -> Iterator[pl.DataFrame]:
+            nonlocal count
+            queries = self._distinct(content)
+            while part := list(islice(queries, ROWS_PER_STEP)):
+                count += len(part)
+                rows = [(query.query_id, query.text) for query in part]
+                frame = pl.DataFrame(rows, schema=TOPICS_SCHEMA, orient="row")
+                check_ids(frame["query_id"], "query", self.path)
+                yield frame
+
+        self._sha256 = sha256_frames(frames(), ["query_id", "text"])
+        self._count, self._content = count, content.digest()
+
+    def _find_repeated(self, suspects: frozenset[int]) -> frozenset[str]:
+        """Ids that really occur again; two ids with one digest are no harm."""
+        texts: dict[str, str] = {}
+        repeated = set()
+        for query in self._read() if suspects else ():
+            if digest_id(query.query_id) not in suspects:
+                continue
+            if query.query_id not in texts:
+                texts[query.query_id] = query.text
+                continue
+            if texts[query.query_id] != query.text:
+                raise InputError(
+                    f"query id '{query.query_id}' occurs more than once in the topics, with"
+                    " different texts (T112)",
+                    where=self.path,
+                    remedy="give each query its own id",
+                )
+            repeated.add(query.query_id)
+        return frozenset(repeated)
+
+    def _distinct(self, content: blake2b) -> Iterator[Query]:
+        """The queries without repetitions; all that they hold is added to a hash."""
+        seen: set[str] = set()
+        for query in self._read():
+            if query.query_id in self._repeated:
+                if query.query_id in seen:
+                    continue
+                seen.add(query.query_id)
+            for part in (query.query_id.encode(), query.text.encode()):
+                content.update(len(part).to_bytes(8, "little") + part)
+            yield query
+
+
+AnyTopics = Topics | StreamedTopics
+"""Queries in memory, or read again whenever they are needed."""
+
+
+def stream_topics(dataset: str | None, file: str | None) -> StreamedTopics | None:
+    """Return the queries of a dataset or a file, if they can be read again and again.
+
+    Args:
+        dataset: ``irds:<id>``, or a folder; the test cases of ``hpo`` are few, and in memory.
+        file: A file of topics, or its address; a pipe cannot be read again.
+
+    Raises:
+        UsageError: If there is no such dataset.
+        InputError: If a part of it is missing.
+    """
+    if file is not None:
+        return _of_file(file) if can_be_read_twice(file) else None
+    if dataset is None or dataset == "hpo":
+        return None
+    if dataset.startswith(CATALOGUE_PREFIX):
+        catalogue = CatalogueDataset(dataset.removeprefix(CATALOGUE_PREFIX))
+        return StreamedTopics(
+            lambda: (Query(*pair) for pair in catalogue.iter_queries()), catalogue.name
+        )
+    return _of_file(str(find_collection_files(dataset).topics))
+
+
+def _of_file(path: str) -> StreamedTopics:
+    def read() -> Iterator[Query]:
+        return (Query(topic.query_id, topic.text) for topic in iter_topics(path))
+
+    return StreamedTopics(read, path)
+
+
+def iter_queries(topics: AnyTopics) -> Iterator[Query]:
+    """Yield the queries one at a time, in memory or streamed."""
+    if isinstance(topics, StreamedTopics):
+        yield from topics
+        return
+    for row in topics.frame.select("query_id", "text").iter_rows():
+        yield Query(*row)
+
+
+def hash_topics(topics: AnyTopics) -> str:
+    """Return SHA-256 of the query ids and texts in their order; the same in memory or streamed."""
+    if isinstance(topics, StreamedTopics):
+        return topics.sha256
+    return sha256_columns(topics.frame, ["query_id", "text"])
+
+
+def check_request(topics: Topics, depth: int) -> None:
+    """Check that there are queries with usable ids, and a usable depth.
+
+    Raises:
+        UsageError: If ``depth`` is below 1.
+        InputError: If there are no topics, or an id is repeated or cannot be written to a run.
+    """
+    check_depth(depth)
+    if not topics.frame.height:
+        raise InputError("there are no topics", where=topics.path)
+    ids = topics.frame["query_id"]
+    if ids.n_unique() < len(ids):
+        repeated = ids.filter(ids.is_duplicated())[0]
+        raise InputError(
+            f"query id '{repeated}' occurs more than once in the topics",
+            where=topics.path,
+            remedy="give each query its own id",
+        )
+    check_ids(ids, "query", topics.path)
+
+
+def check_depth(depth: int) -> None:
+    """Check that a query wants a result at least.
+
+    Raises:
+        UsageError: If not.
+    """
+    if depth < 1:
+        raise UsageError(f"expected a depth of at least 1 but got {depth}")

@@ -1,0 +1,222 @@
+"""Texts to unit vectors: by static token embeddings of ``wordllama``, or by a local model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from trectools_plus.errors import InputError
+from trectools_plus.retrieval.index.models import model_facts, open_model
+from trectools_plus.retrieval.index.text import clean_text
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import Scores
+
+MODEL = "l2_supercat"
+DIMENSIONS = 256
+_TEXTS_PER_BATCH = 64
+# A text has at most about as many tokens as bytes, and a token takes 1 KiB while it is pooled.
+_BYTES_PER_BATCH = 1 << 18
+
+
+class Encoder(Protocol):
+    """Anything that turns texts into vectors; equal texts get equal vectors."""
+
+    dimensions: int
+
+    def facts(self) -> Mapping[str, str | int | None]:
+        """Return everything that decides which vector a text gets: part of index keys."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Scores:
+        """Embed what is searched.
+
+        Returns:
+            ``float32`` of shape ``(len(texts), dimensions)``; rows of length 1, or all 0.
+        """
+
+    def embed_queries(self, texts: Sequence[str]) -> Scores:
+        """Embed what is searched with; as :meth:`embed_documents`."""
+
+
+class TextEncoder:
+    """The mean of a text's token vectors, scaled to length 1; all zeros for an empty text.
+
+    Texts are lower-cased, as the lexical mode's are: the tokens of *SEIZURE* are rare and say
+    little. A text's vector depends on that text alone, not on the others of its batch.
+
+    Raises:
+        InputError: If the installed ``wordllama`` does not carry its model.
+    """
+
+    dimensions = DIMENSIONS
+
+    def __init__(self) -> None:
+        with _root_logger_untouched():
+            import wordllama
+
+        try:
+            self._model = wordllama.WordLlama.load(
+                MODEL,
+                cache_dir=Path(wordllama.__file__).parent,
+                dim=DIMENSIONS,
+                disable_download=True,
+            )
+        except FileNotFoundError as error:
+            raise InputError(
+                f"the embedding model {MODEL} is not where wordllama installs it",
+                where=str(Path(wordllama.__file__).parent),
+                remedy="install wordllama again: pip install --force-reinstall wordllama",
+            ) from error
+
+    @staticmethod
+    def facts() -> dict[str, str | int | None]:
+        """Return everything that decides which vector a text gets."""
+        return {
+            "model": MODEL,
+            "dimensions": DIMENSIONS,
+            "lowercase": True,
+            "wordllama": version("wordllama"),
+        }
+
+    def embed_documents(self, texts: Sequence[str]) -> Scores:
+        """Embed what is searched; see :meth:`embed`."""
+        return self.embed(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> Scores:
+        """Embed what is searched with, in no other way."""
+        return self.embed(texts)
+
+    def embed(self, texts: Sequence[str]) -> Scores:
+        """Embed texts.
+
+        Returns:
+            ``float32`` of shape ``(len(texts), 256)``; rows of length 1, or all 0.
+        """
+        # Lower-cased first: lower-casing can leave accents that compose.
+        cleaned = [clean_text(text.lower()) for text in texts]
+        vectors = np.zeros((len(cleaned), DIMENSIONS), dtype=np.float32)
+        for rows in _batches([len(text.encode()) for text in cleaned]):
+            vectors[rows] = self._model.embed([cleaned[row] for row in rows], norm=False)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+        return vectors
+
+
+def _batches(sizes: list[int]) -> Iterator[list[int]]:
+    """Rows grouped by size, so that little is padded and memory stays bounded."""
+    batch: list[int] = []
+    for row in sorted(range(len(sizes)), key=sizes.__getitem__):
+        # Sorted, so this row is the longest of its batch, to which the others are padded.
+        too_large = (len(batch) + 1) * sizes[row] > _BYTES_PER_BATCH
+        if batch and (too_large or len(batch) == _TEXTS_PER_BATCH):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+@contextmanager
+def _root_logger_untouched() -> Iterator[None]:
+    """Undo what importing wordllama does to logging: it calls ``basicConfig``."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
+_TEXTS_PER_BATCH = 32
+
+
+class NeuralEncoder:
+    """Embeds texts with a model; all zeros for an empty text.
+
+    Queries are embedded one at a time, so that a query's vector does not depend on the others.
+
+    Args:
+        path: The model's folder.
+        settings: ``query_prompt``, ``document_prompt``, ``max_length`` and ``device`` are used.
+
+    Raises:
+        MissingExtraError: If the extra ``neural`` is not installed.
+        InputError: If the folder holds no such model.
+        UsageError: If the device is not there.
+    """
+
+    def __init__(self, path: str, settings: RetrievalSettings) -> None:
+        self._path, self._device = path, settings.device
+        self._model: Any = open_model(
+            "SentenceTransformer", path, settings.device, "embedding_model"
+        )
+        if settings.max_length is not None:
+            self._model.max_seq_length = settings.max_length
+        own = self._model.prompts or {}
+        self._query_prompt = _prompt(settings.query_prompt, own, ("query",))
+        self._document_prompt = _prompt(settings.document_prompt, own, ("document", "passage"))
+        self.dimensions = self._embed([("warm up", "")]).shape[1]
+
+    def facts(self) -> dict[str, str | int | None]:
+        """Return everything that decides which vector a text gets."""
+        return {
+            **model_facts(self._path, self._device, self._model),
+            "dimensions": self.dimensions,
+            "document_prompt": self._document_prompt,
+            "query_prompt": self._query_prompt,
+        }
+
+    def embed_documents(self, texts: Sequence[str]) -> Scores:
+        """Embed what is searched."""
+        return self._rows(texts, self._document_prompt, _TEXTS_PER_BATCH)
+
+    def embed_queries(self, texts: Sequence[str]) -> Scores:
+        """Embed what is searched with."""
+        return self._rows(texts, self._query_prompt, 1)
+
+    def _rows(self, texts: Sequence[str], prompt: str, batch_size: int) -> Scores:
+        cleaned = [clean_text(text) for text in texts]
+        vectors = np.zeros((len(cleaned), self.dimensions), dtype=np.float32)
+        rows = [row for row, text in enumerate(cleaned) if text]
+        if rows:
+            vectors[rows] = self._embed([(prompt, cleaned[row]) for row in rows], batch_size)
+        return vectors
+
+    def _embed(self, texts: Sequence[tuple[str, str]], batch_size: int = 1) -> Scores:
+        vectors = self._model.encode(
+            [prompt + text for prompt, text in texts],
+            prompt="",
+            batch_size=batch_size,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        )
+        vectors = np.asarray(vectors, dtype=np.float64)
+        if not np.isfinite(vectors).all():
+            raise InputError("the model's vectors are not finite", where=self._path)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+        return vectors.astype(np.float32)
+
+
+def make_encoder(settings: RetrievalSettings) -> Encoder:
+    """Return the encoder that the settings ask for: a local model, or the static embeddings.
+
+    Raises:
+        MissingExtraError, InputError, UsageError: As :class:`NeuralEncoder`.
+    """
+    if settings.embedding_model is None:
+        return TextEncoder()
+    return NeuralEncoder(settings.embedding_model, settings)
+
+
+def _prompt(given: str | None, own: dict[str, str], names: tuple[str, ...]) -> str:
+    """The user's prompt, else the model's own of one of these names, else none."""
+    if given is not None:
+        return given
+    return next((own[name] for name in names if own.get(name)), "")

@@ -1,0 +1,152 @@
+"""The lexical mode: BM25 as Lucene scores it, by ``bm25s``.
+
+Robertson and Zaragoza 2009; the exact variant is "Lucene (accurate)" of Kamphuis et al., ECIR
+2020: ``idf = ln(1 + (N - df + 0.5) / (df + 0.5))``, term weight
+``tf / (tf + k1 * (1 - b + b * length / average_length))``, summed over the query's terms.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.cache import (
+    IndexRecipe,
+    check_postings,
+    load_array,
+    open_index,
+)
+from trectools_plus.retrieval.index.text import Analyzer
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import Ranking, empty_ranking, top_positions
+
+_DOCUMENTS_PER_STEP = 2_000
+_EMPTY = "no_terms.txt"
+_PARAMETERS = ("method", "idf_method", "k1", "b", "delta", "dtype", "int_dtype", "backend")
+
+
+class LexicalRetriever:
+    """BM25 over title and text. A document that shares no term with a query is no result.
+
+    Args:
+        documents: The corpus.
+        settings: ``k1``, ``b``, ``stemmer`` and ``stopwords`` are used.
+        progress: Notified of the building of an index that is not in the cache yet.
+    """
+
+    name = "lexical"
+
+    def __init__(
+        self,
+        documents: Corpus,
+        settings: RetrievalSettings,
+        progress: Progress = no_progress,
+    ) -> None:
+        documents = documents.in_index_order()
+        self._doc_ids = documents.doc_ids
+        self._analyzer = Analyzer(settings)
+        self.recipe = _recipe(documents, settings)
+        self.index_key = self.recipe.key
+
+        def build(folder: Path) -> None:
+            _build(folder, documents, settings, self._analyzer, progress)
+
+        def load(folder: Path) -> Any | None:
+            return _load(folder, documents, settings, self._analyzer)
+
+        self._index = open_index(self.recipe, build, load, progress)
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank the documents that share a term with each query."""
+        return [self._search_one(query, depth) for query in queries]
+
+    def _search_one(self, query: str, depth: int) -> Ranking:
+        if self._index is None:
+            return empty_ranking()
+        term_ids = self._index.get_tokens_ids(self._analyzer.terms(query))
+        if not term_ids:
+            return empty_ranking()
+        scores = self._index.get_scores_from_ids(term_ids)
+        matching = np.flatnonzero(scores > 0)
+        matching_scores = scores[matching]
+        top = top_positions(matching_scores, depth)
+        return Ranking([self._doc_ids[place] for place in matching[top]], matching_scores[top])
+
+
+def _recipe(documents: Corpus, settings: RetrievalSettings) -> IndexRecipe:
+    facts = {
+        "corpus_sha256": documents.sha256(),
+        "settings": settings.model_dump(include={"k1", "b", "stemmer", "stopwords"}, mode="json"),
+        "packages": {name: version(name) for name in ("bm25s", "pystemmer")},
+    }
+    return IndexRecipe("lexical", facts)
+
+
+def _build(
+    folder: Path,
+    documents: Corpus,
+    settings: RetrievalSettings,
+    analyzer: Analyzer,
+    progress: Progress,
+) -> None:
+    vocabulary: dict[str, int] = {}
+    term_ids: list[list[int]] = []
+    for text in documents.searchable_texts():
+        terms = analyzer.terms(text)
+        term_ids.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms])
+        if len(term_ids) % _DOCUMENTS_PER_STEP == 0:
+            progress("indexing words", len(term_ids), len(documents))
+    if not vocabulary:
+        # bm25s divides by the average length, which is 0 here.
+        (folder / _EMPTY).write_text("No document has a term.\n", encoding="utf-8")
+        return
+    index = _new_bm25(settings)
+    index.index((term_ids, vocabulary), create_empty_token=False, show_progress=False)
+    index.save(folder, show_progress=False)
+    progress("indexing words", len(term_ids), len(documents))
+
+
+def _load(
+    folder: Path, documents: Corpus, settings: RetrievalSettings, analyzer: Analyzer
+) -> Any | None:
+    """Return the ``bm25s`` index, memory-mapped; ``None`` where no document has a term.
+
+    Raises:
+        Exception: If the files do not fit together, or the documents or settings.
+    """
+    if (folder / _EMPTY).exists():
+        if any(map(analyzer.terms, documents.searchable_texts())):
+            raise ValueError("no word of the documents is in it")
+        return None
+    data = load_array(folder / "data.csc.index.npy", np.float32)
+    indices = load_array(folder / "indices.csc.index.npy", np.integer)
+    indptr = load_array(folder / "indptr.csc.index.npy", np.integer)
+    check_postings(data, indices, indptr, len(documents))
+    index = _quiet_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
+    fresh = _new_bm25(settings)
+    if any(getattr(index, name) != getattr(fresh, name) for name in _PARAMETERS):
+        raise ValueError("other parameters")
+    if index.scores["num_docs"] != len(documents):
+        raise ValueError(f"another number of documents than {len(documents)}")
+    if sorted(index.vocab_dict.values()) != list(range(len(indptr) - 1)):
+        raise ValueError("another number of words than weights are there for")
+    return index
+
+
+def _new_bm25(settings: RetrievalSettings) -> Any:
+    return _quiet_bm25s().BM25(method="lucene", k1=settings.k1, b=settings.b)
+
+
+def _quiet_bm25s() -> Any:
+    import bm25s
+
+    # Importing it sets its logger to DEBUG.
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    return bm25s

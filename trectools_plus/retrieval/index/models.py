@@ -1,0 +1,197 @@
+"""Models in local folders, for the extra ``neural``: found, identified by their files, opened.
+
+Nothing is ever downloaded: a model is a folder. PyTorch is imported only when one is opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from trectools_plus.errors import InputError, MissingExtraError, UsageError
+from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.retrieval.settings import Device, RetrievalSettings
+
+EXTRA = "neural"
+_HEADS = {
+    "SparseEncoder": ("ForMaskedLM",),
+    "CrossEncoder": ("ForSequenceClassification", "ForCausalLM"),
+}
+"""What the architecture of a bare transformers model must be."""
+_PACKAGES = ("sentence-transformers", "torch", "transformers")
+
+
+class ModelRecord(BaseModel):
+    """A model that was used."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    path: str
+    """Its folder, as the user named it."""
+    sha256: str
+    """Over the names and contents of all its files."""
+
+
+def record_models(settings: RetrievalSettings, roles: Collection[str]) -> dict[str, ModelRecord]:
+    """Return the models that the settings name.
+
+    Args:
+        settings: ``embedding_model``, ``splade_model`` and ``reranker_model`` are used.
+        roles: Which of them matter: ``embedding``, ``splade``, ``reranker``.
+
+    Raises:
+        InputError: If a folder is missing or cannot be read.
+    """
+    paths = {
+        "embedding": settings.embedding_model,
+        "splade": settings.splade_model,
+        "reranker": settings.reranker_model,
+    }
+    return {
+        role: ModelRecord(path=path, sha256=hash_model(path))
+        for role, path in paths.items()
+        if path is not None and role in roles
+    }
+
+
+def hash_model(path: str | Path) -> str:
+    """SHA-256 over the names and contents of a model's files; hidden ones do not count.
+
+    Raises:
+        InputError: If the folder is missing or cannot be read.
+    """
+    root = Path(path)
+    try:
+        files = sorted(file for file in root.rglob("*") if file.is_file())
+        stats = [(file, file.stat()) for file in files]
+        named = tuple(
+            (file.relative_to(root).as_posix(), stat.st_size, stat.st_mtime_ns)
+            for file, stat in stats
+        )
+        visible = tuple(one for one in named if not f"/{one[0]}".count("/."))
+        if not visible:
+            raise InputError(
+                "there is no model" if not root.exists() else "expected the folder of a model",
+                where=str(path),
+                remedy="give the local folder of a model in the layout of sentence-transformers",
+            )
+        return _hash_files(str(root.resolve()), visible)
+    except OSError as error:
+        raise InputError(
+            f"the model cannot be read: {error.strerror or error}", where=str(path)
+        ) from error
+
+
+@lru_cache(maxsize=16)
+def _hash_files(root: str, files: tuple[tuple[str, int, int], ...]) -> str:
+    digest = hashlib.sha256()
+    for name, _, _ in files:
+        digest.update(f"{sha256_file(Path(root, name))}  {name}\n".encode())
+    return digest.hexdigest()
+
+
+def open_model(kind: str, path: str, device: Device, option: str) -> Any:
+    """Load a model of ``sentence_transformers`` from a folder.
+
+    Args:
+        kind: The class: ``SentenceTransformer``, ``SparseEncoder`` or ``CrossEncoder``.
+        path: The folder.
+        device: Where it is to run.
+        option: What the user set, for messages.
+
+    Raises:
+        MissingExtraError: If the extra is not installed.
+        InputError: If the folder holds no such model.
+        UsageError: If the device is not there.
+    """
+    if find_spec("sentence_transformers") is None:
+        raise MissingExtraError(option, EXTRA)
+    hash_model(path)  # says what is wrong with the folder
+    _refuse_other_kind(kind, Path(path))
+    import sentence_transformers
+    import torch
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    if not hasattr(sentence_transformers, kind):
+        raise UsageError(
+            f"{option} needs sentence-transformers 5 or newer",
+            remedy=f"pip install --upgrade 'trectools-plus[{EXTRA}]'",
+        )
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UsageError(
+            "this PyTorch finds no CUDA device",
+            where="device",
+            remedy="use cpu, or install a PyTorch with CUDA on a machine with a GPU",
+        )
+    make: Callable[..., Any] = getattr(sentence_transformers, kind)
+    try:
+        return make(path, device=device, local_files_only=True)
+    except Exception as error:  # whatever a wrong folder makes of that library
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(
+            f"the model cannot be opened as {kind}: {reason[0]}", where=path
+        ) from error
+
+
+def _refuse_other_kind(kind: str, folder: Path) -> None:
+    """The library makes a model of any folder, and fills what is missing with random numbers."""
+    if (folder / "modules.json").is_file():
+        own = _read(folder / "config_sentence_transformers.json")
+        declared = own.get("model_type") or "SentenceTransformer"
+        fits = declared == kind
+    else:
+        architectures = _read(folder / "config.json").get("architectures") or ["unknown"]
+        declared = ", ".join(map(str, architectures))
+        fits = any(end in declared for end in _HEADS.get(kind, ("",)))
+    if not fits:
+        raise InputError(
+            f"the folder holds a model of another kind ({declared}), no {kind}",
+            where=str(folder),
+            remedy="give a model that was trained for this",
+        )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | None]:
+    """Return everything that decides a model's output, for index keys."""
+    length = model.max_seq_length
+    return {
+        "model_sha256": hash_model(path),
+        "max_length": None if length is None else int(length),
+        "device": device,
+        **{name: _version(name) for name in _PACKAGES},
+    }
+
+
+def first_rows(texts: Sequence[str]) -> list[int]:
+    """For each text the row of the first one that equals it.
+
+    What a model makes of a text depends, in the last digits, on the others of its batch. Equal
+    texts that are embedded once have equal vectors, and so tie.
+    """
+    first: dict[str, int] = {}
+    return [first.setdefault(text, row) for row, text in enumerate(texts)]
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

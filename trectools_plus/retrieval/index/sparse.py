@@ -1,0 +1,146 @@
+"""The mode ``splade``: learned sparse vectors over a vocabulary, by a local model.
+
+Formal, Piwowarski and Clinchant, SIGIR 2021. Query and document each get weights for the words
+of the model's vocabulary; the score is the dot product, summed in 64 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.cache import (
+    IndexRecipe,
+    check_postings,
+    load_array,
+    open_index,
+)
+from trectools_plus.retrieval.index.models import first_rows, model_facts, open_model
+from trectools_plus.retrieval.index.text import clean_text
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import Ranking, empty_ranking, top_positions
+
+_TEXTS_PER_STEP = 256
+_TEXTS_PER_BATCH = 16
+_ARRAYS = ("data", "indices", "indptr")
+
+
+class SparseRetriever:
+    """Dot product of sparse vectors. A document that shares no weighted word is no result.
+
+    Args:
+        documents: The corpus.
+        settings: ``splade_model``, ``max_length`` and ``device`` are used.
+        progress: Notified of the building of an index that is not in the cache yet.
+
+    Raises:
+        UsageError: If no model is named, or the device is not there.
+        MissingExtraError: If the extra ``neural`` is not installed.
+        InputError: If the folder holds no such model.
+    """
+
+    name = "splade"
+
+    def __init__(
+        self,
+        documents: Corpus,
+        settings: RetrievalSettings,
+        progress: Progress = no_progress,
+    ) -> None:
+        if settings.splade_model is None:
+            raise UsageError(
+                "the mode splade needs a model",
+                remedy="name its local folder: --splade-model DIR, or --set splade_model=DIR",
+            )
+        documents = documents.in_index_order()
+        self._doc_ids = documents.doc_ids
+        path, device = settings.splade_model, settings.device
+        self._model = open_model("SparseEncoder", path, device, "splade_model")
+        if settings.max_length is not None:
+            self._model.max_seq_length = settings.max_length
+        facts = {"corpus_sha256": documents.sha256(), **model_facts(path, device, self._model)}
+        self.recipe = IndexRecipe("splade", facts)
+        self.index_key = self.recipe.key
+
+        def build(folder: Path) -> None:
+            texts = documents.searchable_texts()
+            matrix = _encode(self._model.encode_document, texts, _TEXTS_PER_BATCH, progress)
+            by_word = matrix.T.tocsr()
+            for name in _ARRAYS:
+                np.save(folder / f"{name}.npy", getattr(by_word, name))
+            np.save(folder / "shape.npy", np.array(by_word.shape))
+
+        def load(folder: Path) -> Any:
+            words = _encode(self._model.encode_query, ["warm up"], 1, no_progress).shape[1]
+            return _load(folder, (words, len(self._doc_ids)))
+
+        self._words = open_index(self.recipe, build, load, progress)
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank the documents that share a weighted word with each query."""
+        return [self._search_one(query, depth) for query in queries]
+
+    def _search_one(self, query: str, depth: int) -> Ranking:
+        if not clean_text(query):
+            return empty_ranking()
+        # One at a time: what a model makes of a text depends on its batch.
+        found = _encode(self._model.encode_query, [query], 1, no_progress) @ self._words
+        order = np.argsort(found.indices)
+        scores = found.data[order].astype(np.float32)
+        matching = found.indices[order][scores > 0]
+        scores = scores[scores > 0]
+        top = top_positions(scores, depth)
+        return Ranking([self._doc_ids[place] for place in matching[top]], scores[top])
+
+
+def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) -> Any:
+    """Weights as a SciPy matrix of 64-bit numbers, a row for each text; equal texts, equal rows."""
+    from scipy.sparse import csr_array, vstack
+
+    cleaned = [clean_text(text) for text in texts]
+    firsts = first_rows(cleaned)
+    own = sorted(set(firsts))
+    parts = []
+    for start in range(0, len(own), _TEXTS_PER_STEP):
+        rows = own[start : start + _TEXTS_PER_STEP]
+        weights = encode(
+            [cleaned[row] for row in rows],
+            batch_size=batch_size,
+            show_progress_bar=False,
+            convert_to_sparse_tensor=True,
+            save_to_cpu=True,
+        ).coalesce()
+        values = weights.values().float().numpy().astype(np.float64)
+        parts.append(csr_array((values, weights.indices().numpy()), shape=tuple(weights.shape)))
+        progress("encoding documents", start + len(rows), len(own))
+    places = np.searchsorted(own, firsts)
+    matrix = vstack(parts, format="csr")[places]
+    matrix = matrix.multiply(np.array([[bool(text)] for text in cleaned])).tocsr()
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix
+
+
+def _load(folder: Path, expected: tuple[int, int]) -> Any:
+    """Map the weights into memory: a row for each word of the vocabulary, a column for a document.
+
+    Raises:
+        ValueError: If the files do not fit together, or the shape is another one.
+        OSError: If they cannot be read.
+    """
+    from scipy.sparse import csr_array
+
+    data = load_array(folder / "data.npy", np.float64)
+    indices = load_array(folder / "indices.npy", np.integer)
+    indptr = load_array(folder / "indptr.npy", np.integer)
+    shape = tuple(load_array(folder / "shape.npy", np.integer).tolist())
+    if shape != expected or len(indptr) != shape[0] + 1:
+        raise ValueError(f"weights of shape {shape}, not {expected}")
+    check_postings(data, indices, indptr, shape[1])
+    return csr_array((data, indices, indptr), shape=shape)

@@ -1,0 +1,341 @@
+"""The vector modes: exact cosine similarity over every document, or over parts of documents.
+
+Matrix products of 32-bit floats depend, in their last digits, on the machine, the number of
+threads and the batch. So a product only selects: whatever it puts within its error bound of the
+cutoff is scored again in 64 bits, document by document, and rounded to 32 bits once. Equal texts
+get equal scores, and a run does not depend on batch size or threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.cache import IndexRecipe, load_array, open_index
+from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder
+from trectools_plus.retrieval.index.models import first_rows
+from trectools_plus.retrieval.index.parts import Aggregation, TextParts, aggregation_of
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import Positions, Ranking, Scores, empty_ranking, top_positions
+
+_TEXTS_PER_STEP = 2_048
+# Products of one block of documents with a batch of queries: at most 16 MiB.
+_PRODUCTS_PER_BLOCK = 1 << 22
+_ROWS_RESCORED_AT_ONCE = 4_096
+# Far above what rounding to 32 bits does to a square length.
+_LENGTH_ERROR = 1e-3
+
+
+class VectorRetriever:
+    """Cosine of query and document vectors. An empty query finds nothing.
+
+    Args:
+        documents: The corpus.
+        settings: Nothing in it changes the search.
+        progress: Notified of the building of an index that is not in the cache yet.
+        encoder: Makes the vectors; the static embeddings if ``None``.
+    """
+
+    name = "vector"
+
+    def __init__(
+        self,
+        documents: Corpus,
+        settings: RetrievalSettings,  # noqa: ARG002 (every mode is made from the same three)
+        progress: Progress = no_progress,
+        encoder: Encoder | None = None,
+    ) -> None:
+        documents = documents.in_index_order()
+        self._doc_ids = documents.doc_ids
+        self._encoder = encoder or TextEncoder()
+        self.recipe = IndexRecipe(
+            "vector", {"corpus_sha256": documents.sha256(), **self._encoder.facts()}
+        )
+        self.index_key = self.recipe.key
+
+        def build(folder: Path) -> None:
+            build_vectors(folder, documents.searchable_texts(), self._encoder, progress)
+
+        def load(folder: Path) -> Scores:
+            return load_vectors(folder, len(self._doc_ids), self._encoder.dimensions)
+
+        self._vectors = open_index(self.recipe, build, load, progress)
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank all documents by their cosine with each query."""
+        if not queries:
+            return []
+        vectors = self._encoder.embed_queries(queries)
+        found = nearest(self._vectors, vectors, depth)
+        return [
+            Ranking([self._doc_ids[place] for place in positions], scores)
+            if vector.any()
+            else empty_ranking()
+            for vector, (positions, scores) in zip(vectors, found, strict=True)
+        ]
+
+
+def nearest(
+    documents: Scores, queries: Scores, depth: int, block: int = _PRODUCTS_PER_BLOCK
+) -> list[tuple[Positions, Scores]]:
+    """The rows of ``documents`` with the highest dot products, exactly.
+
+    Args:
+        documents: ``float32`` of shape ``(n_documents, dimensions)``, rows of length 1 or 0.
+        queries: ``float32`` of shape ``(n_queries, dimensions)``, rows of length 1 or 0.
+        depth: How many rows to return at most for each query.
+        block: How many products to compute at once.
+
+    Returns:
+        For each query the row numbers, best first and ties by lower row number, and the products:
+        computed in 64 bits, rounded to 32.
+    """
+    candidates = _candidates(documents, queries, depth, block)
+    results = []
+    for query, rows in zip(queries, candidates, strict=True):
+        scores = exact_products(documents, rows, query).astype(np.float32)
+        top = top_positions(scores, depth)
+        results.append((rows[top], scores[top]))
+    return results
+
+
+def margin(dimensions: int) -> float:
+    """Return how far below the cutoff a 32-bit score may be that belongs above it in 64 bits.
+
+    Twice the error of a 32-bit dot product of two unit vectors in any order of summation (Higham,
+    Accuracy and Stability of Numerical Algorithms, section 3.1), and room for the roundings of
+    a weighted mean of three such products.
+    """
+    return (2 * dimensions + 24) * 2.0**-24
+
+
+def _candidates(documents: Scores, queries: Scores, depth: int, block_size: int) -> list[Positions]:
+    """For each query, in rising order, every row that can be among its ``depth`` best."""
+    rows = [np.empty(0, dtype=np.intp) for _ in queries]
+    products = [np.empty(0, dtype=np.float32) for _ in queries]
+    floors = np.full(len(queries), -np.inf)
+    slack = margin(documents.shape[1])
+    for start, block in _blocks(documents, max(1, block_size // len(queries))):
+        block_products = queries @ block.T
+        for number, line in enumerate(block_products):
+            new = np.flatnonzero(line >= floors[number])
+            all_rows = np.concatenate([rows[number], new + start])
+            all_products = np.concatenate([products[number], line[new]])
+            if len(all_rows) > depth:
+                place = len(all_rows) - depth
+                floors[number] = np.partition(all_products, place)[place] - slack
+                kept = all_products >= floors[number]
+                all_rows, all_products = all_rows[kept], all_products[kept]
+            rows[number], products[number] = all_rows, all_products
+    return rows
+
+
+def _blocks(documents: Scores, size: int) -> Iterator[tuple[int, Scores]]:
+    for start in range(0, len(documents), size):
+        yield start, documents[start : start + size]
+
+
+def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArray[np.float64]:
+    """Dot products of some rows with one query, in 64 bits, each computed by itself."""
+    wide_query = query.astype(np.float64)
+    products = np.empty(len(rows))
+    for start in range(0, len(rows), _ROWS_RESCORED_AT_ONCE):
+        part = slice(start, start + _ROWS_RESCORED_AT_ONCE)
+        wide: npt.NDArray[np.float64] = vectors[rows[part]].astype(np.float64)
+        products[part] = (wide * wide_query).sum(axis=1)
+    return products
+
+
+def build_vectors(folder: Path, texts: list[str], encoder: Encoder, progress: Progress) -> None:
+    """Write the vectors of texts, a row each, as ``vectors.npy``; equal texts get equal ones."""
+    vectors = np.lib.format.open_memmap(
+        folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(len(texts), encoder.dimensions)
+    )
+    firsts = np.array(first_rows(texts), dtype=np.intp)
+    own = np.unique(firsts)
+    for start in range(0, len(own), _TEXTS_PER_STEP):
+        rows = own[start : start + _TEXTS_PER_STEP]
+        vectors[rows] = encoder.embed_documents([texts[row] for row in rows])
+        progress("embedding documents", start + len(rows), len(own))
+    repeated = np.flatnonzero(firsts != np.arange(len(texts)))
+    vectors[repeated] = vectors[firsts[repeated]]
+    vectors.flush()
+
+
+def load_vectors(folder: Path, rows: int, dimensions: int) -> Scores:
+    """Map the vectors of an index into memory.
+
+    Raises:
+        ValueError: If there are not so many, or one has another length than 1 or 0.
+        OSError: If they cannot be read.
+    """
+    vectors: Scores = load_array(folder / "vectors.npy", np.float32, 2)
+    if vectors.shape != (rows, dimensions):
+        raise ValueError(f"vectors of shape {vectors.shape}, not {(rows, dimensions)}")
+    for _, block in _blocks(vectors, max(1, _PRODUCTS_PER_BLOCK // max(1, dimensions))):
+        with np.errstate(all="ignore"):
+            lengths = np.einsum("ij,ij->i", block, block)
+        if not ((lengths == 0) | (np.abs(lengths - 1) < _LENGTH_ERROR)).all():
+            raise ValueError("a vector whose length is neither 1 nor 0")
+    return vectors
+
+
+# Products of a batch of queries with all parts: at most 64 MiB, but for one query always.
+_PRODUCTS_AT_ONCE = 1 << 24
+
+
+class MultiVectorRetriever:
+    """Cosine of query and parts, aggregated to documents. An empty query finds nothing.
+
+    Args:
+        parts: What the documents consist of.
+        settings: ``aggregation_strategy`` and ``aggregation_weights`` are used.
+        progress: Notified of the building of an index that is not in the cache yet.
+        encoder: Makes the vectors; the static embeddings if ``None``.
+
+    Raises:
+        InputError: If no document has a part that the strategy looks at.
+    """
+
+    name = "multi-vector"
+
+    def __init__(
+        self,
+        parts: TextParts,
+        settings: RetrievalSettings,
+        progress: Progress = no_progress,
+        encoder: Encoder | None = None,
+    ) -> None:
+        self._parts = parts
+        self._weights = settings.aggregation_weights
+        self._encoder = encoder or TextEncoder()
+        self.recipe = IndexRecipe(
+            "multi-vector", {"parts_sha256": parts.sha256, **self._encoder.facts()}
+        )
+        self.index_key = self.recipe.key
+
+        def build(folder: Path) -> None:
+            build_vectors(folder, parts.texts, self._encoder, progress)
+
+        def load(folder: Path) -> Scores:
+            return load_vectors(folder, len(parts.texts), self._encoder.dimensions)
+
+        self._vectors = open_index(self.recipe, build, load, progress)
+        self._use(settings.aggregation_strategy)
+
+    def with_strategy(self, strategy: str) -> Self:
+        """A retriever with another strategy on the same index.
+
+        Raises:
+            InputError: If no document has a part that the strategy looks at.
+        """
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._use(strategy)
+        return other
+
+    def _use(self, strategy: str) -> None:
+        aggregation = aggregation_of(strategy, self._weights)
+        if not set(aggregation.kinds) & set(self._parts.segments):
+            raise InputError(
+                f"{strategy} has nothing to look at: no document has a "
+                f"{' or '.join(aggregation.kinds)}",
+                where=self._parts.path,
+                remedy="use all_max (a plain document's title is its label, its text its "
+                "definition)",
+            )
+        self.strategy = strategy
+        self._aggregation = aggregation
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank the documents that have a part that counts."""
+        if not queries:
+            return []
+        vectors = self._encoder.embed_queries(queries)
+        found = nearest_documents(self._vectors, vectors, self._parts, self._aggregation, depth)
+        doc_ids = self._parts.doc_ids
+        return [
+            Ranking([doc_ids[place] for place in places], scores)
+            if vector.any()
+            else empty_ranking()
+            for vector, (places, scores) in zip(vectors, found, strict=True)
+        ]
+
+
+def nearest_documents(
+    vectors: Scores,
+    queries: Scores,
+    parts: TextParts,
+    aggregation: Aggregation,
+    depth: int,
+    block: int = _PRODUCTS_AT_ONCE,
+) -> Iterator[tuple[Positions, Scores]]:
+    """The documents with the highest aggregated products, exactly.
+
+    Args:
+        vectors: ``float32`` of shape ``(len(parts.texts), dimensions)``, rows of length 1 or 0.
+        queries: ``float32`` of shape ``(n_queries, dimensions)``, rows of length 1 or 0.
+        parts: Which rows are whose.
+        aggregation: How products of parts become a document's score.
+        depth: How many documents to return at most for each query.
+        block: How many products to compute at once.
+
+    Yields:
+        For each query the document numbers, best first and ties by lower number, and the scores:
+        computed in 64 bits, rounded to 32.
+    """
+    kinds = [kind for kind in aggregation.kinds if kind in parts.segments]
+    first = min(parts.segments[kind].first for kind in kinds)
+    end = max(parts.segments[kind].end for kind in kinds)
+    step = max(1, block // (end - first))
+    for start in range(0, len(queries), step):
+        batch = queries[start : start + step]
+        products = batch @ vectors[first:end].T
+        of_kinds = {
+            kind: products[:, parts.segments[kind].first - first : parts.segments[kind].end - first]
+            for kind in kinds
+        }
+        rough = aggregation.score(of_kinds, parts.segments, len(parts.doc_ids))
+        for query, line in zip(batch, rough, strict=True):
+            documents = _candidate_documents(line, depth, margin(vectors.shape[1]))
+            scores = _exact_scores(vectors, query, documents, parts, aggregation)
+            top = top_positions(scores, depth)
+            yield documents[top], scores[top]
+
+
+def _candidate_documents(scores: Scores, depth: int, slack: float) -> Positions:
+    """In rising order, every document that can be among the ``depth`` best."""
+    if depth >= len(scores):
+        return np.flatnonzero(scores > -np.inf)
+    place = len(scores) - depth
+    floor = np.partition(scores, place)[place].astype(np.float64) - slack
+    return np.flatnonzero((scores >= floor) & (scores > -np.inf))
+
+
+def _exact_scores(
+    vectors: Scores,
+    query: Scores,
+    documents: Positions,
+    parts: TextParts,
+    aggregation: Aggregation,
+) -> Scores:
+    """Scores of some documents by products in 64 bits, rounded to 32 bits once."""
+    products: dict[str, npt.NDArray[np.float64]] = {}
+    segments = {}
+    for kind in aggregation.kinds:
+        if kind in parts.segments:
+            rows, own = parts.segments[kind].gather(documents)
+            if len(rows):
+                products[kind] = exact_products(vectors, rows, query)[np.newaxis]
+                segments[kind] = own
+    if not products:
+        return np.empty(0, dtype=np.float32)
+    scores: Scores = aggregation.score(products, segments, len(documents))[0].astype(np.float32)
+    return scores

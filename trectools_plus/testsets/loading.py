@@ -1,0 +1,228 @@
+"""Loading test sets: those that are shipped, and files in JSON or YAML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.nodes.documents import Syntax, load_value
+from trectools_plus.formats.nodes.model import TreeError
+from trectools_plus.formats.source import Source, read_source
+from trectools_plus.formats.topic_schema import form_of
+from trectools_plus.testsets.languages import TextField, with_text_field
+from trectools_plus.testsets.model import TestSet, format_error
+from trectools_plus.validation.findings import Severity
+from trectools_plus.validation.topics.cases import number_of_case
+from trectools_plus.validation.topics.engine import check_topics
+from trectools_plus.validation.topics.loading import read_view
+from trectools_plus.validation.topics.view import Cases, TopicsView
+
+DEFAULT_TEST_SET = "hpo-en-standard"
+"""The test set of ``--dataset hpo`` where no other is named."""
+
+_FOLDER = Path(__file__).parent / "data"
+_ENDING = ".json"
+_FORM = "a list of test cases, or a mapping with 'queries' or 'test_cases'"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTestSet:
+    """A test set that comes with the package.
+
+    Attributes:
+        name: What it is called: ``load_test_set(name)``.
+        language: The language of its texts, as ISO 639-1 code.
+        queries: The number of its queries.
+        version: Its version.
+        description: What it holds.
+    """
+
+    name: str
+    language: str
+    queries: int
+    version: str
+    description: str
+
+
+def load_test_set(
+    name_or_path: str | Path, *, text_field: TextField = "text", language: str | None = None
+) -> TestSet:
+    """Load a test set that comes with the package, or read a file of the user's (JSON or YAML).
+
+    Args:
+        name_or_path: A name, such as ``hpo-en-tiny``, or a file, compressed or not; ``mine``
+            finds ``mine.yaml``, ``mine.yml`` or ``mine.json`` too. A file that is called like a
+            shipped set needs its folder: ``./hpo-en-tiny``.
+        text_field: Where the texts are: sets may have German texts beside English descriptions,
+            say. See :func:`trectools_plus.testsets.languages.with_text_field`.
+        language: The texts' language, as ISO 639-1 code, for a set that does not say.
+
+    Raises:
+        InputError: If there is no such set or file, or it cannot be read.
+        FormatError: If it is neither JSON nor YAML, a field is missing or wrong, or a query lacks
+            the ``text_field``.
+        UsageError: If the set says that its texts have another language.
+    """
+    test_set = read_test_set(find_test_set(name_or_path))
+    return with_text_field(test_set, text_field, language, str(name_or_path))
+
+
+def find_test_set(name_or_path: str | Path) -> Path:
+    """Return the file of a test set: a shipped one, or a file, whose ending may be left out.
+
+    Raises:
+        InputError: If the name is none of the shipped sets', and there is no such file.
+    """
+    text = str(name_or_path)
+    if text in shipped_names():
+        return _FOLDER / f"{text}{_ENDING}"
+    if text != "-" and not Path(text).exists():
+        for ending in (".yaml", ".yml", ".json"):
+            if Path(f"{text}{ending}").is_file():
+                return Path(f"{text}{ending}")
+    if text != "-" and Path(text).name == text and "." not in text and not Path(text).exists():
+        raise InputError(
+            "no such test set or file",
+            where=text,
+            remedy=f"name a file, or one of {', '.join(shipped_names())}",
+        )
+    return Path(name_or_path)
+
+
+def shipped_names() -> list[str]:
+    """Return the names of the test sets that come with the package, in alphabetical order."""
+    return sorted(path.name.removesuffix(_ENDING) for path in _FOLDER.glob(f"*{_ENDING}"))
+
+
+def list_test_sets() -> list[ListedTestSet]:
+    """Return the test sets that come with the package, in the order of their names."""
+    found = []
+    for name in shipped_names():
+        test_set = read_test_set(_FOLDER / f"{name}{_ENDING}")
+        said = test_set.metadata
+        listed = ListedTestSet(
+            name, said.language, len(test_set.queries), said.version, said.description
+        )
+        found.append(listed)
+    return found
+
+
+def read_test_set(path: str | Path) -> TestSet:
+    """Read a test set, compressed or not, in a form of ``trectools_plus.validation.topics.cases``.
+
+    What ``topics validate`` calls an error is refused, with its code in the message; what it only
+    warns of is read: ids that are whole numbers become text, a case or a judgment that is repeated
+    as it is counts once, and a case without judgments is left without a score.
+
+    Raises:
+        InputError: If the file cannot be read.
+        FormatError: If it is neither JSON nor YAML, or a field is missing or wrong.
+    """
+    source = read_source(path)
+    syntax = _syntax_of(source)
+    view = read_view(source, syntax)
+    _refuse_errors(view)
+    if view.cases is None:
+        seen = ", ".join(view.frame["query_id"])[:60]
+        raise FormatError(f"expected {_FORM} but got {seen}", path=source.path)
+    built = _Content(source.path)
+    try:
+        built.add_metadata(view.cases, syntax)
+        built.add_queries(view, view.cases)
+        return TestSet.model_validate(built.content)
+    except TreeError as error:
+        what, line, column = error.what, error.line, error.column
+        raise FormatError(what, path=source.path, line=line, column=column) from None
+    except ValidationError as error:
+        raise format_error(error, source.path, built.find_line) from None
+    except (RecursionError, ValueError) as error:
+        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise FormatError(f"neither JSON nor YAML: {what}", path=source.path) from None
+
+
+def _syntax_of(source: Source) -> Syntax:
+    """Return the syntax of a file that is to be a test set, whatever else its name says."""
+    start = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
+    form = form_of(source.path, start)
+    if form == "json" or form == "yaml":
+        return form
+    return "json" if start.lstrip().startswith(("{", "[")) else "yaml"
+
+
+def _refuse_errors(view: TopicsView) -> None:
+    """Refuse what the validator of test sets calls an error."""
+    for finding in check_topics(view):
+        if finding.severity is Severity.ERROR:
+            raise FormatError(
+                f"{finding.message} ({finding.code})",
+                path=view.path,
+                line=finding.line,
+                column=finding.column,
+                remedy=finding.remedy[:1].lower() + finding.remedy[1:],
+            )
+
+
+@dataclass(slots=True)
+class _Content:
+    """A test set in the form of the model, with the lines of its parts.
+
+    Attributes:
+        path: The file, after which a set without a name is called.
+        content: The fields of :class:`TestSet`.
+        lines: The line of each field that has one, by the steps that lead to it.
+    """
+
+    path: str
+    content: dict[str, Any] = field(default_factory=dict)
+    lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+
+    def add_metadata(self, cases: Cases, syntax: Syntax) -> None:
+        """Add what the set says of itself.
+
+        Raises:
+            TreeError, ValueError: If a value has no meaning.
+        """
+        said = {key: load_value(node, syntax) for key, node in cases.metadata.items()}
+        if not cases.strict:
+            said = {key: str(value) for key, value in said.items() if value is not None}
+        self.content["metadata"] = {"dataset_id": Path(self.path).name.partition(".")[0], **said}
+        self.lines.update({("metadata", key): node.line for key, node in cases.metadata.items()})
+        if cases.strict and "test_cases" in cases.lines:
+            self.content["test_cases"] = []  # one of the two is too many
+        self.lines.update({(key,): line for key, line in cases.lines.items()})
+
+    def add_queries(self, view: TopicsView, cases: Cases) -> None:
+        """Add the queries, without those whose id and text an earlier one has."""
+        queries: list[dict[str, Any]] = []
+        known = set()
+        table = view.judgments
+        assert table is not None
+        lines = table.line_numbers
+        assert lines is not None
+        doc_ids, grades = table.frame["doc_id"].to_list(), table.frame["relevance"].to_list()
+        for number, (line, query_id, text, text_line) in enumerate(view.frame.iter_rows(), 1):
+            named = query_id or number_of_case(number)
+            if (named, text) in known:
+                continue
+            known.add((named, text))
+            place = "queries", len(queries)
+            judged: dict[tuple[str, float], int] = {}
+            for row in cases.judged[number - 1]:
+                judged.setdefault((doc_ids[row], grades[row]), int(lines[row]))
+            relevant = [{"doc_id": doc_id, "grade": int(grade)} for doc_id, grade in judged]
+            self.lines[place] = line
+            self.lines[*place, "text"] = text_line
+            for at, judged_on in enumerate(judged.values()):
+                self.lines[*place, "relevant", at] = judged_on
+            notes = cases.notes[number - 1]
+            queries.append({**notes, "query_id": named, "text": text, "relevant": relevant})
+        self.content["queries"] = queries
+
+    def find_line(self, place: tuple[str | int, ...]) -> int | None:
+        """Return the line of a field, or of the nearest one around it that has a line."""
+        known = (self.lines.get(place[:end]) for end in range(len(place), 0, -1))
+        return next((line for line in known if line is not None), None)

@@ -1,0 +1,411 @@
+"""Test sets in YAML or JSON: queries with their judgments, in the forms that are in use.
+
+::
+
+    {metadata: {…}, queries: [{query_id, text, relevant: [{doc_id, grade}], …}]}
+    {queries: [{id, text, relevant: {doc_id: grade}}]}
+    {queries: [{query_id, query_text, relevant_docs: [{doc_id, grade}]}]}
+    {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…]}]}     or the list alone
+    {query_id: {doc_id: grade}}     or {query_id: [doc_id, …]}
+
+The last one has judgments only. The first three, this package's own, have a fixed set of fields;
+sets of the fourth form have fields of their own, which are ignored.
+
+The same walk serves the validator and :func:`trectools_plus.load_test_set`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import polars as pl
+
+from trectools_plus.formats.nodes.model import (
+    MAX_REPEATED,
+    Items,
+    Mapping,
+    Node,
+    Scalar,
+    TooMuchError,
+    Tree,
+    Unfolder,
+    describe,
+)
+from trectools_plus.formats.topic_schema import (
+    CASE_KEYS,
+    GRADED_KEYS,
+    ID_KEYS,
+    JUDGED_KEYS,
+    LISTED_KEYS,
+    METADATA_KEYS,
+    NOTE_KEYS,
+    NOTE_WORDS,
+    TERM_KEYS,
+    TEXT_KEYS,
+    TOP_KEYS,
+)
+from trectools_plus.text import listed, visible
+from trectools_plus.validation.topics.fields import (
+    Entry,
+    Schema,
+    note_constants,
+    note_repeats,
+    read_grade,
+    read_id,
+    read_text,
+)
+from trectools_plus.validation.topics.view import (
+    ENTRIES_SCHEMA,
+    JUDGMENTS_SCHEMA,
+    LANGUAGES_SCHEMA,
+    Cases,
+    Content,
+    Kind,
+    Trouble,
+    Troubles,
+)
+
+Fields = dict[str, tuple[Scalar, Node]]
+Judged = tuple[str, Node, float | None]
+"""Document id, its place, its grade; ``None`` where that is not a whole number."""
+
+
+def read_test_set(tree: Tree, troubles: Troubles | None = None) -> Content:
+    """Read a test set from its tree.
+
+    Args:
+        tree: The document.
+        troubles: Where to note problems, if not in a new place.
+    """
+    reader = _Reader(Troubles() if troubles is None else troubles, tree.n_values)
+    note_repeats(tree, reader.troubles)
+    note_constants(tree, reader.troubles)
+    if tree.root is not None:
+        reader.read(tree.root)
+    return reader.content()
+
+
+class _Reader:
+    def __init__(self, troubles: Troubles, n_values: int) -> None:
+        self.troubles = troubles
+        self._unfolder = Unfolder(n_values)
+        self._schema = Schema(self.troubles)
+        self._judgments = _JudgmentsReader(self.troubles, self._schema, self._unfolder)
+        self._notes = _NotesReader(self.troubles)
+        self._kind: Kind = "testset"
+        self._entries: list[tuple[int, str | None, str | None, int]] = []
+        self._cases: Cases | None = None
+
+    def content(self) -> Content:
+        entries = pl.DataFrame(self._entries, schema=ENTRIES_SCHEMA, orient="row")
+        judgments = pl.DataFrame(self._judgments.rows, schema=JUDGMENTS_SCHEMA, orient="row")
+        languages = pl.DataFrame(self._notes.languages, schema=LANGUAGES_SCHEMA, orient="row")
+        return Content(entries, self.troubles, judgments, self._kind, languages, self._cases)
+
+    def read(self, root: Node) -> None:
+        try:
+            if isinstance(root, Items):
+                self._read_list(root)
+            elif isinstance(root, Mapping):
+                self._read_mapping(root)
+            elif not is_empty(root):
+                self._note_wrong_form(root, describe(root))
+        except TooMuchError as error:
+            what = f"aliases repeat more than {MAX_REPEATED:,} values; the rest is not read"
+            self.troubles.add("T104", Trouble(error.node.line, what, error.node.column))
+
+    def _read_mapping(self, root: Mapping) -> None:
+        pairs = self._unfolder.fields(root)
+        fields = {key.text: value for key, value in pairs}
+        keys = [key for key, _ in pairs]
+        if "queries" in fields or "test_cases" in fields:
+            cases = Cases("queries" in fields, lines={key.text: key.line for key in keys})
+            if "metadata" in fields:
+                self._read_metadata(fields["metadata"], cases)
+            if cases.strict:
+                self._schema.check(keys, TOP_KEYS)
+            self._read_cases(fields["queries" if cases.strict else "test_cases"], cases)
+        elif not fields or self._schema.check(keys, TOP_KEYS, only_near=True):
+            return
+        elif "metadata" in fields or any(isinstance(value, Scalar) for value in fields.values()):
+            self._note_wrong_form(root, listed(list(fields)))
+        else:
+            self._read_judgments_only(pairs)
+
+    def _read_metadata(self, node: Node, cases: Cases) -> None:
+        if isinstance(node, Mapping):
+            pairs = self._unfolder.fields(node)
+            cases.metadata = {key.text: value for key, value in pairs}
+            self._notes.read_metadata(pairs, strict=cases.strict)
+        elif not is_empty(node):
+            self._notes.note_wrong(node, f"metadata is {describe(node)}, not a mapping", None)
+
+    def _note_wrong_form(self, node: Node, seen: str) -> None:
+        what = f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}"
+        remedy = "Give each test case an id, a text and its relevant documents"
+        self.troubles.add("T105", Trouble(node.line, what, node.column, remedy=remedy))
+
+    def _read_list(self, root: Items) -> None:
+        """Read a list of cases, whose fields show of which form it is."""
+        names = {
+            key.text
+            for case in self._unfolder.items(root)
+            if isinstance(case, Mapping)
+            for key, _ in self._unfolder.fields(case)
+        }
+        if not names.intersection(JUDGED_KEYS):
+            self._kind = "topics"
+        foreign = names.intersection(LISTED_KEYS) and not names.intersection(GRADED_KEYS)
+        self._read_cases(root, Cases(strict=not foreign))
+
+    def _read_cases(self, node: Node, cases: Cases) -> None:
+        self._cases = cases
+        if isinstance(node, Mapping):
+            for key, case in self._unfolder.fields(node):
+                self._read_case(case, cases, key)
+        elif isinstance(node, Items):
+            for case in self._unfolder.items(node):
+                self._read_case(case, cases)
+        elif not is_empty(node):
+            self._note_wrong_form(node, describe(node))
+
+    def _read_case(self, case: Node, cases: Cases, key: Scalar | None = None) -> None:
+        """Read a test case.
+
+        Args:
+            case: The case.
+            cases: Those before it. Cases of this package's form have an id, and no fields but
+                those of the schema.
+            key: Its id, where that is a key in front of the case.
+        """
+        if not isinstance(case, Mapping):
+            what = f"expected a test case with id and text but got {describe(case)}"
+            self.troubles.add("T105", Trouble(case.line, what, case.column))
+            return
+        pairs = self._unfolder.fields(case)
+        fields = {name.text: (name, value) for name, value in pairs}
+        entry = Entry(case.line)
+        missing = self._read_id_and_text(fields, entry, key)
+        if not cases.strict:
+            missing.discard("id")
+        judged = [fields[name] for name in JUDGED_KEYS if name in fields]
+        if not judged and self._kind == "testset":
+            missing.add("judgments")
+        names = (name for name, _ in pairs)
+        meant = self._schema.check(
+            names, CASE_KEYS, entry.query_id, missing=missing, only_near=not cases.strict
+        )
+        for what in sorted(missing - meant - {"judgments"}):
+            seen = f"{what} is missing (fields: {listed(list(fields))})"
+            self.troubles.add("T105", Trouble(case.line, seen, case.column, entry.query_id))
+        cases.notes.append(self._notes.read_case(fields, entry, strict=cases.strict))
+        self._entries.append(entry.as_row())
+        first_row = len(self._judgments.rows)
+        for _, value in judged:
+            self._judgments.read(value, entry, len(self._entries))
+        cases.judged.append(range(first_row, len(self._judgments.rows)))
+        if "judgments" in missing - meant:
+            self._judgments.note_none(case, entry)
+        elif judged and all(is_empty(value) for _, value in judged):
+            self._judgments.note_none(judged[0][0], entry)
+
+    def _read_id_and_text(self, fields: Fields, entry: Entry, key: Scalar | None) -> set[str]:
+        """Read the two into ``entry``, and return which of them are missing."""
+        missing = set()
+        id_node: Node | None = next((fields[name][1] for name in ID_KEYS if name in fields), key)
+        if id_node is None:
+            missing.add("id")
+        else:
+            entry.query_id = read_id(id_node, "id", entry, self.troubles)
+            entry.line = id_node.line
+        text_node = next((fields[name][1] for name in TEXT_KEYS if name in fields), None)
+        if text_node is None:
+            missing.add("text")
+        else:
+            entry.text = read_text(text_node, entry, self.troubles)
+        return missing
+
+    def _read_judgments_only(self, pairs: list[tuple[Scalar, Node]]) -> None:
+        """``{query_id: {doc_id: grade}}``."""
+        for key, value in pairs:
+            entry = Entry(key.line)
+            entry.query_id = read_id(key, "id", entry, self.troubles)
+            self._entries.append(entry.as_row())
+            if is_empty(value):
+                self._judgments.note_none(key, entry)
+            self._judgments.read(value, entry, len(self._entries))
+
+
+class _JudgmentsReader:
+    """Reads the judgments of a case: a list of documents, of ``{doc_id, grade}``, or a mapping.
+
+    Args:
+        troubles: Where to note problems.
+        schema: Notes unknown keys.
+        unfolder: Gives the fields of nodes.
+
+    Attributes:
+        rows: ``line, query_id, doc_id, grade`` of each judgment read so far.
+    """
+
+    def __init__(self, troubles: Troubles, schema: Schema, unfolder: Unfolder) -> None:
+        self.rows: list[tuple[int, str, str, float | None]] = []
+        self._troubles = troubles
+        self._schema = schema
+        self._unfolder = unfolder
+        self._seen: set[str] = set()
+
+    def read(self, node: Node, entry: Entry, number: int) -> None:
+        """Read the judgments of a test case, the ``number``-th.
+
+        Of two cases of one id, which a rule of its own reports, only the first one's are read.
+        """
+        if is_empty(node):
+            return
+        if isinstance(node, Scalar):
+            what = f"expected judged documents but got {describe(node)}"
+            self._troubles.add("T105", Trouble(node.line, what, node.column, entry.query_id))
+            return
+        query_id = entry.query_id or number_of_case(number)
+        if query_id in self._seen:
+            return
+        self._seen.add(query_id)
+        for doc_id, place, grade in self._iter(node, entry):
+            self.rows.append((place.line, query_id, doc_id, grade))
+
+    def note_none(self, place: Node, entry: Entry) -> None:
+        """Note that a test case has no judgments (T131)."""
+        query = f" for query {visible(entry.query_id)}" if entry.query_id is not None else ""
+        what = f"no judgments{query}; it is left out of the mean"
+        self._troubles.add("T131", Trouble(place.line, what, place.column, entry.query_id))
+
+    def _iter(self, node: Items | Mapping, entry: Entry) -> Iterator[Judged]:
+        if isinstance(node, Mapping):
+            for key, value in self._unfolder.fields(node):
+                doc_id = read_id(key, "document id", entry, self._troubles)
+                if doc_id is not None:
+                    yield doc_id, key, read_grade(value, doc_id, entry, self._troubles)
+            return
+        for item in self._unfolder.items(node):
+            if isinstance(item, Mapping):
+                yield from self._iter_term(item, entry)
+            else:
+                doc_id = read_id(item, "document id", entry, self._troubles)
+                if doc_id is not None:
+                    yield doc_id, item, 1.0
+
+    def _iter_term(self, term: Mapping, entry: Entry) -> Iterator[Judged]:
+        """``{doc_id: …, grade: …}``: one judgment, or none if the document is missing."""
+        pairs = self._unfolder.fields(term)
+        fields = {key.text: value for key, value in pairs}
+        missing = {name for name in TERM_KEYS if name not in fields}
+        keys = (key for key, _ in pairs)
+        meant = self._schema.check(keys, TERM_KEYS, entry.query_id, missing=missing)
+        for what in sorted(missing - meant):
+            seen = f"{what} of a relevant document is missing"
+            self._troubles.add("T105", Trouble(term.line, seen, term.column, entry.query_id))
+        if "doc_id" not in fields:
+            return
+        doc_id = read_id(fields["doc_id"], "document id", entry, self._troubles)
+        if doc_id is None:
+            return
+        grade = fields.get("grade")
+        value = None if grade is None else read_grade(grade, doc_id, entry, self._troubles)
+        yield doc_id, fields["doc_id"], value
+
+
+class _NotesReader:
+    """Reads words, languages and remarks of cases and metadata, and notes invalid ones (T118).
+
+    Args:
+        troubles: Where to note problems.
+
+    Attributes:
+        languages: ``line, query_id, language`` of each declaration read so far.
+    """
+
+    def __init__(self, troubles: Troubles) -> None:
+        self.languages: list[tuple[int, str | None, str]] = []
+        self._troubles = troubles
+
+    def read_case(self, fields: Fields, entry: Entry, *, strict: bool) -> dict[str, str]:
+        """Read the notes of a test case.
+
+        Args:
+            fields: Its fields.
+            entry: The case.
+            strict: True for this package's form; the words of other forms are left out.
+        """
+        found = {}
+        for name in NOTE_KEYS:
+            if name in fields:
+                text = self._read(name, fields[name][1], entry.query_id, strict=strict)
+                if text is not None:
+                    found[name] = text
+        return found
+
+    def read_metadata(self, pairs: Iterable[tuple[Scalar, Node]], *, strict: bool) -> None:
+        """Read the metadata of a set.
+
+        Args:
+            pairs: Keys and values.
+            strict: True for this package's form; the values of other forms are converted to text.
+        """
+        for key, node in pairs:
+            if key.text not in METADATA_KEYS:
+                continue
+            if strict and not _is_text(node):
+                self.note_wrong(node, f"{key.text} of the metadata is {_shown(node)}", None)
+            elif key.text == "language" and isinstance(node, Scalar) and node.text:
+                self.languages.append((node.line, None, node.text))
+
+    def note_wrong(self, node: Node, what: str, query_id: str | None) -> None:
+        """Note a value of the wrong type."""
+        remedy = None
+        if isinstance(node, Scalar) and node.meaning not in ("text", "null"):
+            remedy = f'Quote it: "{visible(node.text)}"'
+        self._troubles.add("T118", Trouble(node.line, what, node.column, query_id, remedy=remedy))
+
+    def _read(self, name: str, node: Node, query_id: str | None, *, strict: bool) -> str | None:
+        if isinstance(node, Scalar) and node.meaning == "null":
+            return None
+        words = NOTE_WORDS.get(name)
+        if words is not None:
+            if isinstance(node, Scalar) and node.meaning == "text" and node.text in words:
+                return node.text
+            if strict:
+                what = f"{name} is {_shown(node)}, not one of {', '.join(words)}"
+                self.note_wrong(node, what, query_id)
+            return None
+        if not isinstance(node, Scalar) or node.meaning not in (
+            ("text",) if strict else ("text", "integer")
+        ):
+            self.note_wrong(node, f"{name} is {_shown(node)}", query_id)
+            return None
+        if name == "language" and node.text:
+            self.languages.append((node.line, query_id, node.text))
+        return node.text
+
+
+def is_empty(node: Node) -> bool:
+    """Return true if a value is null, or a list or mapping without content."""
+    if isinstance(node, Scalar):
+        return node.meaning == "null"
+    return not (node.items if isinstance(node, Items) else (node.pairs or node.merged))
+
+
+def number_of_case(number: int) -> str:
+    """Return the id of a case that has none of its own: ``case-001`` for the first."""
+    return f"case-{number:03d}"
+
+
+def _is_text(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.meaning == "text"
+
+
+def _shown(node: Node) -> str:
+    """Format a value for the middle of a message."""
+    if not isinstance(node, Scalar):
+        return describe(node)
+    shown = visible(node.text)
+    return f"'{shown}'" if node.meaning == "text" else f"{shown}, which is no text"

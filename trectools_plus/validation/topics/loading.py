@@ -1,0 +1,390 @@
+"""Loading topics and test sets for the rules: TSV, JSON Lines, TREC's SGML and XML, YAML and JSON.
+
+TSV is read all lines at once, JSON Lines line by line, SGML and XML topic by topic, so that one
+bad topic does not hide the next. Nothing here raises: problems are noted for the rules.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import polars as pl
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.nodes.documents import Syntax, parse_document
+from trectools_plus.formats.nodes.json import parse_json
+from trectools_plus.formats.nodes.model import Mapping, TreeError, describe
+from trectools_plus.formats.nodes.xml import parse_elements
+from trectools_plus.formats.numerals import DECIMAL
+from trectools_plus.formats.overlong import Overlong
+from trectools_plus.formats.source import Source
+from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, Form, form_of, is_header
+from trectools_plus.formats.topics import Topic, iter_sgml, xml_topic
+from trectools_plus.text import listed, quoted, visible
+from trectools_plus.validation.registry import FixName
+from trectools_plus.validation.topics.cases import read_test_set
+from trectools_plus.validation.topics.fields import (
+    Entry,
+    no_text,
+    note_constants,
+    note_repeats,
+    read_id,
+    read_text,
+)
+from trectools_plus.validation.topics.view import (
+    ENTRIES_SCHEMA,
+    Content,
+    TopicsView,
+    Trouble,
+    Troubles,
+)
+from trectools_plus.validation.views.shape import Shape, has_only_bare_cr, wide_encoding
+
+_N_FIELDS = 2
+"""Id and text."""
+_ANYTHING = re.compile(r"[^\s]")
+_CONTENT: dict[Form, re.Pattern[str]] = {
+    "tsv": re.compile(r"^(?!#[^\t\n]*$)[ \t\r\v\f]*[^\s]", re.MULTILINE),
+    "yaml": re.compile(r"^[ \t\r]*[^#\s]", re.MULTILINE),
+}
+_ID_AND_TEXT = re.compile(r"""[ ]*([^\s,;:"'{}\[\]<>|]+)[ ]+([^ ].*)""")
+
+
+# Separated by blanks alone or by tabs alone: a query may well be three words and a number.
+_OTHER_KINDS = {
+    kind: re.compile("|".join(pattern.replace(" ", blank) for blank in (" +", "\t+")))
+    for kind, pattern in (
+        ("a run", rf"\S+ (?:[Qq]?0) \S+ -?[0-9]+ {DECIMAL[1:-1]} \S+"),
+        ("qrels", r"\S+ [0-9]+ \S+ -?[0-9]+"),
+    )
+}
+_LOOKED_AT = 100
+"""Number of lines that decide whether a file is of another kind."""
+_TOP = re.compile("<top>", re.IGNORECASE)
+
+
+def read_view(source: Source, form: Form | None = None) -> TopicsView:
+    """Read topics or a test set from a file with any content.
+
+    Args:
+        source: The file.
+        form: How it is written, if that is known.
+    """
+    columns = scan_columns(source, _N_FIELDS)
+    text = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
+    start = text if source.overlong is None else text + _head(source.overlong)
+    form = form or form_of(source.path, start)
+    if wide_encoding(columns) is not None or has_only_bare_cr(columns):
+        # One finding about the bytes explains everything.
+        return TopicsView(columns, form, Content.empty(), Shape("not-text", first_line=1))
+    if source.overlong is not None and form not in ("tsv", "jsonl"):
+        return TopicsView(columns, form, Content.empty(), Shape(first_line=source.overlong.line))
+    # A NUL has its own rule; no parser may stop there.
+    content = _read(text.replace("\0", "\ufffd"), form)
+    shape = Shape(first_line=_first_line(text, form, content))
+    return TopicsView(columns, form, content, shape)
+
+
+def _head(overlong: Overlong) -> str:
+    return overlong.head.decode("utf-8", "replace")
+
+
+def _read(text: str, form: Form) -> Content:
+    if form == "tsv":
+        return read_tsv(text)
+    if form == "jsonl":
+        return JsonLines().read(text)
+    if form == "sgml":
+        return read_sgml(text)
+    if form == "xml":
+        return _read_xml(text)
+    return _read_tree(text, form)
+
+
+def _read_xml(text: str) -> Content:
+    if not re.search(r"<topic\b", text, re.IGNORECASE):
+        troubles = Troubles()
+        remedy = "Give topics as TSV, JSON Lines, TREC SGML or TREC XML"
+        what = "expected <top> or <topic> elements but got none"
+        troubles.add("T104", Trouble(1, what, remedy=remedy))
+        return Content.empty(troubles)
+    return read_xml(text)
+
+
+def _read_tree(text: str, syntax: Syntax) -> Content:
+    try:
+        return read_test_set(parse_document(text, syntax))
+    except TreeError as error:
+        troubles = Troubles()
+        troubles.add("T104", Trouble(error.line, error.what, error.column))
+        return Content.empty(troubles, "testset")
+
+
+def _first_line(text: str, form: Form, content: Content) -> int | None:
+    """Return the line that the data begin on; ``None`` for an empty file."""
+    if content.entries.is_empty() and not content.troubles:
+        return None
+    match = _CONTENT.get(form, _ANYTHING).search(text)
+    return text.count("\n", 0, match.end()) + 1 if match else 1
+
+
+def read_tsv(text: str) -> Content:
+    """Read topics from TSV, blank lines and comments left out.
+
+    Args:
+        text: The file, without byte order mark.
+    """
+    troubles = Troubles()
+    rows = _rows(text)
+    kind = _other_kind(text)
+    if kind is not None:
+        what = f"no id TAB text, this looks like {kind}"
+        remedy = f"Use '{kind.split()[-1].removesuffix('s')}s validate' for it"
+        troubles.add("T101", Trouble(rows["line"][0], what, remedy=remedy, fix="no"))
+        return Content.empty(troubles)
+    rows = rows.filter(~_header(rows, troubles))
+    without_tab = rows.filter(pl.col("rest").is_null())
+    for line, start in without_tab.select("line", "query_id").iter_rows():
+        fix: FixName | None = None if with_tab(start) else "no"
+        what = f"no tab between id and text in {quoted(start)}"
+        troubles.add("T101", Trouble(line, what, fix=fix))
+    rows = rows.filter(pl.col("rest").is_not_null())
+    extra = rows.filter(pl.col("rest").str.contains("\t", literal=True))
+    for line, query_id, rest in extra.select("line", "query_id", "rest").iter_rows():
+        what = "tab inside the text, kept as a blank"
+        column = len(query_id) + 2 + rest.index("\t")
+        troubles.add("T102", Trouble(line, what, column, query_id))
+    entries = rows.select(
+        "line",
+        "query_id",
+        text=pl.col("rest").str.replace_all("\t", " ", literal=True).str.strip_chars(" "),
+        text_line="line",
+    )
+    is_missing = pl.col("query_id").str.strip_chars(" ") == ""
+    without_id = entries.filter(is_missing)
+    for line, topic in without_id.select("line", "text").iter_rows():
+        troubles.add("T105", Trouble(line, f"no id in front of {quoted(topic)}", 1))
+    without_text = entries.filter(pl.col("text").str.strip_chars() == "")
+    for line, query_id in without_text.select("line", "query_id").iter_rows():
+        troubles.add("T121", Trouble(line, no_text(query_id), query_id=query_id))
+    ids = pl.when(~is_missing).then("query_id").alias("query_id")
+    return Content(entries.with_columns(ids).cast(ENTRIES_SCHEMA), troubles)  # type: ignore[arg-type]
+
+
+def _other_kind(text: str) -> str | None:
+    """Return ``a run`` or ``qrels`` where every line is a row of such a file."""
+    lines = [line.rstrip(" \t\r") for line in text.split("\n", _LOOKED_AT)[:_LOOKED_AT]]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    for kind, row in _OTHER_KINDS.items():
+        if lines and all(row.fullmatch(line) for line in lines):
+            return kind
+    return None
+
+
+def with_tab(line: str) -> str | None:
+    """Return a line with a tab for its first blanks; ``None`` where no id can stand before them.
+
+    Commas, semicolons and quotes in the first word mean that the line has another separator.
+    """
+    match = _ID_AND_TEXT.fullmatch(line)
+    return f"{match[1]}\t{match[2]}" if match else None
+
+
+def _rows(text: str) -> pl.DataFrame:
+    """Return ``line, query_id, rest``, cut at the first tab; ``rest`` is null without one."""
+    lines = pl.Series("line_text", [text]).str.split("\n").explode().str.strip_suffix("\r")
+    numbers = pl.int_range(1, lines.len() + 1, dtype=pl.UInt32, eager=True).alias("line")
+    # Rules for every file report blank lines and comments; a topic behind '#' is one with an id
+    # that cannot stand in a run.
+    is_comment = lines.str.starts_with("#") & ~lines.str.contains("\t", literal=True)
+    kept = lines.str.contains(r"[^ \t\x0b\x0c]") & ~is_comment
+    frame = pl.DataFrame({"line": numbers, "line_text": lines}).filter(kept)
+    parts = frame["line_text"].str.splitn("\t", 2).struct.unnest()
+    return pl.DataFrame(
+        {"line": frame["line"], "query_id": parts["field_0"], "rest": parts["field_1"]}
+    )
+
+
+def _header(rows: pl.DataFrame, troubles: Troubles) -> pl.Series:
+    """Return a flag for each row: true for a header, which is noted."""
+    flags = pl.repeat(False, rows.height, eager=True)
+    if rows.is_empty():
+        return flags
+    line, query_id, rest = rows.row(0)
+    if rest is None or not is_header(query_id, rest):
+        return flags
+    shown = visible(f"{query_id} {rest}".replace("\t", " "))
+    troubles.add("T103", Trouble(line, f"header line '{shown}'", 1))
+    return pl.int_range(rows.height, eager=True) == 0
+
+
+class _OddError(ValueError):
+    """A line that needs a closer look."""
+
+
+class _Integer(str):
+    """An integer as it is written."""
+
+    __slots__ = ()
+
+
+class JsonLines:
+    """A reader of JSON Lines, in which the first line decides on the names of the fields.
+
+    Regular lines go through the standard library's fast parser. Any other line is parsed again,
+    into a tree with the positions of its values.
+
+    Args:
+        troubles: Where to note problems, if not in a new place.
+    """
+
+    def __init__(self, troubles: Troubles | None = None) -> None:
+        self._troubles = Troubles() if troubles is None else troubles
+        self._entries: list[tuple[int, str | None, str | None, int]] = []
+        self._id_key = self._text_key = ""
+
+    def read(self, text: str) -> Content:
+        """Read topics.
+
+        Args:
+            text: The file, without byte order mark.
+        """
+        for number, line in enumerate(text.split("\n"), 1):
+            # A blank line is left to a rule for every file.
+            if line.strip(" \t\r\v\f"):
+                self._read_line(number, line.removesuffix("\r"))
+        entries = pl.DataFrame(self._entries, schema=ENTRIES_SCHEMA, orient="row")
+        return Content(entries, self._troubles)
+
+    def _read_line(self, number: int, line: str) -> None:
+        try:
+            record = _DECODER.decode(line)
+        except (ValueError, RecursionError):
+            record = None
+        if isinstance(record, dict) and self._id_key and self._text_key:
+            query_id, text = record.get(self._id_key), record.get(self._text_key)
+            # Half a character, and integers, which have a type of their own, are for a closer look.
+            if type(query_id) is not str or type(text) is not str or "\\u" in line:
+                self._read_closely(number, line)
+                return
+            if query_id and text.strip():
+                self._entries.append((number, query_id, text, number))
+                return
+        self._read_closely(number, line)
+
+    def _read_closely(self, number: int, line: str) -> None:
+        try:
+            tree = parse_json(line, number)
+        except TreeError as error:
+            remedy = "Write one JSON object a line"
+            self._troubles.add("T104", Trouble(error.line, error.what, error.column, remedy=remedy))
+            return
+        note_repeats(tree, self._troubles)
+        note_constants(tree, self._troubles)
+        if not isinstance(tree.root, Mapping):
+            what = f"expected a JSON object but got {describe(tree.root) if tree.root else ''}"
+            self._troubles.add("T104", Trouble(number, what))
+            return
+        self._add(number, tree.root)
+
+    def _add(self, number: int, record: Mapping) -> None:
+        fields = {key.text: value for key, value in record.pairs.values()}
+        if not self._id_key:
+            self._id_key = next((key for key in LINE_ID_KEYS if key in fields), "")
+        if not self._text_key:
+            self._text_key = next((key for key in TEXT_KEYS if key in fields), "")
+        entry = Entry(number)
+        if self._id_key and self._id_key in fields:
+            entry.query_id = read_id(fields[self._id_key], "id", entry, self._troubles)
+        else:
+            self._missing(number, self._id_key, LINE_ID_KEYS, "id", fields)
+        if self._text_key and self._text_key in fields:
+            entry.text = read_text(fields[self._text_key], entry, self._troubles)
+        else:
+            self._missing(number, self._text_key, TEXT_KEYS, "text", fields)
+        self._entries.append(entry.as_row())
+
+    def _missing(
+        self, number: int, key: str, keys: tuple[str, ...], what: str, fields: dict[str, Any]
+    ) -> None:
+        seen = f" (fields: {listed(list(fields))})" if fields else ""
+        wanted = quoted(key) if key else f"for the {what} ({', '.join(keys)})"
+        remedy = "Give every line the same fields as the first" if key else None
+        trouble = Trouble(number, f"field {wanted} is missing{seen}", remedy=remedy)
+        self._troubles.add("T105", trouble)
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        raise _OddError
+    return record
+
+
+def _odd(_: str) -> NoReturn:
+    raise _OddError
+
+
+# Integers are not computed: long ones would take long, or stop at a limit of Python's.
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_odd, parse_int=_Integer)
+
+
+class _Collector:
+    def __init__(self) -> None:
+        self.troubles = Troubles()
+        self._entries: list[tuple[int, str | None, str | None, int]] = []
+
+    def take(self, line: int, make: Callable[[], Topic]) -> None:
+        try:
+            topic = make()
+        except FormatError as error:
+            code = "T105" if "missing" in error.what else "T104"
+            self.troubles.add(code, Trouble(line, error.what, remedy=_capital(error.remedy)))
+            self._entries.append((line, None, None, line))
+            return
+        text_line = line if topic.text_line is None else line - topic.line + topic.text_line
+        if not topic.text:
+            self.troubles.add(
+                "T121", Trouble(text_line, no_text(topic.query_id), query_id=topic.query_id)
+            )
+        self._entries.append((line, topic.query_id, topic.text, text_line))
+
+    def content(self) -> Content:
+        entries = pl.DataFrame(self._entries, schema=ENTRIES_SCHEMA, orient="row")
+        return Content(entries, self.troubles)
+
+
+def read_sgml(text: str) -> Content:
+    """Read ``<top>`` blocks."""
+    found = _Collector()
+    starts = [match.start() for match in _TOP.finditer(text)]
+    line, before = 1, 0
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        line += text.count("\n", before, start)
+        before = start
+        found.take(line, lambda block=text[start:end]: next(iter_sgml(block, "")))  # type: ignore[misc]
+    return found.content()
+
+
+def read_xml(text: str) -> Content:
+    """Read ``<topic>`` elements."""
+    found = _Collector()
+    # The parser takes a bare CR for a line end, and its line numbers would not be the file's.
+    text = re.sub("\r(?!\n)", " ", text)
+    try:
+        elements = parse_elements(text.encode(), "topic")
+    except TreeError as error:
+        trouble = Trouble(error.line, error.what, error.column, remedy=_capital(error.remedy))
+        found.troubles.add("T104", trouble)
+        return found.content()
+    for element in elements:
+        found.take(element.line, lambda one=element: xml_topic(one, ""))  # type: ignore[misc]
+    return found.content()
+
+
+def _capital(text: str | None) -> str | None:
+    return text and text[:1].upper() + text[1:]
