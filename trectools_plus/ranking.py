@@ -63,6 +63,24 @@ def _ranks_if_ranked(frame: pl.DataFrame, precision: ScorePrecision) -> pl.Serie
     return pl.Series("rank", np.arange(1, len(block) + 1) - before)
 
 
+def rank_ties_by_grade(frame: pl.DataFrame, *, best: bool) -> pl.DataFrame:
+    """Rank documents by score in 32 bits, and within each tie by grade.
+
+    These orders are the extremes of every measure that never falls when a higher grade moves up.
+
+    Args:
+        frame: ``query, score, grade`` and any further columns; unjudged documents have grade 0.
+        best: Whether higher grades come first within a tie; else they come last.
+
+    Returns:
+        The same rows by ``query`` and ``rank``, which counts from 1.
+    """
+    score = pl.col("score").cast(pl.Float32)
+    return frame.sort("query", score, "grade", descending=[False, True, best]).with_columns(
+        rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("query")
+    )
+
+
 def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:
     """Lower scores by the smallest steps of 32-bit floats until no two of a query are equal.
 

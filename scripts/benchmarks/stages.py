@@ -24,7 +24,7 @@ def stages(inputs: Inputs) -> str:
     from trectools_plus.measures.scoring.ranking import depth_seen
     from trectools_plus.validation import load_qrels
     from trectools_plus.validation.engine import check_view
-    from trectools_plus.validation.run_view import RunView
+    from trectools_plus.validation.views.runs import RunView
 
     spent: Counter[str] = Counter()
 
@@ -38,7 +38,7 @@ def stages(inputs: Inputs) -> str:
         return scan_columns(Source(path, data), N_FIELDS)
 
     def check(view: RunView) -> object:
-        return check_view(view, forbidding_only=True)
+        return check_view(view, blocking_only=True)
 
     def judge(view: RunView) -> list[JudgedChunk]:
         chunks = [lambda: b""]

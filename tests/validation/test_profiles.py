@@ -10,8 +10,7 @@ import pytest
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.validation import CATALOGUE, FileReport, Severity, validate_run
-from trectools_plus.validation.choices import decide
-from trectools_plus.validation.profiles import PROFILES, find_profile
+from trectools_plus.validation.profiles import PROFILES, decide, find_profile
 from trectools_plus.validation.settings import Settings
 
 TOPICS = Topics.from_dict({str(n): f"text {n}" for n in range(1, 6)})
@@ -104,7 +103,9 @@ def test_arguments_win_over_settings_and_settings_over_the_profile() -> None:
     choices = decide(settings)
     assert (choices.profile.name, choices.profile.max_depth, choices.strict) == ("trec", 500, True)
     assert not choices.chosen("R107")
-    choices = decide(settings, profile="submission", max_depth=7, strict=False, ignore=["R106"])
+    choices = decide(
+        settings, Settings(profile="submission", max_depth=7, strict=False, ignore=("R106",))
+    )
     assert (choices.profile.name, choices.profile.max_depth) == ("submission", 7)
     assert choices.profile.max_tag_length == 25
     assert not choices.strict
@@ -113,15 +114,15 @@ def test_arguments_win_over_settings_and_settings_over_the_profile() -> None:
 
 
 def test_a_rule_asked_for_is_shown_although_the_settings_ignore_it() -> None:
-    choices = decide(Settings(ignore=("R1",), select=("Q",)), select=["R107"])
+    choices = decide(Settings(ignore=("R1",), select=("Q",)), Settings(select=("R107",)))
     assert choices.chosen("R107")
     assert not choices.chosen("Q101")
 
 
 def test_rules_that_are_off_run_when_named(run: Path) -> None:
     assert not decide(Settings()).optional_rules
-    assert not decide(Settings(), select=["R1"]).optional_rules
-    choices = decide(Settings(), select=["R128"])
+    assert not decide(Settings(), Settings(select=("R1",))).optional_rules
+    choices = decide(Settings(), Settings(select=("R128",)))
     assert choices.optional_rules
     run.write_text("2 Q0 a 1 1 t\n1 Q0 a 1 1 t\n")
     report = validate_run(run, optional_rules=choices.optional_rules)

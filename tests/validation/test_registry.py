@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation import CATALOGUE, Severity
-from trectools_plus.validation.registry import Registry, Rule
+from trectools_plus.validation.registry import Phase, Registry, Rule
 
 RULES = {rule.code: rule for rule in CATALOGUE}
 
@@ -38,10 +39,26 @@ def test_every_rule_explains_itself(rule: Rule) -> None:
 
 
 def test_scoring_goes_on_only_for_depth_and_coverage() -> None:
-    harmless = {rule.code for rule in CATALOGUE if not rule.blocks}
+    harmless = {rule.code for rule in CATALOGUE if not rule.blocks_scoring}
     about_sets = {rule.code for rule in CATALOGUE if rule.on == "testset"}
     assert harmless - about_sets == {"R161", "P103", "P108"}
     assert about_sets - harmless == {"T201", "T202", "T203", "T213"}
+
+
+def test_every_fix_for_columns_has_a_step() -> None:
+    for kind in ("run", "qrels"):
+        phases: tuple[Phase, ...] = ("bytes", "format", "rows")
+        steps = [step for phase in phases for step in CATALOGUE.steps(kind, phase)]
+        # The name of the output says how it is compressed: nothing is done to the text.
+        fixed = {"F112"} | {code for step in steps for code in step.codes}
+        assert {rule.code for rule in CATALOGUE.fixable(kind)} <= fixed
+
+
+def test_a_step_for_a_rule_without_a_fix_is_refused() -> None:
+    step = CATALOGUE.steps("run", "bytes")[0]
+    rule = RULES["R111"]
+    with pytest.raises(ValueError, match="R111"):
+        Registry([rule], [replace(step, codes=("R111",))])
 
 
 def test_select_and_ignore_take_codes_and_prefixes() -> None:

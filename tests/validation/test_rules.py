@@ -19,8 +19,8 @@ from trectools_plus.validation import (
     validate_run,
     validate_topics,
 )
-from trectools_plus.validation.collection_ids import DocumentIds
 from trectools_plus.validation.fixes.engine import fix_run
+from trectools_plus.validation.views.pairs import DocumentIds
 
 RUN = (
     "1 Q0 d01 1 9.5 base\n1 Q0 d02 2 8.0 base\n1 Q0 d03 3 7.25 base\n"

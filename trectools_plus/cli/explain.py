@@ -89,14 +89,14 @@ def _as_dict(rule: Rule) -> dict[str, Any]:
         "example": rule.example,
         "remedy": rule.remedy,
         "fix": str(rule.fix),
-        "stops_scoring": rule.can_forbid_scoring,
+        "stops_scoring": rule.can_block_scoring,
     }
 
 
 def _rule_lines(rules: Sequence[Rule], width: int) -> Iterator[str]:
     """Rules as lists of their parts, wrapped to the width."""
     from trectools_plus.text import sentences
-    from trectools_plus.validation.docs import fix_of
+    from trectools_plus.validation.rendering.rules_page import fix_of
 
     for at, rule in enumerate(rules):
         if at:

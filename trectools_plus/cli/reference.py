@@ -18,7 +18,7 @@ def generated_pages() -> dict[str, str]:
     from trectools_plus.benchmark.report import report_json_schema
     from trectools_plus.extraction.report import extraction_report_schema
     from trectools_plus.testsets.model import json_schema_of_test_sets
-    from trectools_plus.validation.docs import render_rules_markdown
+    from trectools_plus.validation.rendering.rules_page import render_rules_markdown
 
     return {
         "commands.md": MADE_BY + render_commands_markdown(),

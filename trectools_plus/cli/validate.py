@@ -31,9 +31,9 @@ from trectools_plus.cli.validate_output import finish
 from trectools_plus.cli.validate_sides import Sides
 
 if TYPE_CHECKING:
-    from trectools_plus.validation.choices import Choices
     from trectools_plus.validation.findings import FileReport
     from trectools_plus.validation.fixes import FixSummary
+    from trectools_plus.validation.profiles import Choices
 
 
 class Dedup(StrEnum):
@@ -144,7 +144,7 @@ def _check_runs(
     """Reports on runs, one by one, and on qrels and topics if they hold an error."""
     from trectools_plus.validation.engine import open_qrels, report_view, validate_run
     from trectools_plus.validation.findings import FileReport
-    from trectools_plus.validation.qrels_view import QrelsView
+    from trectools_plus.validation.views.qrels import QrelsView
 
     topics, documents = sides.read_topics(choices), sides.read_documents()
     judgments = None if sides.qrels is None else open_qrels(sides.qrels)
@@ -234,7 +234,7 @@ def _check_qrels(
     """Reports on qrels, one by one, and on run and topics if they hold an error."""
     from trectools_plus.validation.engine import open_run, report_view, validate_qrels
     from trectools_plus.validation.findings import FileReport
-    from trectools_plus.validation.run_view import RunView
+    from trectools_plus.validation.views.runs import RunView
 
     topics = sides.read_topics(choices)
     known = None if isinstance(topics, FileReport) else topics

@@ -13,7 +13,7 @@ import typer
 from trectools_plus.errors import InputError, UsageError, raise_all
 
 if TYPE_CHECKING:
-    from trectools_plus.validation.choices import Choices
+    from trectools_plus.validation.profiles import Choices
 
 
 class OutputFormat(StrEnum):
@@ -129,17 +129,19 @@ def settle(
         UsageError: If a profile, a code, or a key of the settings does not exist.
         InputError: If the settings file cannot be read.
     """
-    from trectools_plus.validation.choices import decide
-    from trectools_plus.validation.settings import find_settings, read_settings
+    from trectools_plus.validation.profiles import decide
+    from trectools_plus.validation.settings import Settings, find_settings, read_settings
 
     return decide(
         find_settings(Path.cwd()) if config is None else read_settings(config),
-        profile=profile,
-        max_depth=max_depth,
-        max_tag_length=max_tag_length,
-        select=split_codes(select),
-        ignore=split_codes(ignore),
-        strict=strict,
+        Settings(
+            profile=profile,
+            max_depth=max_depth,
+            max_tag_length=max_tag_length,
+            select=tuple(split_codes(select)),
+            ignore=tuple(split_codes(ignore)),
+            strict=strict,
+        ),
     )
 
 

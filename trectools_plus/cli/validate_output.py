@@ -14,8 +14,8 @@ from trectools_plus.errors import TrectoolsPlusError, raise_all
 
 if TYPE_CHECKING:
     from trectools_plus.cli.validate_fix import Mender
-    from trectools_plus.validation.choices import Choices
     from trectools_plus.validation.findings import FileReport
+    from trectools_plus.validation.profiles import Choices
 
 CLEAN_FILES_NAMED = 10
 """With more files than this, those without findings are only counted."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Topics
-    from trectools_plus.validation.choices import Choices
-    from trectools_plus.validation.collection_ids import DocumentIds
     from trectools_plus.validation.findings import FileReport
+    from trectools_plus.validation.profiles import Choices
+    from trectools_plus.validation.views.pairs import DocumentIds
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Sides:
         """What document ids there are."""
         if self.docids is None and self.docid_pattern is None:
             return None
-        from trectools_plus.validation.collection_ids import DocumentIds, read_document_ids
+        from trectools_plus.validation.views.pairs import DocumentIds, read_document_ids
 
         ids = None if self.docids is None else read_document_ids(self.docids)
         return DocumentIds(ids, self.docid_pattern)

@@ -19,9 +19,8 @@ import polars as pl
 
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.ranking import rank_documents
-from trectools_plus.validation.keys import KeyTable, keys_of
 from trectools_plus.validation.matching import folded, folds_to_itself
-from trectools_plus.validation.order import find_blocks
+from trectools_plus.validation.views.order import KeyTable, find_blocks, keys_of
 
 IntArray = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.uint32]

@@ -34,9 +34,9 @@ from trectools_plus.validation.engine import (
     open_qrels,
 )
 from trectools_plus.validation.findings import FileReport, Finding, refuse_errors
-from trectools_plus.validation.pairs import PairView
-from trectools_plus.validation.qrels_view import QrelsView
-from trectools_plus.validation.run_view import RunView
+from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.runs import RunView
 
 MAX_GRADE = 2**20
 """trec_eval keeps one counter for each grade level: this is 8 MiB."""
@@ -122,16 +122,16 @@ def read_input(arguments: Arguments) -> Input:
     qrels, run = arguments.files
     permissive = arguments.permissive
     judged = _whole(open_qrels(qrels))
-    found = _refuse(check_view(judged, forbidding_only=True), permissive)
+    found = _refuse(check_view(judged, blocking_only=True), permissive)
     grades = _grades(judged)
     notes = _as_notes(found)
     clean = _judge_clean(grades, run, arguments.precision)
     if clean is not None:
         return Input(grades, *clean, notes)
     results = _whole(_open_run(run, permissive))
-    found = _refuse(check_view(results, forbidding_only=True), permissive)
+    found = _refuse(check_view(results, blocking_only=True), permissive)
     _refuse_where_it_stops(results, found)
-    found += _refuse(check_pair_view(PairView(results, judged), forbidding_only=True), permissive)
+    found += _refuse(check_pair_view(PairView(results, judged), blocking_only=True), permissive)
     tag = str(results.frame["tag"][-1])
     return Input(grades, _scores(results), tag, [*notes, *_as_notes(found)])
 

@@ -1,64 +1,14 @@
-"""All rules of the validators, as one value."""
+"""All rules of the validators, as one value: every module of the package ``rules`` is searched."""
 
 from __future__ import annotations
 
+import pkgutil
+from importlib import import_module
+
+from trectools_plus.validation import rules
 from trectools_plus.validation.registry import Registry
-from trectools_plus.validation.rules import (
-    files,
-    hashed,
-    invisible,
-    packing,
-    pair_documents,
-    pair_queries,
-    pair_ties,
-    qrels_columns,
-    qrels_documents,
-    qrels_grades,
-    run_columns,
-    run_documents,
-    run_ids,
-    run_ranks,
-    run_row_order,
-    run_scores,
-    run_spacing,
-    run_swapped,
-    run_tag,
-    run_ties,
-    testset_languages,
-    testset_parts,
-    testset_terms,
-    testset_texts,
-    topics_lines,
-    topics_texts,
-    topics_values,
-)
 
 CATALOGUE = Registry.of_modules(
-    files,
-    hashed,
-    invisible,
-    packing,
-    pair_documents,
-    pair_queries,
-    pair_ties,
-    qrels_columns,
-    qrels_documents,
-    qrels_grades,
-    run_columns,
-    run_documents,
-    run_ids,
-    run_ranks,
-    run_row_order,
-    run_scores,
-    run_spacing,
-    run_swapped,
-    run_tag,
-    run_ties,
-    testset_languages,
-    testset_parts,
-    testset_terms,
-    testset_texts,
-    topics_lines,
-    topics_texts,
-    topics_values,
+    import_module(found.name)
+    for found in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}.")
 )

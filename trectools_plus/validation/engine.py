@@ -1,8 +1,9 @@
-"""Running rules over files and tables: the one place where views and rules meet."""
+"""Running rules over files and tables: the one place where views and rules come together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
@@ -11,16 +12,14 @@ from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.formats.source import read_source
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.collection_ids import DocumentIds
-from trectools_plus.validation.findings import FileReport, Finding
-from trectools_plus.validation.mendable import with_true_offers
-from trectools_plus.validation.pairs import PairView
-from trectools_plus.validation.qrels_view import QrelsView
-from trectools_plus.validation.registry import Hit, Subject
-from trectools_plus.validation.run_view import MAX_TAG_LENGTH, RunView
-from trectools_plus.validation.shape import lex_qrels
-from trectools_plus.validation.testset_view import TestSetView
-from trectools_plus.validation.views import TableView
+from trectools_plus.validation.findings import FileReport, Finding, Fix
+from trectools_plus.validation.registry import SCOPES, Hit, Scope, Subject
+from trectools_plus.validation.views.pairs import DocumentIds, PairView
+from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.runs import MAX_TAG_LENGTH, RunView
+from trectools_plus.validation.views.shape import lex_qrels
+from trectools_plus.validation.views.tables import TableView
+from trectools_plus.validation.views.testsets import TestSetView
 
 DEFAULT_MAX_DEPTH = 100
 """Results per query that runs may have unless the user says otherwise."""
@@ -63,7 +62,7 @@ def validate_run(
     run.optional_rules = optional_rules
     run.max_tag_length = max_tag_length
     findings = check_view(run)
-    other = _qrels_view(qrels)
+    other = as_qrels_view(qrels)
     if _comparable(run) and not isinstance(other, FileReport):
         comparable = other if other is None or _comparable(other) else None
         ids = None if topics is None else topics.query_ids
@@ -83,7 +82,7 @@ def validate_qrels(
     Args:
         path: The qrels; ``-`` is standard input.
         run: A run to compare ids with (its own findings :func:`validate_run` gives); what does
-            not meet is reported at the qrels' lines.
+            not match is reported at the qrels' lines.
         topics: The queries that may be judged.
         every_line: Whether findings keep the lines of all places and not only of the first few.
 
@@ -99,7 +98,9 @@ def validate_qrels(
     qrels.every_line = every_line
     findings = check_view(qrels)
     if _comparable(qrels) and (run is not None or topics is not None):
-        other = _run_view(run)
+        other = as_run_view(run)
+        if not isinstance(other, RunView) or not _comparable(other):
+            other = RunView.of_table(Run.from_dict({}))
         ids = None if topics is None else topics.query_ids
         findings += check_pair_view(PairView(other, qrels, ids, at="qrels"))
     return _report(qrels, findings)
@@ -123,7 +124,7 @@ def check_qrels(qrels: Qrels) -> list[Finding]:
 
 
 def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Finding]:
-    """Check whether the ids of a run and of qrels meet, and whether the topics are answered."""
+    """Check whether ids of a run and of qrels match, and whether the topics are answered."""
     views = RunView.of_table(run), QrelsView.of_table(qrels)
     if not all(_comparable(view) for view in views):
         return []
@@ -148,21 +149,44 @@ def open_qrels(path: str | Path) -> QrelsView | FileReport:
     return QrelsView.of_file(lex_qrels(source))
 
 
-def check_view(view: TableView, *, forbidding_only: bool = False) -> list[Finding]:
+def check_view(view: TableView, *, blocking_only: bool = False) -> list[Finding]:
     """Run the rules for files of its kind over a view.
 
     Args:
         view: The view.
-        forbidding_only: Whether to run only rules that may forbid scoring.
+        blocking_only: Whether to run only rules that may block scoring.
     """
     kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
-    findings = run_rules(view, kinds, view, forbidding_only=forbidding_only)
-    return findings if forbidding_only else with_true_offers(view, findings)
+    findings = run_rules(view, kinds, view, blocking_only=blocking_only)
+    return findings if blocking_only else _with_true_offers(view, findings)
 
 
-def check_pair_view(pair: PairView, *, forbidding_only: bool = False) -> list[Finding]:
+def _with_true_offers(view: TableView, findings: list[Finding]) -> list[Finding]:
+    """The findings on a file, where those whose fix would be refused offer none."""
+    if view.columns is None or all(finding.fix is Fix.NO for finding in findings):
+        return findings
+    rules = [CATALOGUE[finding.code] for finding in findings]
+    never = any(
+        rule.blocks_fixing and finding.fix is Fix.NO
+        for rule, finding in zip(rules, findings, strict=True)
+    )
+    repairs = [rule.repair for rule in rules]
+    waits = any(repair is not None and repair.comes_first for repair in repairs)
+    tests = {repair.refused for repair in repairs if repair is not None and repair.refused}
+    refusing = set() if never else {test for test in tests if test(view)}
+    offered = []
+    for finding, repair in zip(findings, repairs, strict=True):
+        if never or (repair is not None and repair.refused in refusing):
+            finding = replace(finding, fix=Fix.NO)
+        elif waits and finding.fix is Fix.SAFE:
+            finding = replace(finding, fix=Fix.ASK)
+        offered.append(finding)
+    return offered
+
+
+def check_pair_view(pair: PairView, *, blocking_only: bool = False) -> list[Finding]:
     """Run the rules that look at two files; see :func:`check_view`."""
-    return run_rules(pair, ("pair",), pair.here, forbidding_only=forbidding_only)
+    return run_rules(pair, ("pair",), pair.here, blocking_only=blocking_only)
 
 
 def run_rules(
@@ -170,16 +194,21 @@ def run_rules(
     kinds: Iterable[Subject],
     here: TableView,
     *,
-    forbidding_only: bool = False,
+    blocking_only: bool = False,
+    scopes: Container[Scope] = SCOPES,
 ) -> list[Finding]:
-    """Run the rules of some kinds over a view; findings of several files are put ``here``."""
+    """Run the rules of some kinds and scopes over a view; findings on pairs are put ``here``."""
     findings = []
     for rule in CATALOGUE:
-        if rule.on not in kinds or (here.columns is None and not rule.tables):
+        if (
+            rule.on not in kinds
+            or rule.scope not in scopes
+            or (here.columns is None and not rule.tables)
+        ):
             continue
         if rule.optional and not here.optional_rules:
             continue
-        if forbidding_only and not rule.can_forbid_scoring:
+        if blocking_only and not rule.can_block_scoring:
             continue
         hit = rule.check(subject)
         if hit is not None:
@@ -188,24 +217,19 @@ def run_rules(
 
 
 def _comparable(view: TableView) -> bool:
-    """Whether a file has ids that are worth comparing with another's."""
+    """Return whether a file has ids that are worth comparing with another's."""
     return view.n_rows > 0 and view.shape.has_rows
 
 
-def _run_view(run: Run | RunView | str | Path | None) -> RunView:
-    """The run to compare with; without rows if there is none, or none that can be compared."""
-    nothing = RunView.of_table(Run.from_dict({}))
-    if run is None:
-        return nothing
-    view: RunView | FileReport
-    if isinstance(run, RunView):
-        view = run
-    else:
-        view = RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
-    return view if isinstance(view, RunView) and _comparable(view) else nothing
+def as_run_view(run: Run | RunView | str | Path | None) -> RunView | FileReport | None:
+    """Return a view of a run in any form; a damaged compressed stream is a report already."""
+    if run is None or isinstance(run, RunView):
+        return run
+    return RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
 
 
-def _qrels_view(qrels: Qrels | QrelsView | str | Path | None) -> QrelsView | FileReport | None:
+def as_qrels_view(qrels: Qrels | QrelsView | str | Path | None) -> QrelsView | FileReport | None:
+    """Return a view of qrels in any form; a damaged compressed stream is a report already."""
     if qrels is None or isinstance(qrels, QrelsView):
         return qrels
     return QrelsView.of_table(qrels) if isinstance(qrels, Qrels) else open_qrels(qrels)

@@ -1,4 +1,4 @@
-"""What a check says: findings, collected as objects and rendered late.
+"""Findings: the result of a check, collected as objects and rendered late.
 
 A finding is a value. Nothing here prints: :mod:`trectools_plus.validation.rendering` turns the
 same objects into text, JSON, GitHub annotations, SARIF or JUnit.
@@ -14,11 +14,11 @@ from trectools_plus.errors import CheckFailedError
 from trectools_plus.text import one_line, plural
 
 NAMED_IN_ERROR = 3
-"""How many findings the one-line error message spells out."""
+"""Number of findings that the one-line error message spells out."""
 
 
 class Severity(StrEnum):
-    """How bad a finding is: scoring refuses errors, warnings may change a number, infos do not."""
+    """The severity of a finding: warnings may change a number, infos do not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -26,10 +26,10 @@ class Severity(StrEnum):
 
 
 class Fix(StrEnum):
-    """Whether a finding can be mended by a program.
+    """Return whether a finding can be fixed by a program.
 
     ``safe`` leaves the ranking that evaluation sees as it is, ``ask`` needs a decision that only
-    the owner of the file can take, ``no`` cannot be mended from the file alone.
+    the owner of the file can take, ``no`` cannot be fixed from the file alone.
     """
 
     SAFE = "safe"
@@ -48,7 +48,7 @@ class Finding:
         path: The file as the user named it, or the name of a table that never was a file.
         message: What is seen and why it matters, in one line without a final full stop.
         remedy: What to do about it, in one line.
-        fix: Whether a program can mend it.
+        fix: Whether a program can fix it.
         line: The file's own line number of the first place, from 1; ``None`` when the whole file
             is meant or there is no file.
         column: The first character of the field meant on that line, from 1.
@@ -115,7 +115,7 @@ class FindingsError(CheckFailedError):
     """Scoring refuses these data: they hold at least one error (exit code 1).
 
     Args:
-        findings: The findings that forbid scoring, at least one.
+        findings: The findings that block scoring, at least one.
 
     Attributes:
         findings: The same, as a tuple.
@@ -138,13 +138,13 @@ class FindingsError(CheckFailedError):
 
 
 def refuse_errors(findings: Iterable[Finding]) -> None:
-    """Raise if any finding forbids scoring.
+    """Raise if any finding blocks scoring.
 
     Args:
         findings: From :func:`check_run`, :func:`check_qrels`, :func:`check_pair` or a report.
 
     Raises:
-        FindingsError: With the findings that forbid it.
+        FindingsError: With the findings that block it.
     """
     blocking = [finding for finding in findings if finding.blocks_scoring]
     if blocking:

@@ -15,8 +15,8 @@ from trectools_plus.validation.engine import (
     open_run,
 )
 from trectools_plus.validation.findings import FileReport, Finding, refuse_errors
-from trectools_plus.validation.pairs import PairView
-from trectools_plus.validation.qrels_view import QrelsView
+from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.qrels import QrelsView
 
 
 def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
@@ -24,7 +24,7 @@ def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
 
     Args:
         path: The run; ``-`` is standard input.
-        qrels: Qrels that it will be scored against; then the ids have to meet.
+        qrels: Qrels that it will be scored against; then the ids have to be the same.
 
     Returns:
         The run, named by its tag.
@@ -33,7 +33,7 @@ def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
         FindingsError: If the file holds an error; its ``findings`` say which.
         InputError: If the file cannot be read at all.
     """
-    run, _ = _load_run(path, qrels, None, forbidding_only=True)
+    run, _ = _load_run(path, qrels, None, blocking_only=True)
     return run
 
 
@@ -46,9 +46,9 @@ def load_run_with_findings(
 ) -> tuple[Run, tuple[Finding, ...]]:
     """:func:`load_run`, with the findings that did not stop it.
 
-    ``look`` sees the run before it meets the qrels, and may refuse it with an error of its own.
+    ``look`` sees the run before its ids are compared with the qrels, and may raise an error.
     """
-    return _load_run(path, qrels, max_depth, forbidding_only=False, look=look)
+    return _load_run(path, qrels, max_depth, blocking_only=False, look=look)
 
 
 def _load_run(
@@ -56,14 +56,14 @@ def _load_run(
     qrels: Qrels | None,
     max_depth: int | None,
     *,
-    forbidding_only: bool,
+    blocking_only: bool,
     look: Callable[[Run], None] | None = None,
 ) -> tuple[Run, tuple[Finding, ...]]:
     view = open_run(path, max_depth)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a file without a table has an error")
-    findings = check_view(view, forbidding_only=forbidding_only)
+    findings = check_view(view, blocking_only=blocking_only)
     refuse_errors(findings)
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in RUN_SCHEMA.items())
     run = Run(frame, name=str(view.frame["tag"][0]), path=str(path))
@@ -71,7 +71,7 @@ def _load_run(
         look(run)
     if qrels is not None:
         pair = PairView(view, QrelsView.of_table(qrels))
-        findings += check_pair_view(pair, forbidding_only=forbidding_only)
+        findings += check_pair_view(pair, blocking_only=blocking_only)
         refuse_errors(findings)
     return run, tuple(findings)
 
@@ -89,21 +89,21 @@ def load_qrels(path: str | Path) -> Qrels:
         FindingsError: If the file holds an error; its ``findings`` say which.
         InputError: If the file cannot be read at all.
     """
-    qrels, _ = _load_qrels(path, forbidding_only=True)
+    qrels, _ = _load_qrels(path, blocking_only=True)
     return qrels
 
 
 def load_qrels_with_findings(path: str | Path) -> tuple[Qrels, tuple[Finding, ...]]:
     """:func:`load_qrels`, with the findings that did not stop it."""
-    return _load_qrels(path, forbidding_only=False)
+    return _load_qrels(path, blocking_only=False)
 
 
-def _load_qrels(path: str | Path, *, forbidding_only: bool) -> tuple[Qrels, tuple[Finding, ...]]:
+def _load_qrels(path: str | Path, *, blocking_only: bool) -> tuple[Qrels, tuple[Finding, ...]]:
     view = open_qrels(path)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a file without a table has an error")
-    findings = check_view(view, forbidding_only=forbidding_only)
+    findings = check_view(view, blocking_only=blocking_only)
     if view.shape.verdict == "beir":
         # Its header is an error to other tools, and here it only says which layout this is.
         findings = [finding for finding in findings if finding.code != "Q103"]

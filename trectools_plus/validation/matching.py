@@ -111,7 +111,7 @@ def folded(doc_ids: pl.Series) -> pl.Series:
 
 
 def folds_to_itself(doc_ids: pl.Series) -> bool:
-    """Whether no id is changed by :func:`folded`: a quick look that may say no for yes."""
+    """Return whether no id is changed by :func:`folded`: a quick look that may say no for yes."""
     text = doc_ids.str.join("").item()
     if not text.isascii():
         return False

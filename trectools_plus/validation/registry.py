@@ -3,14 +3,19 @@
 A rule is a function with a decorator::
 
     @rule(
-        "R107", "second-column", on="run", severity="warning", fix="safe",
+        "R107", "second-column", on="run", scope="row", severity="warning",
+        fix=RuleFix("safe", "wrote Q0 in column 2"),
         checks="column 2 is not 'Q0'",
         rationale="…", example="…", remedy="…",
     )
     def second_column(run: RunView) -> Hit | None: ...
 
-The function looks at a view (:mod:`trectools_plus.validation.views`) and returns what it saw, or
-``None``. Everything that is the same for each break of the rule stands in the decorator.
+    @fix_step("R107", order=70)
+    def write_q0(draft: Draft, job: Job) -> Draft: ...
+
+The check looks at a view (:mod:`trectools_plus.validation.views`) and returns what it saw, or
+``None``. Everything that is the same for each break of the rule stands in the decorator. The step
+beside it is what ``--fix`` does; a step may fix several rules.
 """
 
 from __future__ import annotations
@@ -19,34 +24,38 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, get_args
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import Finding, Fix, Severity
 
 Subject = Literal["file", "run", "qrels", "topics", "testset", "pair"]
+Scope = Literal["row", "query", "file", "pair"]
 SeverityName = Literal["error", "warning", "info"]
 FixName = Literal["safe", "ask", "no"]
 
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+"""All scopes, the narrowest first."""
+
 LINES_KEPT = 5
-"""How many line numbers a finding keeps."""
+"""Number of lines that a finding keeps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What a rule saw in one file.
+    """The places in one file that break a rule.
 
     Attributes:
         message: What is seen and why it matters; no full stop at the end.
         lines: Line numbers in the file, first ones first; empty for a whole file or a table.
         count: How many places there are in all.
-        total: How many there could be at most, where that tells more: 3 of 50 queries.
+        total: How many there could be at most, where that adds something: 3 of 50 queries.
         column: Character column of the field on the first line, from 1.
         query_id: The query of the first place.
         doc_id: The document of the first place.
         severity: Where it differs from the rule's own.
         remedy: Where it differs from the rule's own.
-        fix: Where it differs from the rule's own: this file may be one that no program mends.
+        fix: Where it differs from the rule's own: no program may be able to fix this file.
     """
 
     message: str
@@ -61,6 +70,97 @@ class Hit:
     fix: FixName | None = None
 
 
+class ChunkCount(Protocol):
+    """A rule about a whole run, added up over chunks of whole queries."""
+
+    def add(self, view: Any) -> Hit | None:
+        """Add a chunk; return the places in it, whose message may be empty."""
+
+    def message(self, first: str, count: int) -> str | None:
+        """Return the message for the whole run.
+
+        Args:
+            first: The message of the first chunk that has a place.
+            count: The number of places in all chunks.
+
+        Returns:
+            The message; ``None`` if the run as a whole does not break the rule.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFix:
+    """The fix of a rule.
+
+    A safe fix leaves the ranking that evaluation sees as it is. All others are applied only when
+    they are named, for only the owner of the file knows whether they are right.
+
+    Attributes:
+        kind: What findings of the rule say about it: ``safe`` or ``ask``.
+        what: What it does, in the past tense.
+        effect: For a fix that can delete rows, or rewrite scores or grades: what it changes and
+            what that does to the figures, in the present tense. Empty for all others. No hint
+            suggests a command with such a fix.
+        kinds: The kinds of files it is for; empty for those of the rule.
+        unasked: Whether ``--fix OUT`` alone applies it, where ``kind`` does not say so. Such a fix
+            may do less than when it is named.
+        refused: Tests whether the fix would be refused for a file that breaks the rule.
+        comes_first: Whether no other fix is applied before it.
+    """
+
+    kind: Literal["safe", "ask"]
+    what: str
+    effect: str = ""
+    kinds: tuple[str, ...] = ()
+    unasked: bool | None = None
+    refused: Callable[[Any], bool] | None = None
+    comes_first: bool = False
+
+    @property
+    def safe(self) -> bool:
+        """Return whether ``--fix OUT`` alone applies it."""
+        return self.kind == "safe" if self.unasked is None else self.unasked
+
+
+Phase = Literal["bytes", "format", "rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class FixStep:
+    """A step of fixing a file.
+
+    Attributes:
+        codes: The rules that it fixes.
+        order: Its place among the steps of a phase, lower ones first. What makes a later step see
+            more comes first: a step never makes work for one before it.
+        phase: What it is given: the bytes of any file, a draft in another format than columns, or
+            a draft with rows.
+        apply: The function: of the bytes or the draft, and the job.
+    """
+
+    codes: tuple[str, ...]
+    order: int
+    phase: Phase
+    apply: Callable[[Any, Any], Any]
+
+
+def fix_step(
+    *codes: str, order: int, phase: Phase = "rows"
+) -> Callable[[Callable[[Any, Any], Any]], FixStep]:
+    """Turn a function into a :class:`FixStep`; the arguments are its attributes."""
+
+    def declare(apply: Callable[[Any, Any], Any]) -> FixStep:
+        return FixStep(codes, order, phase, apply)
+
+    return declare
+
+
+_FIXED_KINDS: dict[Subject, tuple[str, ...]] = {
+    "file": ("run", "qrels", "topics"),
+    "pair": ("run",),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule of the catalogue.
@@ -69,9 +169,12 @@ class Rule:
         code: A letter for the subject (F file, R run, Q qrels, T topics, T2 test sets, P pair) and
             three digits.
         name: Kebab-case, unique within the subject.
-        on: What the rule looks at.
+        on: The kind of files that the rule is about.
+        scope: What the check has to see at once: single rows (or lines), whole queries, the whole
+            file, or another file as well. The findings of a rule of scope ``row`` or ``query`` in
+            chunks of whole queries add up to that in the file.
         severity: Its usual severity.
-        fix: Whether a program can mend a break.
+        repair: Its fix; ``None`` if no program can fix a break.
         checks: The condition, in one clause.
         rationale: Why it matters: what other tools do with such a file.
         example: A whole line of output.
@@ -79,30 +182,49 @@ class Rule:
         check: The function.
         tables: Whether it also makes sense for a table that never was a file. Rank columns do
             not: a table built from a dict has no ranks of its own.
-        blocks: Whether scoring refuses an error of this rule.
+        blocks_scoring: Whether scoring refuses an error of this rule.
         optional: Whether it is off unless its code is selected.
         may_be_error: Whether a bad case of it is an error, where the usual one is less.
+        chunk_count: Creates what adds up a rule of scope ``file`` over the chunks of a run;
+            ``None`` if the beginning of the file decides.
+        blocks_fixing: Whether nothing in a file is fixed while this rule is broken in a way that
+            cannot be fixed.
     """
 
     code: str
     name: str
     on: Subject
+    scope: Scope
     severity: Severity
-    fix: Fix
+    repair: RuleFix | None
     checks: str
     rationale: str
     example: str
     remedy: str
     check: Callable[[Any], Hit | None]
     tables: bool
-    blocks: bool
+    blocks_scoring: bool
     optional: bool = False
     may_be_error: bool = False
+    chunk_count: Callable[[], ChunkCount] | None = None
+    blocks_fixing: bool = False
 
     @property
-    def can_forbid_scoring(self) -> bool:
-        """Whether some break of this rule forbids scoring."""
-        return self.blocks and (self.severity is Severity.ERROR or self.may_be_error)
+    def fix(self) -> Fix:
+        """Return whether a program can fix a break, by itself or when asked."""
+        return Fix.NO if self.repair is None else Fix(self.repair.kind)
+
+    @property
+    def fixed_kinds(self) -> tuple[str, ...]:
+        """The kinds of files that its fix is for."""
+        if self.repair is None:
+            return ()
+        return self.repair.kinds or _FIXED_KINDS.get(self.on, (self.on,))
+
+    @property
+    def can_block_scoring(self) -> bool:
+        """Return whether some break of this rule blocks scoring."""
+        return self.blocks_scoring and (self.severity is Severity.ERROR or self.may_be_error)
 
     def finding(self, hit: Hit, path: str, *, every_line: bool = False) -> Finding:
         """The finding for what :attr:`check` saw in the file ``path``.
@@ -133,7 +255,7 @@ class Rule:
             doc_id=hit.doc_id,
             count=hit.count,
             lines=lines,
-            blocks_scoring=self.blocks and severity is Severity.ERROR,
+            blocks_scoring=self.blocks_scoring and severity is Severity.ERROR,
             total=hit.total,
             every_line=hit.lines if every_line else lines,
         )
@@ -144,16 +266,19 @@ def rule(
     name: str,
     *,
     on: Subject,
+    scope: Scope,
     severity: SeverityName,
-    fix: FixName,
+    fix: RuleFix | Literal["no"],
     checks: str,
     rationale: str,
     example: str,
     remedy: str,
     tables: bool = False,
-    blocks: bool = True,
+    blocks_scoring: bool = True,
     optional: bool = False,
     may_be_error: bool = False,
+    chunk_count: Callable[[], ChunkCount] | None = None,
+    blocks_fixing: bool = False,
 ) -> Callable[[Callable[[Any], Hit | None]], Rule]:
     """Turn a function into a :class:`Rule`; the arguments are the rule's attributes."""
 
@@ -162,17 +287,20 @@ def rule(
             code=code,
             name=name,
             on=on,
+            scope=scope,
             severity=Severity(severity),
-            fix=Fix(fix),
+            repair=None if fix == "no" else fix,
             checks=checks,
             rationale=rationale,
             example=example,
             remedy=remedy,
             check=check,
             tables=tables,
-            blocks=blocks,
+            blocks_scoring=blocks_scoring,
             optional=optional,
             may_be_error=may_be_error,
+            chunk_count=chunk_count,
+            blocks_fixing=blocks_fixing,
         )
 
     return declare
@@ -183,12 +311,14 @@ class Registry:
 
     Args:
         rules: In the order in which they run and report.
+        steps: The steps that fix them.
 
     Raises:
-        ValueError: If two rules have the same code, or two of one subject the same name.
+        ValueError: If two rules have the same code, or two of one subject the same name, or a
+            step fixes a rule that does not declare a fix.
     """
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rule], steps: Iterable[FixStep] = ()) -> None:
         self._rules: dict[str, Rule] = {}
         names: set[tuple[str, str]] = set()
         for one in rules:
@@ -196,14 +326,20 @@ class Registry:
                 raise ValueError(f"two rules {one.code} {one.name} for {one.on}")
             self._rules[one.code] = one
             names.add((one.on, one.name))
+        self._steps = sorted(steps, key=lambda step: (step.order, step.codes))
+        for code in (code for step in self._steps for code in step.codes):
+            if self[code].repair is None:
+                raise ValueError(f"a step fixes {code}, which does not declare a fix")
 
     @classmethod
-    def of_modules(cls, *modules: ModuleType) -> Registry:
-        """All rules defined in ``modules``, by code, files first and pairs last."""
-        found = [one for module in modules for one in vars(module).values()]
+    def of_modules(cls, modules: Iterable[ModuleType]) -> Registry:
+        """All rules and steps in ``modules``, by code, files first and pairs last."""
+        # By identity: a module may import the rule of another.
+        found = {id(one): one for module in modules for one in vars(module).values()}.values()
         order = "FRQTP"
         rules = [one for one in found if isinstance(one, Rule)]
-        return cls(sorted(rules, key=lambda one: (order.find(one.code[0]), one.code)))
+        rules.sort(key=lambda one: (order.find(one.code[0]), one.code))
+        return cls(rules, [one for one in found if isinstance(one, FixStep)])
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self._rules.values())
@@ -216,6 +352,18 @@ class Registry:
             return self._rules[code]
         except KeyError:
             raise self._unknown(code, f"there is no rule {code}") from None
+
+    def fixable(self, kind: str) -> list[Rule]:
+        """The rules that have a fix for a kind of file: ``run``, ``qrels`` or ``topics``."""
+        return [one for one in self if kind in one.fixed_kinds]
+
+    def steps(self, kind: str, phase: Phase) -> list[FixStep]:
+        """The steps of a phase that fix a kind of file, in their order."""
+        return [
+            step
+            for step in self._steps
+            if step.phase == phase and any(kind in self[code].fixed_kinds for code in step.codes)
+        ]
 
     def named(self, text: str) -> list[Rule]:
         """The rule with a code, or the rules with a name; in any case, none if there are none."""

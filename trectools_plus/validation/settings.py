@@ -20,7 +20,7 @@ _TABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a settings file asks for; ``None`` and empty where it says nothing.
+    """The content of a settings file; ``None`` and empty where it says nothing.
 
     The keys of the file are the names of these attributes with ``-`` for ``_``.
 

@@ -1,4 +1,4 @@
-"""Which language a text is in, as far as its small words tell; and codes of languages."""
+"""Which language a text is in, as far as its small words show; and codes of languages."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from trectools_plus.validation.near_texts import words_of
 KNOWN_LANGUAGES = MappingProxyType(
     {"en": "EN_PLUS", "de": "GERMAN", "fr": "FRENCH", "es": "SPANISH", "nl": "DUTCH"}
 )
-"""Languages that are told apart, with the name of their list of stop words in ``bm25s``."""
+"""Languages that are distinguished, with the name of their list of stop words in ``bm25s``."""
 
 LEAST_WEIGHT = 1.5
-"""What a text's small words have to weigh before anything is said of it."""
+"""Least weight of the small words of a text whose language is guessed."""
 
 LEAD = 2.0
-"""How many times as much as those of any other language."""
+"""Least ratio of that weight to the weight for any other language."""
 
 
 def primary_language(code: str) -> str:

@@ -272,7 +272,7 @@ def test_every_rule_that_scoring_refuses_is_judged_alike(tmp_path, thorough, mon
         if isinstance(plain[1], set):
             refused |= plain[1]
     forbidding = {
-        rule.code for rule in CATALOGUE if rule.on in ("file", "run") and rule.can_forbid_scoring
+        rule.code for rule in CATALOGUE if rule.on in ("file", "run") and rule.can_block_scoring
     }
     assert refused == forbidding
 

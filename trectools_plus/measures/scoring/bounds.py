@@ -22,6 +22,7 @@ from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun, RankedRun
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.measures.scoring.ranking import score_by_provider, see_grades_only
+from trectools_plus.ranking import rank_ties_by_grade
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +118,10 @@ def tie_bounds(qrels: Qrels, run: Run, measures: Iterable[str | Measure]) -> pl.
     asked = _graded_measures(measures)
     queries = JudgedQueries.from_qrels(qrels)
     ranked = queries.rank(run).join(queries.frame, on=["query", "doc_id"], how="left")
-    score = pl.col("score").cast(pl.Float32)
-    grade = pl.col("relevance").fill_null(0)
+    graded = ranked.with_columns(grade=pl.col("relevance").fill_null(0))
     columns = []
     for best in (False, True):
-        order = ranked.sort("query", score, grade, descending=[False, True, best]).with_columns(
-            rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("query")
-        )
+        order = rank_ties_by_grade(graded, best=best)
         ranked_run = RankedRun(queries.query_ids, JudgedRun.from_ranking(queries, order))
         table = score_by_provider(asked, ranked_run)
         columns.append(pl.Series("best" if best else "worst", table.ravel()).fill_nan(None))

@@ -29,10 +29,10 @@ from trectools_plus.measures.judged import IntArray, JudgedRun, Judgments
 from trectools_plus.measures.scoring.processes import Scorer, Scores, open_scorer
 from trectools_plus.measures.scoring.ranking import depth_seen
 from trectools_plus.ranking import ScorePrecision, rank_documents
-from trectools_plus.validation.clean_chunks import clean_view
+from trectools_plus.validation.chunks import open_chunk
 from trectools_plus.validation.matching import near_matches
-from trectools_plus.validation.order import Rows
-from trectools_plus.validation.run_view import RunView
+from trectools_plus.validation.views.order import Rows
+from trectools_plus.validation.views.runs import RunView
 
 OpenView = Callable[[str, bytes], RunView]
 
@@ -168,7 +168,7 @@ def view_clean_chunk(path: str, data: bytes) -> RunView:
     Raises:
         NotInChunksError: If it is not clean.
     """
-    view = clean_view(path, data)
+    view = open_chunk(path, data, "clean")
     if view is None:
         raise NotInChunksError
     return view

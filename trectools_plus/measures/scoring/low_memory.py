@@ -29,19 +29,17 @@ from trectools_plus.measures.scoring.chunks import (
     judge_chunks,
     score_chunks,
 )
-from trectools_plus.validation.engine import check_view, damaged_report
-from trectools_plus.validation.findings import FindingsError, refuse_errors
-from trectools_plus.validation.rules.files import empty_file
-from trectools_plus.validation.run_pieces import (
+from trectools_plus.validation.chunks import (
     Chunks,
     Opening,
-    ScatteredError,
+    SplitQueryError,
+    check_chunks,
     find_opening,
-    judge_pieces,
-    view_of_piece,
+    open_chunk,
 )
-from trectools_plus.validation.run_view import RunView
-from trectools_plus.validation.shape import Shape
+from trectools_plus.validation.engine import damaged_report
+from trectools_plus.validation.findings import FindingsError, refuse_errors
+from trectools_plus.validation.views.runs import RunView
 
 
 class InvalidChunkError(NotInChunksError):
@@ -119,7 +117,7 @@ def _score_in_any_order(
         with suppress(InvalidChunkError, EmptyRunError):
             return score(iter_query_chunks(path), _view_valid_chunk)
         return in_order()
-    except (UnsortedError, ScatteredError):
+    except (UnsortedError, SplitQueryError):
         with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
             return regrouped(Path(folder))
 
@@ -145,18 +143,19 @@ def _refuse(
 ) -> None:
     """Refuse the run if it holds an error as a whole."""
     judgments.result()  # what is wrong with the qrels comes first
-    refuse_errors(judge_pieces(path, opening, chunks, known_lines=known_lines))
+    refuse_errors(check_chunks(path, opening, chunks, known_lines=known_lines))
 
 
 def _view_valid_chunk(path: str, data: bytes) -> RunView:
     """Return a view of a chunk without errors; it may have no rows."""
-    view = view_of_piece(path, data)
-    findings = check_view(view, forbidding_only=True)
-    if any(one.blocks_scoring and one.code != empty_file.code for one in findings):
+    view = open_chunk(path, data, "valid")
+    if view is None:
         raise InvalidChunkError
     return view
 
 
 def _view_checked_chunk(path: str, data: bytes) -> RunView:
     """Return a view of a chunk of a run that has been judged."""
-    return view_of_piece(path, data, Shape())
+    view = open_chunk(path, data, "judged")
+    assert view is not None
+    return view

@@ -1,41 +1,15 @@
-"""What the user asked to be mended: codes, an output file, and choices that some fixes need."""
+"""Arguments of ``--fix``: codes, and a file to write."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from trectools_plus.errors import UsageError
-from trectools_plus.validation.fixes.tags import LONGEST_TAG
 
 _CODE = re.compile(r"[FRQTP][0-9]{3}")
-
-
-@dataclass(frozen=True, slots=True)
-class FixOptions:
-    """Choices for fixes that have more than one way.
-
-    Attributes:
-        encoding: For F103: what the bytes are, a name such as ``latin-1`` or ``utf-16``; ``None``
-            decodes only the lines that are not UTF-8, as Windows or ISO Latin-1.
-        tag: For R101, R151, R152: the run's name; ``None`` takes the file's first one, or its name.
-        dedup: For R131: which row of a repeated document stays.
-        on_conflict: For Q142: which grade of a document judged twice stays.
-        subtopic: For Q143: the subtopic (column 2) whose judgments stay; ``None`` merges all, the
-            highest grade wins.
-        max_tag_length: For R101, R151, R152: characters that a tag may have.
-    """
-
-    encoding: str | None = None
-    tag: str | None = None
-    dedup: Literal["best", "first", "last"] = "best"
-    on_conflict: Literal["max", "min", "last"] = "max"
-    subtopic: str | None = None
-    max_tag_length: int = LONGEST_TAG
 
 
 def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,62 +11,19 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.rows import open_output
 from trectools_plus.formats.source import read_source
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, open_qrels, open_run
+from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.draft import Draft, FixOptions, Job
+from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, as_qrels_view, as_run_view
 from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.fixes import (
-    lines,
-    pair_ids,
-    qrels_rows,
-    run_fields,
-    run_order,
-    run_rows,
-    run_scores,
-)
-from trectools_plus.validation.fixes.arguments import FixOptions, refuse_overwriting
-from trectools_plus.validation.fixes.changes import iter_changes
-from trectools_plus.validation.fixes.compressed import note_compression
-from trectools_plus.validation.fixes.delimited import split_at_delimiter
-from trectools_plus.validation.fixes.draft import Draft
-from trectools_plus.validation.fixes.job import Job
-from trectools_plus.validation.fixes.summary import FixSummary
-from trectools_plus.validation.fixes.text import mend_bytes
-from trectools_plus.validation.qrels_view import QrelsView
-from trectools_plus.validation.run_view import RunView
-from trectools_plus.validation.shape import wide_encoding
-
-Step = Callable[[Draft, Job], Draft]
+from trectools_plus.validation.fixes.arguments import refuse_overwriting
+from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
+from trectools_plus.validation.registry import Phase
+from trectools_plus.validation.rules.file.packing import note_compression
+from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.shape import wide_encoding
 
 _MAX_ROUNDS = 5
-
-# What makes a later step see more comes first: a step never makes work for one above it.
-_RUN_STEPS: tuple[Step, ...] = (
-    lines.tidy,
-    lines.mend_narrow_run,
-    lines.join_tags,
-    run_fields.swap_q0,
-    run_fields.write_points,
-    run_fields.turn_scores,
-    run_fields.write_q0,
-    run_fields.write_tags,
-    pair_ids.map_query_ids,
-    pair_ids.map_document_ids,
-    pair_ids.drop_self,
-    run_rows.drop_repeats,
-    run_scores.separate_scores,
-    run_rows.cut_depth,
-    run_order.order_rows,
-)
-_QRELS_STEPS: tuple[Step, ...] = (
-    lines.tidy,
-    lines.mend_narrow_qrels,
-    qrels_rows.swap_grades,
-    qrels_rows.write_whole_grades,
-    pair_ids.map_query_ids,
-    qrels_rows.merge_subtopics,
-    qrels_rows.merge_judgments,
-    qrels_rows.drop_negative_queries,
-    qrels_rows.group_queries,
-)
 
 
 def fix_run(
@@ -105,8 +62,11 @@ def fix_run(
     """
     given = qrels if isinstance(qrels, str | Path) else None
     refuse_overwriting(output, (path, given))
-    job = Job.of("run", codes, options, max_depth, _qrels_view(qrels))
-    return _fix(path, output, job, _RUN_STEPS)
+    asked = frozenset(codes)
+    view = as_qrels_view(qrels)
+    other = None if isinstance(view, FileReport) else view
+    job = Job(CATALOGUE, "run", asked, options, max_depth, other)
+    return _fix(path, output, job)
 
 
 def fix_qrels(
@@ -132,24 +92,26 @@ def fix_qrels(
     """
     given = run if isinstance(run, str | Path) else None
     refuse_overwriting(output, (path, given))
-    job = Job.of("qrels", codes, options, other=_run_view(run))
-    return _fix(path, output, job, _QRELS_STEPS)
+    view = as_run_view(run)
+    other = None if isinstance(view, FileReport) else view
+    job = Job(CATALOGUE, "qrels", frozenset(codes), options, other=other)
+    return _fix(path, output, job)
 
 
-def _fix(path: str | Path, output: str | Path, job: Job, steps: Sequence[Step]) -> FixSummary:
+def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
     summary = FixSummary(str(path), job.kind, None)
     try:
         source = read_source(path)
     except FormatError as error:
         return replace(summary, refused=error.what)
-    text = mend_bytes(source.data, job)
+    text = fix_bytes(source.data, job)
     draft = Draft(str(path), job.kind, text, job.max_depth)
     why = _why_unreadable(draft)
     if why is None:
-        draft = split_at_delimiter(draft, job)
+        draft = _apply_once(draft, job, "format")
         why = _why_refused(draft)
     if why is None:
-        draft = _apply(draft, job, steps)
+        draft = _apply_rounds(draft, job)
         why = _why_refused(draft)
     if why is not None:
         return replace(summary, refused=why, notes=tuple(job.notes))
@@ -168,7 +130,24 @@ def _fix(path: str | Path, output: str | Path, job: Job, steps: Sequence[Step]) 
     )
 
 
-def _apply(draft: Draft, job: Job, steps: Sequence[Step]) -> Draft:
+def fix_bytes(data: bytes, job: Job) -> bytes:
+    """Apply the steps that come before anything is known of columns.
+
+    Raises:
+        UsageError: If the encoding given is not known to Python.
+    """
+    for step in CATALOGUE.steps(job.kind, "bytes"):
+        data = step.apply(data, job)
+    return data
+
+
+def _apply_once(draft: Draft, job: Job, phase: Phase) -> Draft:
+    for step in CATALOGUE.steps(job.kind, phase):
+        draft = step.apply(draft, job)
+    return draft
+
+
+def _apply_rounds(draft: Draft, job: Job) -> Draft:
     """Apply the steps; again if any was asked for, until the file stays as it is.
 
     Safe fixes make no work for each other. Others may: without repeated documents, the scores of
@@ -176,8 +155,7 @@ def _apply(draft: Draft, job: Job, steps: Sequence[Step]) -> Draft:
     """
     for _ in range(_MAX_ROUNDS):
         before, n_notes = draft.data, len(job.notes)
-        for step in steps:
-            draft = step(draft, job)
+        draft = _apply_once(draft, job, "rows")
         if not job.asked or draft.data == before:
             break
         del job.notes[n_notes:]  # the next round says what is still true
@@ -207,25 +185,10 @@ def _why_refused(draft: Draft) -> str | None:
     if shape.verdict == "wrong-kind":
         return "it is qrels (R104)" if draft.kind == "run" else "it is a run (Q104)"
     if shape.first_line is None:
-        hashed = draft.strays.height
+        hashed = draft.view.strays.height
         return "all rows start with '#' (R112, Q112)" if hashed else "it has no rows (F101)"
     return None
 
 
 def _count_lines(text: bytes) -> int:
     return text.count(b"\n") + (not text.endswith(b"\n"))
-
-
-def _qrels_view(qrels: Qrels | QrelsView | str | Path | None) -> QrelsView | None:
-    """The judgments, as far as their ids can be read."""
-    if qrels is None or isinstance(qrels, QrelsView):
-        return qrels
-    view = QrelsView.of_table(qrels) if isinstance(qrels, Qrels) else open_qrels(qrels)
-    return None if isinstance(view, FileReport) else view
-
-
-def _run_view(run: Run | RunView | str | Path | None) -> RunView | None:
-    if run is None or isinstance(run, RunView):
-        return run
-    view = RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
-    return None if isinstance(view, FileReport) else view

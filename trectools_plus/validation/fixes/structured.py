@@ -14,7 +14,7 @@ from trectools_plus.formats.nodes.documents import MAX_DOCUMENT_BYTES
 from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Items, Node, Scalar, Tree, TreeError
 from trectools_plus.formats.topic_schema import Form
-from trectools_plus.validation.fixes.job import Job
+from trectools_plus.validation.draft import Job
 from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.topics.loading import JsonLines
 from trectools_plus.validation.topics.view import Trouble, Troubles
@@ -34,7 +34,7 @@ def quote_values(text: str, form: Form, job: Job) -> str:
         job: What is asked for, and the log.
 
     Returns:
-        The mended text, with as many lines; the same one if it is no such form or cannot be
+        The fixed text, with as many lines; the same one if it is no such form or cannot be
         parsed.
     """
     try:
@@ -49,9 +49,9 @@ def quote_values(text: str, form: Form, job: Job) -> str:
             found = _written(lines[place[0] - 1][place[1] - 1 :], node, wanted[place])
             if found is not None:
                 edits[place] = found, json.dumps(found, ensure_ascii=False)
-    mended = _edited(lines, edits)
-    if not _means_the_same(text, mended, form, {place: old for place, (old, _) in edits.items()}):
-        edits, mended = {}, text
+    fixed = _edited(lines, edits)
+    if not _means_the_same(text, fixed, form, {place: old for place, (old, _) in edits.items()}):
+        edits, fixed = {}, text
     for code in _QUOTED:
         asked = [place for place, wants in wanted.items() if wants == code]
         n_done = sum(place in edits for place in asked)
@@ -60,11 +60,11 @@ def quote_values(text: str, form: Form, job: Job) -> str:
         if n_done < len(asked):
             left = len(asked) - n_done
             job.skip(code, f"{left:,} of {len(asked):,} have a tag, an anchor or several lines")
-    return mended
+    return fixed
 
 
 class _Places(Troubles):
-    """Troubles that also keeps where the values stand that quotes would mend."""
+    """Troubles that also keeps where the values stand that quotes would fix."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ def _scalars(trees: list[Tree]) -> Iterator[tuple[Place, Scalar]]:
 
 
 def _written(rest: str, node: Scalar, code: str) -> str | None:
-    """What is to be put in quotes; ``None`` if the value is not written here as it reads."""
+    """Return what is to be put in quotes; ``None`` if the value is not written here as it reads."""
     if not rest.startswith(node.text):
         return None
     if code != "T117":
@@ -145,7 +145,7 @@ def _edited(lines: list[str], edits: dict[Place, tuple[str, str]]) -> str:
 
 
 def _means_the_same(before: str, after: str, form: Form, quoted: dict[Place, str]) -> bool:
-    """Whether two texts are one tree, but for the values put in quotes, which are text now."""
+    """Return whether two texts are one tree but for the quoted values, which are text now."""
     try:
         old, new = (_trees(text, form, {line for line, _ in quoted}) for text in (before, after))
     except TreeError:

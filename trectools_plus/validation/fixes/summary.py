@@ -1,4 +1,4 @@
-"""What fixing a file did: a summary for people and programs, and a diff line by line."""
+"""The result of fixing a file: a summary for people and programs, and a diff line by line."""
 
 from __future__ import annotations
 
@@ -6,26 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
 from trectools_plus.text import plural, visible
+from trectools_plus.validation.draft import Applied, LineNumbers
 
 _LONGEST_SHOWN = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A fix that was applied.
-
-    Attributes:
-        code: The rule's code; ``None`` for what no rule is about.
-        name: The rule's name.
-        count: In how many places the rule was broken.
-        what: What was done, in the past tense.
-    """
-
-    code: str | None
-    name: str
-    count: int
-    what: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +36,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class FixSummary:
-    """What :func:`trectools_plus.validation.fixes.fix_run` and its kin did.
+    """The result of :func:`trectools_plus.validation.fixes.fix_run` and the like.
 
     Attributes:
         path: The input, as the user named it.
@@ -75,7 +63,7 @@ class FixSummary:
     def iter_changes(self) -> Iterator[Change]:
         """Yield each changed line, in the input's order; worked out as it is asked for.
 
-        A line whose encoding, byte order mark or line end was mended is a changed one. Only where
+        A line whose encoding, byte order mark or line end was fixed is a changed one. Only where
         the whole file was in an encoding such as UTF-16, that is in :attr:`applied` alone.
         """
         return self._changes()
@@ -128,3 +116,78 @@ def _shown(text: str) -> str:
     if text.isprintable() and len(text) <= _LONGEST_SHOWN:
         return text
     return "\\t".join(visible(part, _LONGEST_SHOWN) for part in text.split("\t"))
+
+
+_DIFF_SLICE = 10_000
+
+
+def iter_changes(
+    raw: bytes, text: bytes, after: bytes, origin: LineNumbers | None
+) -> Iterator[Change]:
+    r"""Yield the lines of a file that another one has not, or not as they are, or not there.
+
+    Line ends are shown where they are the change: ``\r`` before LF, and the LF that the last line
+    was given. Bytes that are no UTF-8 are shown as escapes (``\xe9``).
+
+    Args:
+        raw: The bytes of the file.
+        text: The same as UTF-8, without byte order mark, its lines ended by LF or CRLF.
+        after: The text that was made of it, with LF.
+        origin: For each line of ``after``, its line in ``text``; ``None`` if none was moved.
+    """
+    old, new = _lines_as_they_were(raw, text), _lines_of(after)
+    if after.endswith(b"\n") and not text.endswith(b"\n"):
+        new = _with_line_end(new, old.len(), origin)
+    if origin is None:
+        origin = np.arange(1, new.len() + 1, dtype=np.uint32)
+    places = pl.Series(np.arange(1, len(origin) + 1))
+    moved_to = places.set(pl.Series(~_moved(origin)), None)
+    table = pl.DataFrame({"line": origin, "after": new, "moved_to": moved_to})
+    lines = pl.DataFrame({"line": np.arange(1, old.len() + 1, dtype=np.uint32), "before": old})
+    both = lines.join(table, on="line", how="left", maintain_order="left")
+    both = both.filter(
+        pl.col("after").is_null()
+        | (pl.col("before") != pl.col("after"))
+        | pl.col("moved_to").is_not_null()
+    )
+    for part in both.iter_slices(_DIFF_SLICE):
+        for line, then, now, place in part.iter_rows():
+            yield Change(line, then, now, place)
+
+
+def _with_line_end(new: pl.Series, last: int, origin: LineNumbers | None) -> pl.Series:
+    """The new lines, LF behind that which comes from the last line of the input, if it stayed."""
+    at = np.array([last - 1]) if origin is None else np.flatnonzero(origin == last)
+    return new.clone().scatter(at, new.gather(at) + "\n") if len(at) and new.len() else new
+
+
+def _lines_as_they_were(raw: bytes, text: bytes) -> pl.Series:
+    """The lines of a file before anything was fixed, each with its CR and byte order mark."""
+    lines = _lines_of(text)
+    if raw == text:
+        return lines
+    if b"\n" not in raw and b"\r" in raw:
+        raw = raw.replace(b"\r", b"\r\n")
+    if b"\0" in raw:  # UTF-16 and the like: all bytes change, and no line
+        return lines
+    before = _lines_of(raw.decode(errors="backslashreplace").encode())
+    return before if before.len() == lines.len() else lines
+
+
+def _lines_of(data: bytes) -> pl.Series:
+    """The lines of a text without LF."""
+    text = data.decode().removesuffix("\n")
+    if not text:
+        return pl.Series([], dtype=pl.String)
+    lines: pl.Series = pl.Series([text]).str.split("\n").explode()
+    return lines
+
+
+def _moved(origin: LineNumbers) -> npt.NDArray[np.bool_]:
+    """Which lines changed their order: as few as two simple ways of counting find."""
+    if not len(origin):
+        return np.zeros(0, np.bool_)
+    # Those that stand behind a later line, or those that stand before an earlier one.
+    sank = origin < np.maximum.accumulate(origin)
+    rose = origin > np.minimum.accumulate(origin[::-1])[::-1]
+    return sank if int(sank.sum()) <= int(rose.sum()) else rose

@@ -16,14 +16,13 @@ from trectools_plus.formats.rows import open_output
 from trectools_plus.formats.source import read_source
 from trectools_plus.formats.topic_schema import Form, form_of, is_header
 from trectools_plus.text import plural
-from trectools_plus.validation.fixes.arguments import FixOptions, refuse_overwriting
-from trectools_plus.validation.fixes.changes import iter_changes
-from trectools_plus.validation.fixes.compressed import note_compression
-from trectools_plus.validation.fixes.job import Job
-from trectools_plus.validation.fixes.offers import OFFERS
+from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.draft import FixOptions, Job
+from trectools_plus.validation.fixes.arguments import refuse_overwriting
+from trectools_plus.validation.fixes.engine import fix_bytes
 from trectools_plus.validation.fixes.structured import quote_values
-from trectools_plus.validation.fixes.summary import FixSummary
-from trectools_plus.validation.fixes.text import mend_bytes
+from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
+from trectools_plus.validation.rules.file.packing import note_compression
 from trectools_plus.validation.topics.loading import with_tab
 
 _BLANKS = " \t\x0b\x0c"
@@ -41,7 +40,7 @@ def fix_topics(
 
     All fixes are for TSV. Of YAML, JSON and JSON Lines, ids and texts are put in quotes where
     they stand (T114, T115, T117) and all else keeps its bytes; of SGML and XML, only encoding
-    and line ends are mended.
+    and line ends are fixed.
 
     Args:
         path: The topics; ``-`` is standard input.
@@ -54,18 +53,18 @@ def fix_topics(
         InputError: If a file cannot be read, or the output cannot be written.
     """
     refuse_overwriting(output, (path,))
-    job = Job.of("topics", codes, options)
+    job = Job(CATALOGUE, "topics", frozenset(codes), options)
     summary = FixSummary(str(path), "topics", None)
     try:
         source = read_source(path)
     except FormatError as error:
         return replace(summary, refused=error.what)
-    data = mend_bytes(source.data, job)
+    data = fix_bytes(source.data, job)
     why, kept = _why_refused(data), []
     if why is None:
         text = data.decode()
         form = form_of(str(path), text)
-        kept = list(_mend_lines(text, job) if form == "tsv" else _mend_structured(text, form, job))
+        kept = list(_fix_lines(text, job) if form == "tsv" else _fix_structured(text, form, job))
         why = _why_not_written([line for _, line in kept], str(path), form, job)
     if why is not None:
         return replace(summary, refused=why, notes=tuple(job.notes))
@@ -118,8 +117,8 @@ def _why_not_written(lines: Sequence[str], path: str, form: Form, job: Job) -> s
     return None
 
 
-def _mend_structured(text: str, form: Form, job: Job) -> Iterator[tuple[int, str]]:
-    """Yield number and mended text of each line that stays of anything but TSV."""
+def _fix_structured(text: str, form: Form, job: Job) -> Iterator[tuple[int, str]]:
+    """Yield number and fixed text of each line that stays of anything but TSV."""
     n_crlf = text.count("\r\n")
     if n_crlf:
         job.done("F104", n_crlf)
@@ -136,8 +135,8 @@ def _mend_structured(text: str, form: Form, job: Job) -> Iterator[tuple[int, str
     yield from ((number, line) for number, line in enumerate(lines, 1) if line.strip(_BLANKS))
 
 
-def _mend_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
-    """Yield number and mended text of each line of TSV that stays; note what was done."""
+def _fix_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
+    """Yield number and fixed text of each line of TSV that stays; note what was done."""
     counts: Counter[str] = Counter()
     counts["F109"] = int(not data.endswith("\n"))
     texts: dict[str, str] = {}
@@ -168,9 +167,9 @@ def _mend_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
             texts.setdefault(query_id, known)
             line = f"{query_id}\t{text}"
         yield number, line
-    for code in OFFERS:
-        if counts[code]:
-            job.done(code, counts[code])
+    for rule in CATALOGUE.fixable("topics"):
+        if counts[rule.code]:
+            job.done(rule.code, counts[rule.code])
     if n_without and "T101" in job.asked:
         job.skip("T101", f"{plural(n_without, 'line')} without an id and a blank in front")
 

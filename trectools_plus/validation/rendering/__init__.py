@@ -1,6 +1,6 @@
 """Findings as text, JSON, GitHub annotations, SARIF and JUnit: one list, one module per output.
 
-Every renderer takes reports one by one and yields its document in pieces, so that a report can be
+Every renderer takes reports one by one and yields its document in parts, so that a report can be
 forgotten once it is written: thousands of files, or millions of places, need no more memory than
 one file does.
 """
@@ -8,10 +8,9 @@ one file does.
 from collections.abc import Callable, Iterable, Iterator
 
 from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.rendering.concise import iter_concise
-from trectools_plus.validation.rendering.github import iter_github
 from trectools_plus.validation.rendering.json import iter_json
 from trectools_plus.validation.rendering.junit import iter_junit
+from trectools_plus.validation.rendering.lines import iter_concise, iter_github
 from trectools_plus.validation.rendering.sarif import iter_sarif
 from trectools_plus.validation.rendering.text import iter_text
 

@@ -7,8 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from trectools_plus.text import sentences
 from trectools_plus.validation.findings import FileReport, Finding, Severity
-from trectools_plus.validation.rendering.occurrences import iter_rows
-from trectools_plus.validation.rendering.places import line_ranges, printable
+from trectools_plus.validation.rendering.places import iter_rows, line_ranges, printable
 
 
 def iter_junit(reports: Iterable[FileReport], *, strict: bool = False) -> Iterator[str]:

@@ -11,9 +11,8 @@ from trectools_plus.text import sentences
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Severity
 from trectools_plus.validation.registry import Rule
-from trectools_plus.validation.rendering.chunks import json_chunks
-from trectools_plus.validation.rendering.occurrences import iter_occurrences
-from trectools_plus.validation.rendering.places import file_uri, printable
+from trectools_plus.validation.rendering.json import json_chunks
+from trectools_plus.validation.rendering.places import file_uri, iter_occurrences, printable
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 PACKAGE = "trectools-plus"
@@ -21,7 +20,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def iter_sarif(reports: Iterable[FileReport]) -> Iterator[str]:
-    """All findings as a SARIF log with one run, in pieces."""
+    """All findings as a SARIF log with one run, in parts."""
     index = {rule.code: at for at, rule in enumerate(CATALOGUE)}
     results = (
         _result(finding, index[finding.code])

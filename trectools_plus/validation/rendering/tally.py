@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from trectools_plus.text import plural
+from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
-from trectools_plus.validation.fixes.offers import OFFERS
 from trectools_plus.validation.rendering.places import printable
 
 _ORDER = list(Severity)
 
 
 class Tally:
-    """How many findings there were, of which rules, in how many files.
+    """Number of findings there were, of which rules, in how many files.
 
     Attributes:
         n_files: Files counted so far.
@@ -106,7 +106,8 @@ class Tally:
 
     def fix_hints(self) -> list[str]:
         """Lines about fixes: a command that keeps all rows and scores, then the other fixes."""
-        effects = {code: OFFERS[code].effect for code in sorted(self.asked)}
+        repairs = {code: CATALOGUE[code].repair for code in sorted(self.asked)}
+        effects = {code: repair.effect if repair else "" for code, repair in repairs.items()}
         lines = self._command(",".join(code for code, effect in effects.items() if not effect))
         changing = [f"  {code} {effect}" for code, effect in effects.items() if effect]
         if changing:

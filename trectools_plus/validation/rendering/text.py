@@ -10,8 +10,7 @@ from typing import TextIO
 
 from trectools_plus.text import plural, sentences
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
-from trectools_plus.validation.rendering.occurrences import iter_rows
-from trectools_plus.validation.rendering.places import line_ranges, printable
+from trectools_plus.validation.rendering.places import iter_rows, line_ranges, printable
 from trectools_plus.validation.rendering.tally import Tally
 
 WIDTH = 100
@@ -23,7 +22,7 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "b
 _SEVERITY_WIDTH = max(map(len, Severity))
 
 Line = list[tuple[str, str]]
-"""Pieces of a line, each with its style; a style is a Rich style or empty."""
+"""Parts of a line, each with its style; a style is a Rich style or empty."""
 
 
 def iter_text(
@@ -72,7 +71,7 @@ def text_lines(
     statistics: bool = False,
     list_clean: bool = True,
 ) -> Iterator[Line]:
-    """Lines of the report as pieces with styles."""
+    """Lines of the report as parts with styles."""
     tally = Tally()
     for report in tally.count(reports):
         if not statistics and (report.findings or list_clean):
@@ -112,7 +111,7 @@ def _file_lines(report: FileReport, width: int) -> Iterator[Line]:
 
 
 def _head(finding: Finding, place: str) -> Line:
-    """``  line:column  severity  code``, with a mark where a program can mend it unasked."""
+    """``  line:column  severity  code``, with a mark where a program can fix it unasked."""
     colour = _COLOURS[finding.severity]
     return [
         (f"  {place}  ", "dim"),
@@ -123,7 +122,7 @@ def _head(finding: Finding, place: str) -> Line:
 
 
 def _body(finding: Finding, width: int, *, every: bool) -> Iterator[tuple[str, str]]:
-    """What is the matter, and what to do about it."""
+    """Yield the message and the remedy."""
     where = "" if every else line_ranges(finding.lines, finding.count)
     for line in _wrap(sentences(finding.message) + (f" [{where}]" if where else ""), width):
         yield line, ""

@@ -1,1 +1,1 @@
-"""The rules, grouped by what they look at; the module ``catalogue`` lists them."""
+"""The rules, one package for each kind of file."""

@@ -10,7 +10,7 @@ from trectools_plus.formats.source import read_source
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding
-from trectools_plus.validation.rules.topics_lines import recorded
+from trectools_plus.validation.rules.topics.lines import recorded
 from trectools_plus.validation.topics.loading import read_view
 from trectools_plus.validation.topics.view import TopicsView
 

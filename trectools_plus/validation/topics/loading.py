@@ -26,7 +26,6 @@ from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, Form, f
 from trectools_plus.formats.topics import Topic, iter_sgml, xml_topic
 from trectools_plus.text import listed, quoted, visible
 from trectools_plus.validation.registry import FixName
-from trectools_plus.validation.shape import Shape, has_only_bare_cr, wide_encoding
 from trectools_plus.validation.topics.cases import read_test_set
 from trectools_plus.validation.topics.fields import (
     Entry,
@@ -43,6 +42,7 @@ from trectools_plus.validation.topics.view import (
     Trouble,
     Troubles,
 )
+from trectools_plus.validation.views.shape import Shape, has_only_bare_cr, wide_encoding
 
 _N_FIELDS = 2
 """Id and text."""

@@ -14,10 +14,10 @@ import polars as pl
 from trectools_plus.formats.columns import Columns
 from trectools_plus.formats.nodes.model import Node
 from trectools_plus.formats.topic_schema import Form
-from trectools_plus.validation.qrels_view import QrelsView
 from trectools_plus.validation.registry import FixName, SeverityName
-from trectools_plus.validation.shape import Shape
-from trectools_plus.validation.views import TableView
+from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.shape import Shape
+from trectools_plus.validation.views.tables import TableView
 
 Kind = Literal["topics", "testset"]
 

@@ -1,0 +1,253 @@
+"""Six renderers of one list: what each says, and that none of them lets anything odd through."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from trectools_plus.validation import FileReport, Finding, Fix, Severity, validate_run
+from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.rendering import RENDERERS, render
+from trectools_plus.validation.rendering.junit import iter_junit
+from trectools_plus.validation.rendering.places import line_ranges, printable
+from trectools_plus.validation.rendering.rules_page import render_rules_markdown
+from trectools_plus.validation.rendering.text import iter_text, print_text
+
+FINDING_KEYS = {
+    *("code", "name", "severity", "line", "column", "count", "query_id", "doc_id"),
+    *("message", "remedy", "fix"),
+}
+ODD = "a \x1b[31m\u200b\n\x00,:%é\ud800.run"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[FileReport]:
+    monkeypatch.chdir(tmp_path)
+    rows = "1 Q0 d01 0 9.5 base\n1 Q0 d\u200b2 1 9.0 base\n1 Q0 d01 2 0.5 base\n"
+    Path("run.txt").write_text(rows, encoding="utf-8")
+    Path("good.txt").write_text("1 Q0 d01 1 9.5 base\n", encoding="utf-8")
+    return [validate_run("run.txt"), validate_run("good.txt")]
+
+
+def finding(**changes: object) -> Finding:
+    base = Finding(
+        code="R131",
+        name="duplicate-document",
+        severity=Severity.ERROR,
+        path="a.run",
+        message="d01 again",
+        remedy="Keep one",
+        fix=Fix.ASK,
+        line=3,
+        column=6,
+        lines=(3,),
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def report(*findings: Finding, path: str = "a.run") -> FileReport:
+    return FileReport(path, "run", 3, 1, tuple(replace(one, path=path) for one in findings))
+
+
+def test_text_is_grouped_by_file_worst_first_and_aligned() -> None:
+    info = finding(code="R123", severity=Severity.INFO, line=1, column=None, fix=Fix.SAFE)
+    far = finding(line=1200, column=7, lines=(1200, 1201, 1202, 1300), count=9)
+    whole = finding(code="R142", severity=Severity.WARNING, line=None, column=None, lines=())
+    text = render([report(info, whole, far), report(path="good.run")])
+    assert text.splitlines() == [
+        "a.run: run, 3 rows, 1 query",
+        "  1200:7  error    R131  d01 again. [lines 1200–1202, 1300, …]",
+        "                         → Keep one.",
+        "     -    warning  R142  d01 again.",
+        "                         → Keep one.",
+        "     1    info     R123* d01 again.",
+        "                         → Keep one.",
+        "",
+        "good.run: run, 3 rows, 1 query; no findings",
+        "",
+        "Found 1 error, 1 warning and 1 info in 1 of 2 files.",
+        "Fix the one marked * with --fix OUT.",
+        "Not suggested, because these fixes change the figures:",
+        "  R131 deletes rows; the row that stays decides at which rank a document counts",
+        "  R142 rewrites the scores from the ranks; the rank column decides the order",
+    ]
+
+
+def test_text_suggests_fixes_that_keep_rows_and_scores() -> None:
+    assert render([report(finding(fix=Fix.NO))]).splitlines()[-1] == "Found 1 error in 1 file."
+    tag, safe = finding(code="R152"), finding(code="R123", fix=Fix.SAFE)
+    assert render([report(tag)]).splitlines()[-1] == "Fix with --fix OUT --fix R152."
+    lines = render([report(tag, safe, finding())]).splitlines()
+    assert "Fix the one marked * with --fix OUT; for more, add --fix R152." in lines
+    assert "--fix" not in render([report(finding())])
+    assert render([report()]).splitlines()[-1] == "No findings in 1 file."
+
+
+def test_text_can_leave_clean_files_unnamed() -> None:
+    assert list(iter_text([report(path="good.run")], list_clean=False)) == [
+        "No findings in 1 file.\n"
+    ]
+
+
+def test_text_fits_the_screen(reports: list[FileReport]) -> None:
+    long = report(finding(message="word " * 60, remedy="word " * 60, line=123456, column=99))
+    lines = render([*reports, long]).splitlines()
+    assert 90 < max(map(len, lines)) <= 100
+
+
+def test_text_is_coloured_on_a_terminal_only(
+    reports: list[FileReport], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "300")
+    plain, coloured = io.StringIO(), Terminal()
+    print_text(reports, plain)
+    print_text(reports, coloured)
+    assert plain.getvalue() == render(reports)
+    assert "\x1b[1;31mR131\x1b[0m" in coloured.getvalue()
+    uncoloured = re.sub(r"\x1b\[[0-9;]*m", "", coloured.getvalue())
+    assert [line.rstrip() for line in uncoloured.splitlines()] == plain.getvalue().splitlines()
+
+
+def test_no_color_is_honoured(reports: list[FileReport], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "70")
+    stream = Terminal()
+    print_text(reports, stream)
+    assert "\x1b" not in stream.getvalue()
+    assert max(map(len, stream.getvalue().splitlines())) <= 70
+
+
+def test_concise_is_a_line_each(reports: list[FileReport]) -> None:
+    lines = render(reports, "concise").splitlines()
+    assert len(lines) == len(reports[0].findings)
+    assert any(
+        line.startswith("run.txt:3:6: error R131: d01 again in query 1 (line 1, score 9.5; here")
+        for line in lines
+    )
+
+
+def test_json_has_the_keys_of_the_contract(reports: list[FileReport]) -> None:
+    document = json.loads(render(reports, "json"))
+    assert document["summary"] == {"errors": 1, "warnings": 1, "infos": 1}
+    first, second = document["files"]
+    assert (first["path"], first["kind"], first["rows"], first["queries"]) == (
+        *("run.txt", "run"),
+        *(3, 1),
+    )
+    assert second["findings"] == []
+    for one in first["findings"]:
+        assert set(one) >= FINDING_KEYS
+    duplicate = next(one for one in first["findings"] if one["code"] == "R131")
+    assert (duplicate["line"], duplicate["doc_id"], duplicate["fix"]) == (3, "d01", "ask")
+    assert duplicate["lines"] == [3]
+
+
+def test_github_annotations_name_file_and_line(reports: list[FileReport]) -> None:
+    lines = render(reports, "github").splitlines()
+    assert len(lines) == 3
+    assert any(
+        line.startswith("::error file=run.txt,line=3,col=6,title=R131 duplicate-document::d01")
+        for line in lines
+    )
+    assert any(line.startswith("::notice file=run.txt,line=1") for line in lines)
+    assert any("d\\u200b2" in line for line in lines)
+
+
+def test_github_escapes_what_its_syntax_needs() -> None:
+    (line,) = render(
+        [report(finding(message="50%, a:b"), path="a,b:c%.run")], "github"
+    ).splitlines()
+    assert line.startswith("::error file=a%2Cb%3Ac%25.run,line=3,")
+    assert line.endswith("::50%25, a:b. Keep one.")
+
+
+def test_junit_has_a_suite_per_file_and_a_failure_per_error(reports: list[FileReport]) -> None:
+    root = ElementTree.fromstring(render(reports, "junit"))
+    suites = root.findall("testsuite")
+    assert [suite.get("name") for suite in suites] == ["run.txt", "good.txt"]
+    assert [suite.get("failures") for suite in suites] == ["1", "0"]
+    assert [suite.get("tests") for suite in suites] == ["3", "1"]
+    for suite in suites:
+        assert len(suite.findall("testcase")) == int(suite.get("tests", ""))
+    (failure,) = suites[0].iter("failure")
+    assert failure.get("type") == "R131"
+    assert (failure.text or "").startswith("run.txt:3:6: error R131: d01 again")
+    assert not list(suites[1].iter("failure"))
+
+
+def test_junit_fails_warnings_when_strict(reports: list[FileReport]) -> None:
+    root = ElementTree.fromstring("".join(iter_junit(reports, strict=True)))
+    assert [suite.get("failures") for suite in root] == ["2", "0"]
+    assert len(list(root.iter("failure"))) == 2
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_odd_names_and_ids_keep_every_document_whole(name: str) -> None:
+    odd = finding(message=f"id {ODD} <&>\"'", query_id=ODD, doc_id=ODD)
+    document = render([report(odd, path=ODD), report(path=ODD)], name)
+    assert not set(document) & {"\x1b", "\x00", "\u200b", "\ud800"}
+    document.encode("utf-8")
+    if name in ("json", "sarif"):
+        json.loads(document)
+    elif name == "junit":
+        root = ElementTree.fromstring(document)
+        assert root[0].get("name") == printable(ODD)
+        assert "<&>\"'" in (next(root.iter("failure")).text or "")
+    elif name != "text":
+        assert len(document.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_no_reports_still_render(name: str) -> None:
+    document = render([], name)
+    if name in ("json", "sarif"):
+        assert json.loads(document)
+    elif name == "junit":
+        assert ElementTree.fromstring(document).tag == "testsuites"
+    else:
+        assert document == ("No findings in 0 files.\n" if name == "text" else "")
+
+
+@pytest.mark.parametrize("name", RENDERERS)
+def test_a_report_is_written_before_the_next_is_asked_for(name: str) -> None:
+    written: list[str] = []
+
+    def reports() -> Iterator[FileReport]:
+        yield report(finding(), path="first.run")
+        assert any("first.run" in chunk for chunk in written)
+        yield report(finding(), path="second.run")
+
+    for chunk in RENDERERS[name](reports()):
+        written.append(chunk)  # noqa: PERF402, the generator looks at the list as it grows
+    assert any("second.run" in chunk for chunk in written)
+
+
+def test_line_ranges_are_short() -> None:
+    assert line_ranges((7,), 1) == ""
+    assert line_ranges((1, 1, 1), 9) == ""
+    assert line_ranges((1, 1, 2, 2, 5), 5) == "lines 1–2, 5"
+    assert line_ranges((1, 2), 2) == "lines 1–2"
+    assert line_ranges((1, 2, 3, 7, 9), 12) == "lines 1–3, 7, 9, …"
+
+
+def test_the_catalogue_page_has_an_anchor_per_rule() -> None:
+    page = render_rules_markdown()
+    for rule in CATALOGUE:
+        assert f'<a id="{rule.code}"></a>' in page
+        assert f"### {rule.code} {rule.name}" in page
+        assert rule.example in page
+    assert render_rules_markdown() == page

@@ -1,0 +1,109 @@
+"""Best and worst order of ties, against every order that there is, scored by pytrec_eval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby, permutations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.scoring.bounds import tie_bounds
+from trectools_plus.validation.engine import open_qrels, open_run, validate_run
+from trectools_plus.validation.rules.pair.ties import Bounds, find_bounds
+from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.runs import RunView
+
+QRELS = (
+    "1 0 d01 2\n1 0 d02 0\n1 0 d03 1\n1 0 d04 0\n2 0 d05 1\n2 0 d06 1\n2 0 d07 0\n"
+    "3 0 d08 1\n3 0 d09 0\n"
+)
+RUN = (
+    "1 Q0 d01 1 9.5 base\n1 Q0 d02 2 8.0 base\n1 Q0 d03 3 7.25 base\n1 Q0 d10 4 6.0 base\n"
+    "2 Q0 d07 1 5.5 base\n2 Q0 d05 2 5.0 base\n2 Q0 d06 3 4.5 base\n"
+    "3 Q0 d08 1 3.0 base\n3 Q0 d09 2 3.0 base\n3 Q0 d11 3 1.0 base\n"
+)
+
+SCORES = st.dictionaries(
+    st.sampled_from("abcdef"), st.sampled_from([3.0, 2.0, 2.00000001, 1.0]), min_size=1
+)
+GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1)
+
+
+def _bounds(run: Run, qrels: Qrels) -> dict[str, Bounds]:
+    pair = PairView(RunView.of_table(run), QrelsView.of_table(qrels))
+    assert pair.qrels is not None
+    found = find_bounds(pair.run, pair.qrels, pair.judged_rows)
+    return {bounds.measure: bounds for bounds in found}
+
+
+def _orders(scores: dict[str, float]) -> Iterator[dict[str, float]]:
+    """Every order of a ranking, ties (in 32 bits) permuted, as scores without a tie."""
+    key = {doc_id: float(np.float32(score)) for doc_id, score in scores.items()}
+    ranking = sorted(scores, key=lambda doc_id: -key[doc_id])
+    groups = [list(group) for _, group in groupby(ranking, key=lambda doc_id: key[doc_id])]
+    for parts in product(*(permutations(group) for group in groups)):
+        order = [doc_id for part in parts for doc_id in part]
+        yield {doc_id: float(-place) for place, doc_id in enumerate(order)}
+
+
+@given(st.dictionaries(st.sampled_from("12"), SCORES, min_size=1), st.data())
+def test_bounds_are_the_extremes_of_all_orders(
+    scores: dict[str, dict[str, float]], data: st.DataObject
+) -> None:
+    grades = {query: data.draw(GRADES) for query in ("1", "2", "3")}
+    evaluator = pytrec_eval.RelevanceEvaluator(grades, {"map", "ndcg"})
+    relevant = [query for query, found in grades.items() if max(found.values()) > 0]
+    extremes: dict[str, list[tuple[float, float]]] = {"AP": [], "nDCG": []}
+    for query in relevant:
+        results = [
+            evaluator.evaluate({query: order})[query]
+            for order in _orders(scores.get(query, {"x": 1.0}))
+        ]
+        for measure, name in (("AP", "map"), ("nDCG", "ndcg")):
+            values = [result[name] for result in results]
+            extremes[measure].append((min(values), max(values)))
+    found = _bounds(Run.from_dict(scores), Qrels.from_dict(grades))
+    assert set(found) == ({"AP", "nDCG"} if relevant else set())
+    for measure, bounds in found.items():
+        low, high = np.mean(extremes[measure], axis=0)
+        assert bounds.low == pytest.approx(low, abs=1e-9)
+        assert bounds.high == pytest.approx(high, abs=1e-9)
+        assert bounds.n_queries == sum(most - least > 1e-9 for least, most in extremes[measure])
+
+
+def test_bounds_agree_with_the_measures_on_a_submitted_run(shared_data: Path) -> None:
+    folder = shared_data / "robust03"
+    run = open_run(folder / "input.aplrob03a.gz", None)
+    qrels = open_qrels(folder / "qrels.txt.gz")
+    assert isinstance(run, RunView)
+    assert isinstance(qrels, QrelsView)
+    judged = PairView(run, qrels).judged_rows
+    found = {b.measure: b for b in find_bounds(run, qrels, judged)}
+    table = tie_bounds(Qrels(qrels.frame), Run(run.frame), ["AP", "nDCG"])
+    for measure, bounds in found.items():
+        of_measure = table.filter(table["measure"] == measure)
+        assert bounds.low == pytest.approx(of_measure["worst"].mean(), abs=1e-6)
+        assert bounds.high == pytest.approx(of_measure["best"].mean(), abs=1e-6)
+
+
+def test_the_rule_names_the_bounds(tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_text(RUN, encoding="utf-8")
+    (tmp_path / "qrels.txt").write_text(QRELS, encoding="utf-8")
+    report = validate_run(tmp_path / "run.txt", qrels=tmp_path / "qrels.txt")
+    finding = next(finding for finding in report.findings if finding.code == "P111")
+    assert finding.message == "ties move AP between 0.6389 and 0.8056"
+    assert (finding.line, finding.count) == (None, 1)
+
+
+def test_ndcg_tells_where_ap_does_not() -> None:
+    run = Run.from_dict({"1": {"a": 1.0, "b": 1.0}})
+    found = _bounds(run, Qrels.from_dict({"1": {"a": 3, "b": 1}}))
+    assert found["AP"].low == found["AP"].high == 1.0
+    assert found["nDCG"].low < found["nDCG"].high == pytest.approx(1.0)

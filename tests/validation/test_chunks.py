@@ -1,0 +1,159 @@
+"""A run judged in chunks of any size has the findings that it has as a whole."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from trectools_plus.formats import limits
+from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.query_chunks import with_mark_kept
+from trectools_plus.formats.run import N_FIELDS
+from trectools_plus.formats.source import source_of
+from trectools_plus.validation import CATALOGUE, Finding
+from trectools_plus.validation.chunks import check_chunks, find_opening, open_chunk
+from trectools_plus.validation.engine import check_view
+from trectools_plus.validation.registry import SCOPES, Rule
+from trectools_plus.validation.views.runs import RunView
+
+LONGEST_LINE = 3000
+ROW = "{q} Q0 d{r} {r} {s}.5 tag"
+
+BREAKS: dict[str, str] = {
+    "F103": "{q} Q0 d\xe9{r} {r} {s}.5 tag",
+    "F105": "{q} Q0 d\r{r} {r} {s}.5 tag",
+    "F106": "{q} Q0 d\0{r} {r} {s}.5 tag",
+    "F110": "{q} Q0 d{r} {r} {s}.5 tag" + " x" * LONGEST_LINE,
+    "R101": "{q} Q0 d{r} {r} {s}.5",
+    "R102": "{q} Q0 d {r} {r} {s}.5 tag",
+    "R103": "{q},Q0,d{r},{r},{s}.5,tag",
+    "R104": "{q} 0 d{r} 1",
+    "R105": "qid Q0 docno rank score tag",
+    "R108": "{q} d{r} Q0 {r} {s}.5 tag",
+    "R110": "{q} Q0 d{r} {r} {s},5 tag",
+    "R111": "{q} Q0 d{r} {r} nan tag",
+    "R112": "#{q} Q0 d{r} {r} {s}.5 tag",
+    "R114": "{q} Q0 d\xc2\xa0{r} {r} {s}.5 tag",
+    "R120": "{q} Q0 d{r} -{r} {s}.5 tag",
+    "R121": "{q} Q0 d{r} {r} -{s}.5 tag",
+    "R122": "{q} Q0 d{r} 1 {s}.5 tag",
+    "R131": "{q} Q0 d {r} {s}.5 tag",
+    "R142": "{q} Q0 d{r} {r} 7 tag",
+}
+"""A form of a row that breaks a rule, if one row, some or all have it."""
+
+ELSEWHERE = {
+    "F101": "a file without rows, below",
+    "F111": "a stream that is damaged, reported by the engine",
+}
+
+
+@pytest.fixture(autouse=True)
+def short_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Call short lines endless."""
+    monkeypatch.setattr(limits, "MAX_LINE_BYTES", LONGEST_LINE)
+
+
+def rule_id(rule: Rule) -> str:
+    return rule.code
+
+
+@pytest.mark.parametrize("rule", list(CATALOGUE), ids=rule_id)
+def test_every_rule_has_a_scope(rule: Rule) -> None:
+    assert rule.scope in SCOPES
+    assert (rule.scope == "pair") >= (rule.on == "pair")
+    assert rule.chunk_count is None or (rule.scope == "file" and rule.on in ("file", "run"))
+
+
+def test_every_rule_that_blocks_scoring_is_broken_here() -> None:
+    blocking = {r.code for r in CATALOGUE if r.on in ("file", "run") and r.can_block_scoring}
+    assert blocking == {*BREAKS, *ELSEWHERE}
+
+
+def judged(lines: list[bytes], n_queries: int) -> list[Finding]:
+    """The findings of a run in chunks of so many queries."""
+    queries = [list(group) for _, group in groupby(lines, lambda line: line.split(b" ")[:1])]
+    starts = range(0, len(queries), n_queries)
+    texts = [
+        b"".join(line + b"\n" for query in queries[start : start + n_queries] for line in query)
+        for start in starts
+    ]
+    chunks = [
+        lambda text=text, at=at: with_mark_kept(text) if at else text
+        for at, text in enumerate(texts)
+    ]
+    opening = find_opening("run", chunks)
+    return check_chunks("run", opening, lambda: opening.after_head(chunks), known_lines=True)
+
+
+def whole(lines: list[bytes]) -> list[Finding]:
+    data = b"".join(line + b"\n" for line in lines)
+    view = RunView.of_file(scan_columns(source_of("run", data), N_FIELDS))
+    return [one for one in check_view(view, blocking_only=True) if one.blocks_scoring]
+
+
+def gist(findings: list[Finding]) -> list[tuple[object, ...]]:
+    """All of a finding but its message, which does not know lines of other chunks."""
+    return [
+        (one.code, one.severity, one.line, one.column, one.lines, one.count, one.query_id)
+        for one in findings
+    ]
+
+
+@st.composite
+def broken_runs(draw: st.DrawFn) -> list[bytes]:
+    """Rows of some queries, of which all or some queries break a rule or two."""
+    sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=8))
+    forms = draw(st.lists(st.sampled_from([ROW, *BREAKS.values()]), min_size=1, max_size=2))
+    sound = draw(st.sets(st.integers(0, len(sizes))))
+    return [
+        row(ROW if query in sound else forms[query % len(forms)], query, rank)
+        for query, size in enumerate(sizes)
+        for rank in range(1, size + 1)
+    ]
+
+
+def row(form: str, query: int, rank: int) -> bytes:
+    return form.format(q=query, r=rank, s=20 - rank).encode("latin-1")
+
+
+def rows(form: str) -> list[bytes]:
+    return [row(form, query, rank) for query in range(5) for rank in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("n_queries", [1, 2, 5])
+@pytest.mark.parametrize("code", BREAKS)
+def test_each_rule_is_judged_alike_in_chunks(code: str, n_queries: int) -> None:
+    lines = rows(BREAKS[code])
+    if code == "R105":
+        lines = [BREAKS[code].encode(), *rows(ROW)]
+    expected = whole(lines)
+    assert code in {one.code for one in expected}
+    assert gist(judged(lines, n_queries)) == gist(expected)
+
+
+@given(broken_runs(), st.integers(1, 4))
+@example([b"# a comment", b"", b"#1 Q0 a 1 2 t"], 1)
+@example([b"# a comment", b""], 1)
+@example([b"#1 Q0 a 1 2 t"], 1)
+def test_random_runs_are_judged_alike_in_chunks(lines: list[bytes], n_queries: int) -> None:
+    queries = [query for query, _ in groupby(line.split(b" ")[0] for line in lines)]
+    assume(len(queries) == len(set(queries)))
+    assert gist(judged(lines, n_queries)) == gist(whole(lines))
+
+
+def test_a_file_without_rows_has_the_same_message_in_chunks() -> None:
+    lines = [b"# a comment", b"", b"# another"]
+    assert [one.message for one in judged(lines, 1)] == [one.message for one in whole(lines)]
+
+
+@given(broken_runs())
+def test_a_clean_chunk_is_valid(lines: list[bytes]) -> None:
+    data = b"".join(line + b"\n" for line in lines)
+    if open_chunk("run", data, "clean") is not None:
+        assert open_chunk("run", data, "valid") is not None
+        assert whole(lines) == []
+    assert open_chunk("run", data, "judged") is not None

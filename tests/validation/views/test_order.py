@@ -1,0 +1,74 @@
+"""Orders and repeats against a plain look at every row."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.formats.tables import Run
+from trectools_plus.ranking import rank_documents
+from trectools_plus.validation.views.order import find_blocks, find_repeats
+from trectools_plus.validation.views.runs import RunView
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from("abc"),
+        st.sampled_from(["d1", "d2", "d3", "é"]),
+        st.integers(0, 4),
+        st.sampled_from([0.0, 1.0, 1.00000001, 2.0, -1.0]),
+    ),
+    max_size=25,
+)
+
+
+def _run(rows: list[tuple[str, str, int, float]]) -> Run:
+    schema = {"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64, "score": pl.Float64}
+    return Run(pl.DataFrame(rows, schema=schema, orient="row"))
+
+
+@given(rows=ROWS)
+def test_blocks_number_queries_by_first_appearance(
+    rows: list[tuple[str, str, int, float]],
+) -> None:
+    ids = [row[0] for row in rows]
+    blocks = find_blocks(pl.Series("query_id", ids, dtype=pl.String))
+    order = list(dict.fromkeys(ids))
+    assert blocks.query_ids.to_list() == order
+    assert [order[number] for number in blocks.query] == ids
+    assert blocks.sizes.tolist() == [ids.count(query_id) for query_id in order]
+    assert blocks.first_rows.tolist() == [ids.index(query_id) for query_id in order]
+    changes = [n for n in range(1, len(ids)) if ids[n] != ids[n - 1] and ids[n] in ids[:n]]
+    assert blocks.returns.tolist() == changes
+
+
+@given(rows=ROWS)
+def test_repeats_are_found_with_their_first_row(rows: list[tuple[str, str, int, float]]) -> None:
+    pairs = [row[:2] for row in rows]
+    blocks = find_blocks(pl.Series([row[0] for row in rows], dtype=pl.String))
+    found = find_repeats(blocks.query, pl.Series([row[1] for row in rows], dtype=pl.String))
+    expected = [(n, pairs.index(pair)) for n, pair in enumerate(pairs) if pair in pairs[:n]]
+    assert found.rows() == expected
+
+
+@given(rows=ROWS)
+def test_orders_sort_stably_within_queries(rows: list[tuple[str, str, int, float]]) -> None:
+    view = RunView.of_table(_run(rows))
+    order = list(dict.fromkeys(row[0] for row in rows))
+    by_rank = sorted(range(len(rows)), key=lambda n: (order.index(rows[n][0]), rows[n][2]))
+    by_score = sorted(by_rank, key=lambda n: (order.index(rows[n][0]), -rows[n][3]))
+    places = np.arange(len(rows))
+    assert view.ranked.rows(places).tolist() == by_rank
+    assert view.scored.rows(places).tolist() == by_score
+
+
+@given(rows=ROWS)
+def test_ties_are_those_of_the_canonical_ranking(rows: list[tuple[str, str, int, float]]) -> None:
+    run = _run(rows)
+    ranked = rank_documents(run.frame)
+    tied = (
+        (ranked["score"].cast(pl.Float32) == ranked["score"].cast(pl.Float32).shift())
+        & (ranked["query_id"] == ranked["query_id"].shift())
+    ).sum()
+    assert len(RunView.of_table(run).ties32) == tied

@@ -1,0 +1,78 @@
+"""The rule catalogue as Markdown, generated from the rules themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trectools_plus.text import sentences
+from trectools_plus.validation.catalogue import CATALOGUE
+from trectools_plus.validation.registry import Rule, Subject
+
+_HEADINGS: dict[Subject, str] = {
+    "file": "Files",
+    "run": "Runs",
+    "qrels": "Qrels",
+    "topics": "Topics and test sets",
+    "testset": "Test sets, their ontology and their parts",
+    "pair": "Run against qrels and topics",
+}
+
+
+FIXES = {
+    "safe": "can be mended without a change to the ranking that is evaluated",
+    "ask": "can be mended once its owner decides how",
+    "no": "cannot be mended from the file alone",
+}
+"""The meaning of each kind of fix."""
+
+
+def render_rules_markdown() -> str:
+    """The whole catalogue as a Markdown page; each rule has its code as anchor."""
+    return "\n".join(_page()) + "\n"
+
+
+def _page() -> Iterator[str]:
+    yield "# Rules of the validators"
+    yield ""
+    yield "`runs validate`, `qrels validate`, `topics validate` and `testset validate` report at"
+    yield "most one finding per rule and file, with its first line and a count. An error stops"
+    yield "scoring unless the rule says otherwise. `testset validate` has the rules for topics and"
+    yield "test sets, and those of T2 on top."
+    for subject, heading in _HEADINGS.items():
+        rules = [rule for rule in CATALOGUE if rule.on == subject]
+        yield ""
+        yield f"## {heading}"
+        yield ""
+        yield "| code | name | severity | checks |"
+        yield "|---|---|---|---|"
+        for rule in rules:
+            checks = rule.checks.replace("|", "\\|")
+            yield f"| [{rule.code}](#{rule.code}) | {rule.name} | {rule.severity} | {checks} |"
+        for rule in rules:
+            yield from _section(rule)
+
+
+def _section(rule: Rule) -> Iterator[str]:
+    yield ""
+    yield f'<a id="{rule.code}"></a>'
+    yield ""
+    yield f"### {rule.code} {rule.name}"
+    yield ""
+    yield f"**{rule.severity.capitalize()}**: {rule.checks}."
+    yield ""
+    yield rule.rationale
+    yield ""
+    yield "```text"
+    yield rule.example
+    yield "```"
+    yield ""
+    yield f"What to do: {sentences(rule.remedy)}"
+    yield ""
+    scored = "" if rule.blocks_scoring else " Scoring goes on all the same."
+    yield f"Fix: {fix_of(rule)}.{scored}"
+
+
+def fix_of(rule: Rule) -> str:
+    """Describe the fix of a rule, with its effect on the figures if it has one."""
+    effect = f". It {rule.repair.effect}" if rule.repair and rule.repair.effect else ""
+    return f"{FIXES[rule.fix]}{effect}"

@@ -1,0 +1,259 @@
+"""Rules on the bytes of a file: byte order mark, encoding, bare CR, NUL; and their fixes."""
+
+from __future__ import annotations
+
+import codecs
+
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.facts import guess_encoding
+from trectools_plus.formats.lexer import BOM
+from trectools_plus.text import on, quoted
+from trectools_plus.validation.draft import Job
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.views.shape import has_only_bare_cr, wide_encoding
+from trectools_plus.validation.views.tables import TableView
+
+_SURROGATE = 0xED
+"""First byte of U+D800 to U+DFFF if they were encoded, followed by one from 0xA0 on."""
+
+
+@rule(
+    "F102",
+    "byte-order-mark",
+    on="file",
+    scope="file",
+    severity="warning",
+    fix=RuleFix("safe", "took off the byte order mark"),
+    checks="file starts with EF BB BF",
+    rationale="The mark becomes part of the first query id, so that this row belongs to a query "
+    "that no qrels know.",
+    example="run.txt:1: warning F102: byte order mark before '1'; trec_eval and pytrec_eval would "
+    "read query id '\\ufeff1' and lose the row. Save as UTF-8 without BOM.",
+    remedy="Save as UTF-8 without BOM",
+)
+def byte_order_mark(table: TableView) -> Hit | None:
+    """The file starts with a byte order mark."""
+    columns = table.columns
+    if columns is None or not columns.facts.has_bom:
+        return None
+    fields = columns.line_text(1).split() if columns.facts.n_lines else []
+    first = fields[0] if fields else ""
+    mark = quoted("\ufeff" + first)
+    if table.shape.first_line is None:
+        return Hit("byte order mark, and no data behind it", [1])
+    if not table.is_by_lines:
+        return Hit("byte order mark in front of the text; not every parser takes it", [1])
+    who = "trec_eval and pytrec_eval" if table.kind in ("run", "qrels") else "other readers"
+    return Hit(
+        f"byte order mark before {quoted(first)}; {who} would read query id {mark} and lose "
+        "the row",
+        [1],
+    )
+
+
+class _FirstBadByte:
+    """The first place of all chunks, which is the only one that is reported."""
+
+    def __init__(self) -> None:
+        self._found = False
+
+    def add(self, table: TableView) -> Hit | None:
+        """Look for the place in a chunk, unless it was in an earlier one."""
+        hit = None if self._found else not_utf8.check(table)
+        self._found = self._found or hit is not None
+        return hit
+
+    def message(self, first: str, count: int) -> str:  # noqa: ARG002
+        """Return the message on that place."""
+        return first
+
+
+@rule(
+    "F103",
+    "not-utf8",
+    on="file",
+    scope="file",
+    severity="error",
+    fix=RuleFix("ask", "converted to UTF-8", comes_first=True),
+    checks="bytes that are not UTF-8; UTF-16/32 named by BOM or NUL pattern",
+    rationale="Tools decode such bytes differently, or stop: the same document gets several ids.",
+    example="run.txt:4: error F103: byte 0xE9 is not UTF-8 (Latin-1?). Convert: iconv -f latin1 "
+    "-t utf-8.",
+    remedy="Convert: iconv -f latin1 -t utf-8",
+    chunk_count=_FirstBadByte,
+)
+def not_utf8(table: TableView) -> Hit | None:
+    """The bytes are not UTF-8."""
+    columns = table.columns
+    if columns is None:
+        return None
+    wide = wide_encoding(columns)
+    if wide is not None:
+        remedy = f"Convert: iconv -f {wide} -t utf-8"
+        return Hit(f"the text is {wide.upper()}, not UTF-8", [1], remedy=remedy)
+    bad = columns.facts.bad_utf8
+    if bad is None:
+        return None
+    after = columns.source.data[bad.offset + 1 : bad.offset + 2]
+    if bad.value == _SURROGATE and after >= b"\xa0":
+        return Hit(
+            f"byte 0x{bad.value:02X} begins half a surrogate pair, which UTF-8 does not have",
+            [bad.line],
+            column=bad.column,
+            remedy="Write the text anew: its program took UTF-16 for characters",
+            fix="no",
+        )
+    return Hit(f"byte 0x{bad.value:02X} is not UTF-8 (Latin-1?)", [bad.line], column=bad.column)
+
+
+@rule(
+    "F105",
+    "bare-cr",
+    on="file",
+    scope="row",
+    severity="error",
+    fix=RuleFix("safe", "wrote LF for bare CR"),
+    checks="CR not followed by LF",
+    rationale="Old Macintosh line ends: to trec_eval the whole file is one row. A single CR "
+    "inside a row is part of an id for some tools and a line end for others, so only a file whose "
+    "line ends are all CR is mended.",
+    example="run.txt:1: error F105: line ends are bare CR; trec_eval reads the whole file as one "
+    "row. Convert to LF.",
+    remedy="Convert to LF: tr '\\r' '\\n'",
+    blocks_fixing=True,
+)
+def bare_cr(table: TableView) -> Hit | None:
+    """A CR stands alone."""
+    columns = table.columns
+    if columns is None or not columns.facts.bare_cr or wide_encoding(columns):
+        return None
+    marks = columns.facts.bare_cr
+    if has_only_bare_cr(columns):
+        who = "trec_eval reads" if table.kind in ("run", "qrels") else "other readers take"
+        return Hit(
+            f"line ends are bare CR; {who} the whole file as one row",
+            [1],
+            marks.count,
+        )
+    return Hit(
+        f"CR inside a line{on(len(marks.lines), 'line')}; some readers end the line here",
+        marks.lines.tolist(),
+        marks.count,
+        _column_of(table, marks.first, "\r"),
+        remedy="Remove it",
+        fix="no",
+    )
+
+
+@rule(
+    "F106",
+    "nul-byte",
+    on="file",
+    scope="row",
+    severity="error",
+    fix="no",
+    checks="byte 0x00 anywhere",
+    rationale="A NUL byte ends a text in C: trec_eval aborts or stops reading there, and scores "
+    "what it has. It comes from a damaged disk or an interrupted copy.",
+    example="run.txt:2: error F106: NUL byte at column 7; trec_eval aborts or stops reading here. "
+    "Remove it and check how the file was copied.",
+    remedy="Remove it and check how the file was copied",
+    blocks_fixing=True,
+)
+def nul_byte(table: TableView) -> Hit | None:
+    """The file holds a NUL byte."""
+    columns = table.columns
+    if columns is None or not columns.facts.nul or wide_encoding(columns):
+        return None
+    marks = columns.facts.nul
+    column = _column_of(table, marks.first, "\0")
+    several = f" ({marks.count:,} in all)" if marks.count > 1 else ""
+    who = "trec_eval aborts or stops" if table.kind in ("run", "qrels") else "some readers stop"
+    return Hit(
+        f"NUL byte at column {column}{several}; {who} reading here",
+        marks.lines.tolist(),
+        marks.count,
+        column,
+    )
+
+
+def _column_of(table: TableView, line: int | None, character: str) -> int | None:
+    """Character column, from 1, of the first ``character`` on a line."""
+    if table.line_index is None or line is None:
+        return None
+    return table.line_index.column_of_character(line, character)
+
+
+@fix_step("F102", "F103", "F105", order=10, phase="bytes")
+def fix_bytes(data: bytes, job: Job) -> bytes:
+    """Make text of UTF-8 with LF of a file, as far as that is asked for (F102, F103, F105).
+
+    CRLF is left for the step that writes the lines anew.
+
+    Raises:
+        UsageError: If the encoding given is not known to Python.
+    """
+    data = _as_utf8(data, job)
+    if data.startswith(BOM):
+        data = data[len(BOM) :]
+        job.done("F102", 1)
+    if b"\r" in data and b"\n" not in data:
+        job.done("F105", data.count(b"\r"))
+        data = data.replace(b"\r", b"\n")
+    return data
+
+
+def _as_utf8(data: bytes, job: Job) -> bytes:
+    """Decode what is not UTF-8, if F103 was asked for."""
+    guess = guess_encoding(data, not _is_utf8(data))
+    if guess is None or "F103" not in job.asked:
+        return data
+    encoding = job.options.encoding or guess
+    if not encoding.startswith("utf-") and job.options.encoding is None:
+        return _decode_bad_lines(data, job)
+    try:
+        text = codecs.decode(data, encoding)
+    except LookupError:
+        raise UsageError(
+            f"there is no encoding '{encoding}'", remedy="name one such as latin-1, cp1252, utf-16"
+        ) from None
+    except (UnicodeError, ValueError) as error:
+        job.skip("F103", f"the text is not {encoding} ({error})")
+        return data
+    fixed = text.encode()
+    job.done("F103", _n_changed(data, fixed), f"converted from {encoding} to UTF-8")
+    return fixed
+
+
+def _n_changed(before: bytes, after: bytes) -> int:
+    """In how many lines two texts differ; all of them where line ends are no single byte."""
+    old, new = before.split(b"\n"), after.split(b"\n")
+    if b"\0" in before or len(old) != len(new):
+        return len(new) - (not new[-1])
+    return sum(one != other for one, other in zip(old, new, strict=True))
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _decode_bad_lines(data: bytes, job: Job) -> bytes:
+    """Decode the lines that are not UTF-8 and leave the others: most such files are a mixture."""
+    lines = data.split(b"\n")
+    bad = [at for at, line in enumerate(lines) if not _is_utf8(line)]
+    # Latin-1 has control characters where Windows has quotes and dashes.
+    encoding = "latin-1"
+    if any(0x80 <= byte < 0xA0 for at in bad for byte in lines[at]):
+        try:
+            b"\n".join(lines[at] for at in bad).decode("cp1252")
+            encoding = "cp1252"
+        except UnicodeDecodeError:
+            pass
+    for at in bad:
+        lines[at] = lines[at].decode(encoding).encode()
+    job.done("F103", len(bad), f"converted lines from {encoding} to UTF-8")
+    return b"\n".join(lines)

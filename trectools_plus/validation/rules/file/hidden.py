@@ -1,0 +1,210 @@
+"""Rules on what is overlooked: rows behind '#' (R112, Q112), invisible characters (R114, Q114)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+import polars as pl
+
+from trectools_plus.formats.columns import Columns
+from trectools_plus.formats.lexer import BOM
+from trectools_plus.text import plural, quoted, visible
+from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.tables import TableView
+
+
+def _behind_hash(table: TableView) -> Hit | None:
+    rows = table.rows_behind_hash
+    if rows.is_empty():
+        return None
+    lines = rows["line"].to_list()
+    if table.n_rows == 0 and table.shape.first_line is None:
+        remedy = "Ids that start with '#'? Rename them"
+        return Hit("all rows start with '#'", lines, len(lines), severity="error", remedy=remedy)
+    many = f" (and {len(lines) - 1:,} more)" if len(lines) > 1 else ""
+    return Hit(f"{quoted(rows['text'][0])} skipped as comment{many}", lines, len(lines))
+
+
+@rule(
+    "R112",
+    "row-behind-hash",
+    on="run",
+    scope="file",
+    severity="warning",
+    fix="no",
+    checks="comment line that parses as a row; error if all rows do",
+    rationale="A line that begins with '#' is a comment to trec_eval 10 and to this package, and "
+    "a row to every other reader.",
+    example="run.txt:4: warning R112: '#1 Q0 d10 4 6.0 base' skipped as comment. Id starting with "
+    "'#'? Rename it.",
+    remedy="Id starting with '#'? Rename it",
+    may_be_error=True,
+)
+def run_row_behind_hash(run: RunView) -> Hit | None:
+    """A comment holds a row of a run."""
+    return _behind_hash(run)
+
+
+@rule(
+    "Q112",
+    "row-behind-hash",
+    on="qrels",
+    scope="file",
+    severity="warning",
+    fix="no",
+    checks="comment line that parses as a row; error if all rows do",
+    rationale="A line that begins with '#' is a comment to trec_eval 10 and to this package, and "
+    "a judgment to every other reader.",
+    example="qrels.txt:1: error Q112: all rows start with '#'. Ids that start with '#'? Rename "
+    "them.",
+    remedy="Id starting with '#'? Rename it",
+    may_be_error=True,
+)
+def qrels_row_behind_hash(qrels: QrelsView) -> Hit | None:
+    """A comment holds a judgment."""
+    return _behind_hash(qrels)
+
+
+INVISIBLE_BLANKS = (
+    r"[\x01-\x08\x0e-\x1f\x7f\u{80}-\u{a0}\u{1680}\u{2000}-\u{200a}"
+    r"\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}]"
+)
+"""Characters at which some tools split a row and others do not, and control characters."""
+
+
+INVISIBLE_IN_IDS = (
+    r"[\u{ad}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{2064}\u{2066}-\u{2069}\u{feff}]"
+)
+"""Characters without width, some of which turn the writing direction: two ids look the same and
+are not."""
+
+
+# What all of the above begin with in UTF-8; a file without these bytes has none of them.
+_LEADS = (b"\xc2", b"\xe1\x9a", b"\xe2\x80", b"\xe2\x81", b"\xe3\x80\x80", b"\xef\xbb\xbf")
+
+
+_NAMES = {
+    "\u00a0": "no-break space",
+    "\u3000": "ideographic space",
+    "\u0085": "next-line character",
+    "\u00ad": "soft hyphen",
+    "\ufeff": "byte order mark",
+    "\x7f": "delete character",
+}
+
+
+@rule(
+    "R114",
+    "invisible-character",
+    on="run",
+    scope="row",
+    severity="error",
+    fix="no",
+    checks="NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are "
+    "a warning",
+    rationale="Python's split() parts a row at a no-break space, C does not, so two tools see "
+    "different columns. An id with a zero-width character looks like its twin and never matches.",
+    example="run.txt:2: error R114: no-break space inside 'd\\u00a002'; Python splits here, "
+    "trec_eval does not. Replace it.",
+    remedy="Replace it by a plain blank, or take it out of the id",
+)
+def invisible_character(run: RunView) -> Hit | None:
+    """A row holds a character that cannot be seen."""
+    return _find_invisible(run)
+
+
+@rule(
+    "Q114",
+    "invisible-character",
+    on="qrels",
+    scope="row",
+    severity="error",
+    fix="no",
+    checks="NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are "
+    "a warning",
+    rationale="As in a run: Python's split() parts a row at a no-break space and C does not, and "
+    "the judgment of an id with a zero-width character never meets its document.",
+    example="qrels.txt:2: error Q114: no-break space inside 'd\\u00a002'; Python splits here, "
+    "trec_eval does not. Replace it.",
+    remedy="Replace it by a plain blank, or take it out of the id",
+)
+def invisible_character_in_qrels(qrels: QrelsView) -> Hit | None:
+    """A row of the qrels holds a character that cannot be seen."""
+    return _find_invisible(qrels)
+
+
+def _find_invisible(table: TableView) -> Hit | None:
+    columns = table.columns
+    if columns is None or not table.shape.has_rows or not _suspicious(columns):
+        return None
+    hits = _lines_with(columns, INVISIBLE_BLANKS, range(1, columns.n_fields + 1))
+    if not hits.is_empty():
+        return _invisible_hit(table, hits, INVISIBLE_BLANKS, "error")
+    hits = _lines_with(columns, INVISIBLE_IN_IDS, (1, table.place_of(3)))
+    return None if hits.is_empty() else _invisible_hit(table, hits, INVISIBLE_IN_IDS, "warning")
+
+
+def _suspicious(columns: Columns) -> bool:
+    """Return whether the file may hold any such character: a quick look at its bytes."""
+    data = columns.source.data
+    start = len(BOM) if columns.facts.has_bom else 0
+    if not columns.facts.is_ascii and any(data.find(lead, start) >= 0 for lead in _LEADS):
+        return True
+    return columns.facts.has_controls or b"\x7f" in data
+
+
+def _lines_with(columns: Columns, pattern: str, fields: Iterable[int]) -> pl.DataFrame:
+    """``line, field, text`` of rows and misshapen lines that ``pattern`` matches, in file order."""
+    rows = [
+        columns.rows.select("line", field=pl.lit(field, pl.Int32), text=f"c{field}").filter(
+            pl.col("text").str.contains(pattern)
+        )
+        for field in fields
+    ]
+    whole = columns.misshapen.select("line", field=pl.lit(0, pl.Int32), text="text")
+    found = pl.concat([*rows, whole.filter(pl.col("text").str.contains(pattern))])
+    return found.sort("line", "field").unique("line", keep="first", maintain_order=True)
+
+
+def _invisible_hit(table: TableView, hits: pl.DataFrame, pattern: str, severity: str) -> Hit:
+    line, field, text = hits.row(0)
+    python_pattern = re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: f"\\u{m[1]:0>4}", pattern)
+    at = re.search(python_pattern, text)
+    character = at.group() if at else ""
+    if field == 0 and at:
+        text = _word_around(text, at.start())
+    name = _NAMES.get(character) or unicodedata.name(character, "control character").lower()
+    rows = f" (on {plural(hits.height, 'line')})" if hits.height > 1 else ""
+    if severity == "error":
+        why = "Python splits here, trec_eval does not" if character.isspace() else "tools disagree"
+        return Hit(
+            f"{name} inside {quoted(text)}{rows}; {why}",
+            hits["line"].to_list(),
+            hits.height,
+            _column(table, line, field, at.start() if at and field else 0),
+        )
+    bare = visible(re.sub(python_pattern, "", text))
+    return Hit(
+        f"{name} inside {quoted(text)}{rows}; it looks like '{bare}' and matches nothing",
+        hits["line"].to_list(),
+        hits.height,
+        _column(table, line, field, at.start() if at and field else 0),
+        severity="warning",
+    )
+
+
+def _word_around(text: str, at: int) -> str:
+    """The field of a line (between ASCII blanks) that holds character ``at``."""
+    begin = max(text.rfind(" ", 0, at), text.rfind("\t", 0, at)) + 1
+    ends = [end for end in (text.find(" ", at), text.find("\t", at)) if end >= 0]
+    return text[begin : min(ends, default=len(text))]
+
+
+def _column(table: TableView, line: int, field: int, offset: int) -> int | None:
+    if table.line_index is None or field == 0:
+        return None
+    return table.line_index.column_of_field(line, field) + offset

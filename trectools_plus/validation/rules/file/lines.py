@@ -1,0 +1,240 @@
+"""Rules on the lines of any column file: none, line ends, comments, blank lines, endless lines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trectools_plus.formats.facts import LONG_LINE_BYTES
+from trectools_plus.formats.limits import MAX_LINE_BYTES
+from trectools_plus.text import plural
+from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.views.tables import TableView
+
+_NOTHING = {"topics": "no topics", "testset": "no test cases"}
+
+
+@rule(
+    "F101",
+    "empty-file",
+    on="file",
+    scope="file",
+    severity="error",
+    fix="no",
+    tables=True,
+    checks="no data row after comments and blank lines",
+    rationale="An empty run is what a job leaves that was stopped before it wrote. Evaluators "
+    "print zeros, or nothing at all, without a word.",
+    example="run.txt: error F101: no data rows (2 comment lines). Was the job stopped before "
+    "writing?",
+    remedy="Was the job stopped before writing?",
+    blocks_fixing=True,
+)
+def empty_file(table: TableView) -> Hit | None:
+    """There is nothing to score."""
+    if table.n_rows or table.shape.first_line is not None or table.is_chunk:
+        return None
+    if table.columns is not None and table.columns.facts.stopped_at is not None:
+        return None  # F110 says it
+    nothing = _NOTHING.get(table.kind, "no data rows")
+    if table.columns is None:
+        return Hit(nothing)
+    n_comments, n_blank = table.columns.comments.height, table.columns.facts.blank_lines.count
+    if n_comments and table.rows_behind_hash.height == n_comments:
+        return None  # R112 and Q112 say it better
+    seen = [plural(n_comments, "comment line")] if n_comments else []
+    seen += [plural(n_blank, "blank line")] if n_blank else []
+    if not table.columns.facts.n_lines:
+        seen = ["the file is empty"]
+    return Hit(f"{nothing} ({' and '.join(seen)})" if seen else nothing)
+
+
+@rule(
+    "F104",
+    "crlf",
+    on="file",
+    scope="file",
+    severity="info",
+    fix=RuleFix("safe", "wrote LF for CRLF"),
+    checks="CR LF line ends; warning when mixed with LF",
+    rationale="Readers that know only LF keep the CR as part of the last column. Mixed line ends "
+    "mean that parts of the file come from different systems.",
+    example="run.txt: info F104: CRLF line ends, read as LF. Save with LF line ends.",
+    remedy="Save with LF line ends",
+)
+def crlf(table: TableView) -> Hit | None:
+    """Lines end in CR LF."""
+    if table.columns is None or not table.columns.facts.n_crlf:
+        return None
+    n_crlf = table.columns.source.data.count(b"\r\n")
+    n_lf = table.columns.source.data.count(b"\n") - n_crlf
+    if n_lf:
+        message = f"{n_crlf:,} lines end in CRLF and {n_lf:,} in LF; two files joined?"
+        return Hit(message, count=n_crlf, severity="warning")
+    return Hit("CRLF line ends, read as LF", count=n_crlf)
+
+
+@rule(
+    "F107",
+    "comment-line",
+    on="file",
+    scope="row",
+    severity="warning",
+    fix=RuleFix("safe", "left out comment lines"),
+    checks="first byte of a line is '#'; an indented '#' is data, so it fails R101/R102",
+    rationale="trec_eval 10 skips comments, all other readers stop or take them as data.",
+    example="run.txt:5: warning F107: comment line; only trec_eval 10 accepts it. Remove it.",
+    remedy="Remove it",
+)
+def comment_line(table: TableView) -> Hit | None:
+    """A line is a comment (and not a row that was commented out)."""
+    if table.columns is None or table.shape.verdict == "not-text" or not table.has_comments:
+        return None
+    hashed = table.rows_behind_hash["line"]
+    comments = table.columns.comments["line"]
+    lines = comments.filter(~comments.is_in(hashed.implode()))
+    if lines.is_empty():
+        return None
+    many = f"{lines.len():,} comment lines" if lines.len() > 1 else "comment line"
+    them = "them" if lines.len() > 1 else "it"
+    accepts = f"only trec_eval 10 accepts {them}"
+    if table.kind == "topics":
+        accepts = "other readers take it for a topic"
+        if lines.len() > 1:
+            accepts = "other readers take them for topics"
+    remedy = "Remove them" if lines.len() > 1 else None
+    return Hit(f"{many}; {accepts}", lines[:10].to_list(), lines.len(), remedy=remedy)
+
+
+@rule(
+    "F108",
+    "blank-line",
+    on="file",
+    scope="row",
+    severity="warning",
+    fix=RuleFix("safe", "left out blank lines"),
+    checks="empty or whitespace-only line",
+    rationale="trec_eval skips blank lines in runs and rejects them in qrels; pytrec_eval and "
+    "ranx reject them everywhere.",
+    example="qrels.txt:5: warning F108: blank line; trec_eval rejects blank lines in qrels, "
+    "pytrec_eval and ranx in runs too. Remove it.",
+    remedy="Remove it",
+)
+def blank_line(table: TableView) -> Hit | None:
+    """A line is empty."""
+    if table.columns is None or not table.columns.facts.blank_lines or not table.is_by_lines:
+        return None
+    if table.shape.first_line is None:
+        return None  # F101 counts them
+    blank = table.columns.facts.blank_lines
+    many = f"{blank.count:,} blank lines" if blank.count > 1 else "blank line"
+    rejected = "trec_eval rejects blank lines in qrels, pytrec_eval and ranx in runs too"
+    if table.kind == "topics":
+        rejected = "other readers stop there, or take an empty topic"
+    return Hit(
+        f"{many}; {rejected}",
+        blank.lines.tolist(),
+        blank.count,
+        remedy="Remove them" if blank.count > 1 else None,
+    )
+
+
+@rule(
+    "F109",
+    "no-final-newline",
+    on="file",
+    scope="file",
+    severity="info",
+    fix=RuleFix("safe", "ended the last line", refused=TableView.ends_in_stray),
+    checks="last byte is not LF",
+    rationale="A file that was cut off ends in mid-line too; half a score is a number as well.",
+    example="run.txt: info F109: no newline at end of file. Check that the last row is whole.",
+    remedy="Check that the last row is whole",
+)
+def no_final_newline(table: TableView) -> Hit | None:
+    """The last line has no line end."""
+    columns = table.columns
+    if columns is None or columns.facts.final_newline or table.shape.verdict == "not-text":
+        return None
+    if not table.is_by_lines or columns.facts.stopped_at is not None:
+        return None
+    return Hit("no newline at end of file")
+
+
+@rule(
+    "F110",
+    "long-line",
+    on="file",
+    scope="row",
+    severity="warning",
+    fix="no",
+    checks="line over 64 KiB; error over 16 MiB, where reading stops",
+    rationale="No row is so long: line ends were lost, or the file is something else. Tools with "
+    "a fixed buffer cut such a line into several rows.",
+    example="run.txt:4: warning F110: 1,000,014-byte line. Check that line ends were not lost.",
+    remedy="Check that line ends were not lost",
+    may_be_error=True,
+)
+def long_line(table: TableView) -> Hit | None:
+    """A line is far too long."""
+    if table.columns is None or not table.columns.facts.long_lines:
+        return None
+    facts = table.columns.facts
+    long = facts.long_lines
+    if facts.stopped_at is not None and facts.stopped_at == facts.longest_line_at:
+        return Hit(
+            f"line of over {MAX_LINE_BYTES:,} bytes; nothing from here on was read",
+            [facts.stopped_at],
+            severity="error",
+        )
+    if not table.is_by_lines:
+        return None  # line ends mean nothing in JSON and markup
+    first = [facts.longest_line_at] if facts.longest_line_at is not None else []
+    others = [line for line in long.lines.tolist() if line not in first]
+    more = f" ({long.count:,} lines over {LONG_LINE_BYTES >> 10} KiB)" if long.count > 1 else ""
+    return Hit(f"{facts.longest_line:,}-byte line{more}", first + others, long.count)
+
+
+_HEADER_CODES = {"run": "R105", "qrels": "Q103"}
+
+
+@fix_step("F104", "F107", "F108", "F109", "R105", "R106", "Q103", "Q106", order=10)
+def tidy_lines(draft: Draft, job: Job) -> Draft:
+    """Write the lines anew if they are not tidy (F104, F107–F109, R105, R106, Q103, Q106)."""
+    columns, shape = draft.view.columns, draft.view.shape
+    assert columns is not None
+    header_code, facts, n_applied = _HEADER_CODES[draft.kind], columns.facts, len(job.applied)
+    n_comments = columns.comments.height - draft.view.rows_behind_hash.height
+    if shape.verdict == "rows" and shape.header is not None and not draft.view.drops_header():
+        job.skip(header_code, "the line below it is no row either")
+    for code, count in (
+        ("F104", facts.n_crlf),
+        ("F107", n_comments),
+        ("F108", facts.blank_lines.count),
+        ("F109", int(not facts.final_newline and not draft.view.ends_in_stray())),
+        (header_code, int(draft.view.drops_header())),
+        ("R106", _n_oddly_spaced(draft) if draft.kind == "run" else 0),
+        ("Q106", _n_form_feeds(draft) if draft.kind == "qrels" else 0),
+    ):
+        if count:
+            job.done(code, count)
+    if len(job.applied) == n_applied:
+        return draft
+    return draft.rewritten(draft.fields)
+
+
+def _n_oddly_spaced(draft: Draft) -> int:
+    """Number of rows with other blanks between columns than one space, or one tab."""
+    assert draft.view.columns is not None
+    facts = draft.view.columns.facts
+    mixed = min(facts.spaced_rows, facts.tabbed_rows)
+    return max(len(facts.loose_rows.lines), mixed, _n_form_feeds(draft))
+
+
+def _n_form_feeds(draft: Draft) -> int:
+    """Number of rows with a form feed or vertical tab between columns."""
+    columns, line_numbers = draft.view.columns, draft.view.line_numbers
+    assert columns is not None
+    assert line_numbers is not None
+    # Rows of the wrong width have them too, and stay as they are.
+    return int(np.isin(columns.facts.form_feed_lines.lines, line_numbers).sum())

@@ -1,0 +1,1 @@
+"""Rules for a run beside its qrels and topics."""

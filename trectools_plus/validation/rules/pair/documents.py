@@ -1,0 +1,290 @@
+"""Rules on document ids across files: run against qrels."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.text import listed, plural, visible
+from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.matching import INVISIBLE, common_affix, normal_form
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.views.pairs import JUDGED_CUTOFF, PairView
+from trectools_plus.validation.views.qrels import QrelsView
+
+FEW_JUDGED = 0.2
+"""Share of judged documents in the first 10 below which a run is hardly scored at all."""
+
+
+@rule(
+    "P105",
+    "nothing-judged",
+    on="pair",
+    scope="pair",
+    severity="error",
+    fix="no",
+    tables=True,
+    checks="no retrieved document judged in any query; judged@10 below 0.2 is a warning",
+    rationale="Unjudged documents count as not relevant, so the scores say nothing about the "
+    "system: another collection, or ids in another form.",
+    example="run.txt: error P105: 0 of 10 documents are judged (run: x1, x2, x3; qrels: d01, d02, "
+    "d03). Is this run of the same collection?",
+    remedy="Is this run of the same collection?",
+)
+def nothing_judged(pair: PairView) -> Hit | None:
+    """The qrels do not know the documents of the run."""
+    if pair.qrels is None or not pair.shared_ids:
+        return None
+    n_rows = int(pair.in_shared_query.sum())
+    n_judged = int(pair.judged.sum())
+    if n_judged and pair.at == "qrels":
+        return None  # how much of a run is judged is no fault of the qrels
+    if n_judged:
+        share = pair.judged_at_cutoff()
+        if share >= FEW_JUDGED:
+            return None
+        return Hit(
+            f"{share:.1%} of the first {JUDGED_CUTOFF} documents are judged, the rest counts as "
+            "not relevant",
+            severity="warning",
+            remedy="Judge more, or read Judged@10 beside every figure",
+        )
+    run_ids = pair.run.frame["doc_id"].gather(np.flatnonzero(pair.in_shared_query)[:3]).to_list()
+    qrels_ids = pair.qrels.frame["doc_id"].head(3).to_list()
+    of_run = f" of {pair.run.name}" if pair.at == "qrels" else ""
+    cause = None
+    if not pair.near_documents.is_empty():
+        cause = "They differ by case, Unicode normal form or invisible characters: see P106"
+    elif pair.document_affix is not None:
+        side, affix, _ = pair.document_affix
+        cause = f"Ids of the {side} have the {affix}: see P106"
+    return Hit(
+        f"0 of {plural(n_rows, 'document')}{of_run} are judged (run: {listed(run_ids)}; "
+        f"qrels: {listed(qrels_ids)})",
+        count=n_rows,
+        remedy=cause,
+    )
+
+
+@rule(
+    "P106",
+    "document-id-near-match",
+    on="pair",
+    scope="pair",
+    severity="warning",
+    fix=RuleFix("ask", "wrote document ids as the qrels do"),
+    tables=True,
+    checks="unmatched ids that match after case, NFC, prefix, suffix; error if most do",
+    rationale="Such a document is counted as unjudged, and its judgment as not retrieved.",
+    example="run.txt:1: error P106: 10 of 10 ids match qrels only after lower-casing (D01, d01). "
+    "Write the document ids alike in both files.",
+    remedy="Write the document ids alike in both files",
+    may_be_error=True,
+)
+def document_id_near_match(pair: PairView) -> Hit | None:
+    """A document id of the run is spelled differently in the qrels."""
+    if pair.qrels is None or not pair.shared_ids:
+        return None
+    near = pair.near_documents
+    if near.is_empty():
+        return _affix(pair)
+    if pair.at == "qrels":
+        # A few ids that differ are reported on the run, where they can be fixed.
+        most = near.height > int(pair.judged.sum())
+        return _near_judgments(pair) if most else None
+    first = near.row(0, named=True)
+    ours, theirs = first["doc_id"], first["other"]
+    n_rows = int(pair.in_shared_query.sum())
+    match = "matches" if near.height == 1 else "match"
+    return Hit(
+        f"{near.height:,} of {n_rows:,} ids {match} qrels only after {_difference(ours, theirs)} "
+        f"({visible(ours, marks=True)}, {visible(theirs, marks=True)})",
+        pair.run.lines(near["row"].to_list()),
+        near.height,
+        query_id=pair.run.query_id(first["row"]),
+        doc_id=ours,
+        severity="error" if near.height > int(pair.judged.sum()) else None,
+    )
+
+
+def _difference(ours: str, theirs: str) -> str:
+    if ours.lower() == theirs.lower():
+        return "lower-casing"
+    if normal_form(ours) == normal_form(theirs):
+        return "Unicode normalisation (NFC)"
+    if re.sub(INVISIBLE, "", ours) == re.sub(INVISIBLE, "", theirs):
+        return "removing invisible characters"
+    return "folding case, normal form and invisible characters"
+
+
+def _affix(pair: PairView) -> Hit | None:
+    if pair.document_affix is None:
+        return None
+    side, affix, rows = pair.document_affix
+    run_id = pair.run.doc_id(int(rows[0])) if len(rows) else ""
+    at_run = pair.at == "run"
+    return Hit(
+        f"ids of the {side} have the {affix}, those of the other file do not "
+        f"(run: {visible(run_id)})",
+        pair.run.lines(rows) if at_run else (),
+        len(rows),
+        doc_id=run_id,
+        severity="error",
+        fix=None if at_run else "no",
+    )
+
+
+def _near_judgments(pair: PairView) -> Hit | None:
+    """Judgments whose document the run spells in another way, at the lines of the qrels."""
+    assert pair.qrels is not None
+    near = pair.near_documents
+    queries = pair.run.frame["query_id"].gather(near["row"])
+    spelled = near.select(query_id=queries, ours="doc_id", doc_id="other")
+    judged = pair.qrels.frame.select("query_id", "doc_id").with_row_index("row")
+    judged = judged.with_columns(pl.col("query_id", "doc_id").cast(pl.String))
+    found = judged.join(
+        spelled.cast(pl.String).unique(["query_id", "doc_id"], keep="first"),
+        on=["query_id", "doc_id"],
+        maintain_order="left",
+    )
+    first = found.row(0, named=True)
+    match = "matches" if found.height == 1 else "match"
+    return Hit(
+        f"{found.height:,} of {plural(pair.qrels.n_rows, 'judged id')} {match} "
+        f"{pair.run.name} only after {_difference(first['ours'], first['doc_id'])} "
+        f"({visible(first['doc_id'], marks=True)}, {visible(first['ours'], marks=True)})",
+        pair.qrels.lines(found["row"].to_list()),
+        found.height,
+        query_id=first["query_id"],
+        doc_id=first["doc_id"],
+        severity="error",
+        fix="no",  # ids of runs are fixed, not those of the judgments
+    )
+
+
+@fix_step("P106", order=100)
+def map_document_ids(draft: Draft, job: Job) -> Draft:
+    """Write document ids of a run as the qrels spell them (P106)."""
+    if "P106" not in job.asked or not draft.view.n_rows:
+        return draft
+    if not isinstance(job.other, QrelsView):
+        job.skip("P106", "it needs the qrels, --qrels FILE")
+        return draft
+    pair = draft.beside(job.other)
+    ids = draft.run.frame["doc_id"]
+    near = pair.near_documents.sort("row")
+    written = (
+        ids.clone().scatter(near["row"], near["other"]) if near.height else _without_affix(pair)
+    )
+    changed = int((written != ids).sum())
+    if not changed:
+        return draft
+    job.done("P106", changed)
+    return draft.with_fields(c3=written)
+
+
+def _without_affix(pair: PairView) -> pl.Series:
+    """The run's document ids without the prefix or suffix that the qrels lack, or with theirs."""
+    assert pair.qrels is not None
+    ids = pair.run.frame["doc_id"]
+    if pair.document_affix is None:
+        return ids
+    rows = np.flatnonzero(pair.in_shared_query)
+    ours = ids.gather(rows).unique(maintain_order=True)
+    theirs = pair.qrels.frame["doc_id"].unique(maintain_order=True)
+    found = common_affix(ours, theirs)
+    if found is not None:
+        kind, text = found
+        bare = ids.str.strip_prefix(text) if kind == "prefix" else ids.str.strip_suffix(text)
+        return ids.zip_with(bare == "", bare)
+    found = common_affix(theirs, ours)
+    if found is None:
+        return ids
+    return found[1] + ids if found[0] == "prefix" else ids + found[1]
+
+
+@rule(
+    "P109",
+    "document-not-in-collection",
+    on="pair",
+    scope="pair",
+    severity="error",
+    fix="no",
+    tables=True,
+    checks="id not in the given id list, or not matching --docid-pattern",
+    rationale="No judgment can ever know such a document: ids of passages instead of documents, "
+    "of an older version of the collection, or of row numbers.",
+    example="run.txt:4: error P109: d10 is not in the collection. Use the ids of the collection.",
+    remedy="Use the ids of the collection",
+)
+def document_not_in_collection(pair: PairView) -> Hit | None:
+    """A retrieved document does not exist."""
+    if pair.collection is None or pair.at != "run":
+        return None
+    rows = np.flatnonzero(pair.collection.lacks(pair.run.frame["doc_id"]))
+    if len(rows) == 0:
+        return None
+    doc_id = pair.run.doc_id(rows[0])
+    of = f" ({len(rows):,} of {plural(pair.run.n_rows, 'row')})" if len(rows) > 1 else ""
+    return Hit(
+        f"{visible(doc_id, marks=True)} is not in the collection{of}",
+        pair.run.lines(rows),
+        len(rows),
+        pair.run.column(rows[0], 3),
+        pair.run.query_id(rows[0]),
+        doc_id,
+        total=pair.run.n_rows,
+    )
+
+
+@rule(
+    "P110",
+    "self-retrieval",
+    on="pair",
+    scope="pair",
+    severity="info",
+    fix=RuleFix(
+        "ask",
+        "left out documents that are the query itself",
+        effect="deletes the results that are the query itself; the results below them move up",
+    ),
+    tables=True,
+    checks="document id equals query id (BEIR drops these)",
+    rationale="In ArguAna, Quora and the like the queries are documents of the collection, and "
+    "each finds itself first. BEIR drops such rows, other tools count them.",
+    example="run.txt:1: info P110: query 1 retrieves document 1. Drop such rows if queries are "
+    "documents.",
+    remedy="Drop such rows if queries are documents",
+)
+def self_retrieval(pair: PairView) -> Hit | None:
+    """A query retrieves a document of its own id."""
+    if pair.at != "run":
+        return None
+    rows = np.flatnonzero((pair.run.frame["query_id"] == pair.run.frame["doc_id"]).to_numpy())
+    if len(rows) == 0:
+        return None
+    query_id = pair.run.query_id(rows[0])
+    more = f" ({len(rows):,} such rows)" if len(rows) > 1 else ""
+    return Hit(
+        f"query {visible(query_id)} retrieves document {visible(query_id)}{more}",
+        pair.run.lines(rows),
+        len(rows),
+        pair.run.column(rows[0], 3),
+        query_id,
+        query_id,
+    )
+
+
+@fix_step("P110", order=110)
+def drop_self(draft: Draft, job: Job) -> Draft:
+    """Drop documents whose id is the query's own (P110)."""
+    if "P110" not in job.asked:
+        return draft
+    frame = draft.run.frame
+    rows = np.flatnonzero((frame["doc_id"] == frame["query_id"]).to_numpy())
+    if not len(rows):
+        return draft
+    job.done("P110", len(rows))
+    return draft.without_rows(rows)

@@ -1,0 +1,309 @@
+"""Rules on the four columns of qrels: how many there are, headers, which column is which."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.formats.qrels import BEIR_LAYOUT
+from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
+from trectools_plus.text import on, plural, quoted, visible
+from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.shape import BEIR_FIELDS, field_of, fields_of, other_format
+from trectools_plus.validation.views.tables import TableView
+
+LAYOUT = "qid iter docid grade"
+
+
+@rule(
+    "Q101",
+    "too-few-columns",
+    on="qrels",
+    scope="row",
+    severity="error",
+    fix=RuleFix("ask", "inserted the iteration 0"),
+    checks="fewer than 4 fields",
+    rationale="Without all four columns a reader takes the document id as the grade, or stops.",
+    example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade); the grade is "
+    "missing. Write all four columns on every line.",
+    remedy="Write all four columns on every line",
+)
+def too_few_columns(qrels: QrelsView) -> Hit | None:
+    """Rows with fewer fields than qrels have."""
+    short = qrels.misshapen.filter(pl.col("n_fields") < qrels.place_of(QRELS_FIELDS))
+    if short.is_empty() or qrels.columns is None:
+        return None
+    first = short.row(0, named=True)
+    other = other_format(qrels.columns.source.head, qrels.n_rows)
+    guess = f"; the file is {other}?" if other else _missing_column(fields_of(first["text"]))
+    return Hit(
+        f"{plural(first['n_fields'], 'column')}, need {_needed(qrels)}{guess}"
+        f"{on(short.height, 'line')}",
+        short["line"].to_list(),
+        short.height,
+        remedy=f"Write all {qrels.place_of(QRELS_FIELDS)} columns on every line",
+        fix=None if qrels.n_rows == 0 and "iteration" in guess else "no",
+    )
+
+
+def _needed(qrels: QrelsView) -> str:
+    """Number of columns a row needs, and which: those of the layout that the file has."""
+    is_beir = qrels.shape.verdict == "beir"
+    return f"{BEIR_FIELDS} ({BEIR_LAYOUT})" if is_beir else f"{QRELS_FIELDS} ({LAYOUT})"
+
+
+def _missing_column(fields: list[str]) -> str:
+    if len(fields) != QRELS_FIELDS - 1:
+        return ""
+    # "1 0 d03" lacks the grade, "1 d03 2" the iteration: a grade is a short whole number.
+    is_grade = fields[2].lstrip("+-").isdigit() and len(fields[2]) < 4
+    return "; the iteration (column 2) is missing" if is_grade else "; the grade is missing"
+
+
+@rule(
+    "Q102",
+    "too-many-columns",
+    on="qrels",
+    scope="row",
+    severity="error",
+    fix="no",
+    checks="more than 4 fields; names 5-column prels",
+    rationale="trec_eval stops at such a line; others take a part of the document id as grade.",
+    example="qrels.txt:1: error Q102: 5 columns; space in the document id? Write four columns on "
+    "every line.",
+    remedy="Write four columns on every line",
+)
+def too_many_columns(qrels: QrelsView) -> Hit | None:
+    """Rows with more fields than qrels have."""
+    long = qrels.misshapen.filter(pl.col("n_fields") > qrels.place_of(QRELS_FIELDS))
+    if long.is_empty():
+        return None
+    first = long.row(0, named=True)
+    everywhere = qrels.n_rows == 0 and bool((long["n_fields"] == QRELS_FIELDS + 1).all())
+    guess = "space in the document id?"
+    if everywhere and _is_prels(fields_of(first["text"])):
+        guess = "prels with sampling columns? trec_eval reads plain qrels only"
+    elif qrels.shape.verdict == "beir":
+        guess = f"the header names {BEIR_FIELDS}; {guess}"
+    return Hit(
+        f"{plural(first['n_fields'], 'column')}; {guess}{on(long.height, 'line')}",
+        long["line"].to_list(),
+        long.height,
+        remedy=f"Write {qrels.place_of(QRELS_FIELDS)} columns on every line",
+    )
+
+
+def _is_prels(fields: list[str]) -> bool:
+    """Return whether a row is ``qid docid grade method probability``."""
+    try:
+        probability = float(fields[4])
+    except ValueError:
+        return False
+    return fields[2].lstrip("-").isdigit() and fields[3].isdigit() and 0 <= probability <= 1
+
+
+@rule(
+    "Q103",
+    "header-line",
+    on="qrels",
+    scope="file",
+    severity="error",
+    fix=RuleFix("ask", "left out the header line", unasked=True, refused=TableView.header_stays),
+    checks="header row or BEIR 3-column tsv",
+    rationale="Qrels have no header: trec_eval stops at it or counts a query more. BEIR's files "
+    "have one, and only three columns.",
+    example="qrels.txt:1: error Q103: BEIR header 'query-id corpus-id score', three columns. "
+    "Write four columns 'qid iter docid grade' for other tools.",
+    remedy="Remove it",
+)
+def header_line(qrels: QrelsView) -> Hit | None:
+    """The first line names the columns."""
+    if qrels.shape.header is None:
+        return None
+    line, text = qrels.shape.header
+    shown = quoted(" ".join(text.split()))
+    if qrels.shape.verdict == "beir":
+        plain = f"four columns '{LAYOUT}' without header"
+        remedy = f"Scoring reads this layout; write {plain} for other tools"
+        return Hit(f"BEIR header {shown}, three columns", [line], remedy=remedy)
+    return Hit(f"header line {shown}", [line])
+
+
+_GRADE = r"^[+-]?[0-9]{1,3}$"
+
+
+@fix_step("Q101", "Q103", order=20)
+def insert_iteration(draft: Draft, job: Job) -> Draft:
+    """Insert the iteration where every row is query, document, grade (Q101, and Q103 for BEIR)."""
+    code = "Q103" if draft.view.shape.verdict == "beir" else "Q101"
+    if code not in job.asked or not draft.has_only_strays(job, code):
+        return draft
+    header = draft.view.shape.header
+    lines = draft.view.strays
+    if code == "Q103" and header is not None:
+        lines = lines.filter(pl.col("line") != header[0])
+    fields = [field_of(lines["text"], number) for number in range(1, 5)]
+    grades = fields[2].str.contains(_GRADE).fill_null(False)
+    if fields[3].is_null().all() and grades.all() and lines.height:
+        what = "wrote BEIR's three columns as four" if code == "Q103" else None
+        job.done(code, lines.height, what)
+        return draft.from_strays("{1} 0 {2} {3}", fields[:-1], lines["line"])
+    job.skip(code, "the rows are not all query, document and grade")
+    return draft
+
+
+@rule(
+    "Q104",
+    "wrong-kind",
+    on="qrels",
+    scope="file",
+    severity="error",
+    fix="no",
+    checks="6 fields, second Q0 or 0: a run",
+    rationale="Runs and qrels are easily given in the wrong order, for tools differ in which one "
+    "they want first.",
+    example="qrels.txt:1: error Q104: this is a run (6 columns with Q0). Were the two arguments "
+    "swapped? Use 'runs validate' for runs.",
+    remedy="Were the two arguments swapped? Use 'runs validate' for runs",
+    blocks_fixing=True,
+)
+def wrong_kind(qrels: QrelsView) -> Hit | None:
+    """The file is a run."""
+    if qrels.shape.verdict != "wrong-kind":
+        return None
+    assert qrels.columns is not None
+    column_2 = fields_of(qrels.columns.misshapen["text"][0])[1]
+    message = f"this is a run (6 columns with {column_2})"
+    return Hit(message, [qrels.shape.first_line or 1])
+
+
+@rule(
+    "Q106",
+    "odd-spacing",
+    on="qrels",
+    scope="row",
+    severity="warning",
+    fix=RuleFix("safe", "put one blank between columns"),
+    checks="form feed or vertical tab between columns",
+    rationale="trec_eval takes any ASCII blank for the end of a column. Readers that split at "
+    "blanks and tabs only see one column less.",
+    example="qrels.txt:2: warning Q106: form feed or vertical tab between columns; not every "
+    "reader splits there. Put one blank between columns.",
+    remedy="Put one blank between columns",
+)
+def odd_spacing(qrels: QrelsView) -> Hit | None:
+    """Columns are separated by something that is not printed."""
+    if qrels.columns is None or not qrels.shape.has_rows:
+        return None
+    lines = qrels.columns.facts.form_feed_lines.lines.tolist()
+    message = "form feed or vertical tab between columns; not every reader splits there"
+    return Hit(message, lines, len(lines)) if lines else None
+
+
+@rule(
+    "Q108",
+    "columns-swapped",
+    on="qrels",
+    scope="file",
+    severity="error",
+    fix="no",
+    checks="column 3 is one and the same value, column 2 holds the ids",
+    rationale="Column 2 is ignored by every evaluator; with the document ids there, one document "
+    "is judged again and again, and none of a run's is judged at all.",
+    example="qrels.txt:1: error Q108: columns 2 and 3 look swapped; column 3 is always '0'. Write "
+    "'qid iter docid grade'.",
+    remedy=f"Write '{LAYOUT}'",
+)
+def columns_swapped(qrels: QrelsView) -> Hit | None:
+    """The document ids are in column 2."""
+    if not qrels.documents_in_column_2:
+        return None
+    constant = quoted(str(qrels.frame["doc_id"][0]))
+    message = f"columns 2 and 3 look swapped; column 3 is always {constant}"
+    return Hit(message, qrels.lines([0]), qrels.n_rows)
+
+
+@rule(
+    "Q135",
+    "grade-in-column-2",
+    on="qrels",
+    scope="file",
+    severity="error",
+    fix=RuleFix(
+        "ask",
+        "swapped columns 2 and 4",
+        effect="rewrites the grades with column 2; every figure changes",
+    ),
+    checks="column 4 all 0, column 2 varies",
+    rationale="Column 2 is ignored by every evaluator; with the grades there, nothing is relevant "
+    "and every score is 0.",
+    example="qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. Swap "
+    "columns 2 and 4.",
+    remedy="Swap columns 2 and 4",
+)
+def grade_in_column_2(qrels: QrelsView) -> Hit | None:
+    """Column 2 varies like grades, and column 4 is 0 throughout."""
+    if qrels.columns is None or not grades_in_column_2(qrels):
+        return None
+    return Hit("grades seem to be in column 2; column 4 is always 0", qrels.lines([0]))
+
+
+def grades_in_column_2(qrels: QrelsView) -> bool:
+    """Return whether all grades are 0 while column 2 holds several small whole numbers."""
+    if qrels.n_rows < 2 or (qrels.grade != 0).any():
+        return False
+    distinct = qrels.frame["iteration"].unique()
+    return distinct.len() > 1 and bool(distinct.str.contains(r"^-?[0-9]{1,3}$").all())
+
+
+@fix_step("Q135", order=40)
+def swap_grades(draft: Draft, job: Job) -> Draft:
+    """Swap columns 2 and 4 where the grades are in column 2 (Q135)."""
+    if "Q135" not in job.asked or not grades_in_column_2(draft.qrels):
+        return draft
+    job.done("Q135", draft.qrels.n_rows)
+    fields = draft.fields
+    return draft.with_fields(c2=fields["c4"], c4=fields["c2"])
+
+
+@rule(
+    "Q151",
+    "interleaved",
+    on="qrels",
+    scope="file",
+    severity="info",
+    fix=RuleFix("safe", "grouped the rows by query"),
+    checks="query id returns after another",
+    rationale="Readers that go row by row take the second block for a new query.",
+    example="qrels.txt:4: info Q151: query 1 continues after query 3. Group the rows by query.",
+    remedy="Group the rows by query",
+)
+def interleaved(qrels: QrelsView) -> Hit | None:
+    """A query's rows are not all in one place."""
+    if qrels.columns is None or not qrels.blocks.interleaved:
+        return None
+    rows = qrels.blocks.returns
+    row = int(rows[0])
+    query_id, before = visible(qrels.query_id(row)), visible(qrels.query_id(row - 1))
+    more = f" ({len(rows):,} such places in all)" if len(rows) > 1 else ""
+    return Hit(
+        f"query {query_id} continues after query {before}{more}",
+        qrels.lines(rows),
+        len(rows),
+        query_id=qrels.query_id(row),
+    )
+
+
+@fix_step("Q151", order=150)
+def group_queries(draft: Draft, job: Job) -> Draft:
+    """Put the rows of each query in one place, in the order of their first ones (Q151)."""
+    blocks = draft.qrels.blocks
+    if not blocks.interleaved:
+        return draft
+    if draft.view.strays.height:
+        job.skip("Q151", "some rows cannot be read, and their places would be lost")
+        return draft
+    job.done("Q151", len(blocks.returns))
+    return draft.with_rows(np.argsort(blocks.query, kind="stable"))

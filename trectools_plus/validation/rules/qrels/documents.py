@@ -1,0 +1,208 @@
+"""Rules on repeated judgments: the same document judged twice for a query."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.text import number, visible
+from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.views.order import Rows
+from trectools_plus.validation.views.qrels import QrelsView
+
+
+@rule(
+    "Q141",
+    "duplicate-agrees",
+    on="qrels",
+    scope="query",
+    severity="warning",
+    fix=RuleFix("safe", "left out repeated judgments"),
+    tables=True,
+    checks="(qid, docid) twice, same grade",
+    rationale="trec_eval stops at a repeated judgment, even if it agrees.",
+    example="qrels.txt:2: warning Q141: d01 judged again for query 1 with grade 2. Remove the "
+    "repeat.",
+    remedy="Remove the repeat",
+)
+def duplicate_agrees(qrels: QrelsView) -> Hit | None:
+    """A judgment is repeated with the same grade."""
+    again = _repeats(qrels, agree=True)
+    if again.is_empty():
+        return None
+    row = again["row"][0]
+    more = f" ({again.height:,} such rows)" if again.height > 1 else ""
+    return Hit(
+        f"{visible(qrels.doc_id(row))} judged again for query {visible(qrels.query_id(row))} "
+        f"with grade {number(qrels.grade[row])}{more}",
+        qrels.lines(again["row"].to_list()),
+        again.height,
+        qrels.column(row, 3),
+        qrels.query_id(row),
+        qrels.doc_id(row),
+    )
+
+
+@rule(
+    "Q142",
+    "duplicate-conflicts",
+    on="qrels",
+    scope="query",
+    severity="error",
+    fix=RuleFix(
+        "ask",
+        "kept one of several grades",
+        effect="deletes judgments; the grade that stays decides the gain of a document",
+    ),
+    tables=True,
+    checks="(qid, docid) twice, other grade",
+    rationale="trec_eval stops, ir_measures and ranx keep the last grade, others the first: one "
+    "file, several results.",
+    example="qrels.txt:10: error Q142: d01 is 0 here, 2 on line 1. Keep one grade for each "
+    "document of a query.",
+    remedy="Keep one grade for each document of a query",
+)
+def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
+    """A document has two grades for one query."""
+    again = _repeats(qrels, agree=False)
+    if again.is_empty():
+        return None
+    row, first = again["row"][0], again["first"][0]
+    more = f" ({again.height:,} such rows)" if again.height > 1 else ""
+    here, there = number(qrels.grade[row]), number(qrels.grade[first])
+    return Hit(
+        f"{visible(qrels.doc_id(row))} is {here} here, {there} on {qrels.at_line(first)}"
+        f", in query {visible(qrels.query_id(row))}{more}",
+        qrels.lines(again["row"].to_list()),
+        again.height,
+        qrels.column(row, 4),
+        qrels.query_id(row),
+        qrels.doc_id(row),
+    )
+
+
+@rule(
+    "Q143",
+    "looks-diversity",
+    on="qrels",
+    scope="query",
+    severity="error",
+    fix=RuleFix(
+        "ask",
+        "merged the subtopics",
+        effect="deletes judgments; one subtopic or the highest grade of each document counts",
+    ),
+    tables=True,
+    checks="duplicates differ in column 2: subtopic qrels",
+    rationale="In qrels for diversity, column 2 is the subtopic and a document is judged once for "
+    "each. Every measure of relevance alone ignores column 2, and keeps any one of the grades.",
+    example="qrels.txt:2: error Q143: column 2 holds subtopics: d01 is judged for 1 and 2 in query "
+    "7. Choose one subtopic or merge them.",
+    remedy="Choose one subtopic or merge them",
+)
+def looks_diversity(qrels: QrelsView) -> Hit | None:
+    """A document is judged for several subtopics of a query."""
+    again = qrels.repeats.filter(_of_other_subtopic(qrels))
+    if again.is_empty():
+        return None
+    row, first = again["row"][0], again["first"][0]
+    subtopics = qrels.frame["iteration"]
+    more = f" ({again.height:,} such rows)" if again.height > 1 else ""
+    return Hit(
+        f"column 2 holds subtopics: {visible(qrels.doc_id(row))} is judged for "
+        f"{visible(subtopics[first])} and {visible(subtopics[row])} in query "
+        f"{visible(qrels.query_id(row))}{more}",
+        qrels.lines(again["row"].to_list()),
+        again.height,
+        qrels.column(row, 2),
+        qrels.query_id(row),
+        qrels.doc_id(row),
+    )
+
+
+def _of_other_subtopic(qrels: QrelsView) -> pl.Series:
+    """For each repeated (query, document) pair: whether its column 2 is not that of the first."""
+    subtopics, again = qrels.frame["iteration"], qrels.repeats
+    return subtopics.gather(again["row"]) != subtopics.gather(again["first"])
+
+
+def _repeats(qrels: QrelsView, *, agree: bool) -> pl.DataFrame:
+    """Repeated (query, document) pairs whose grades agree, or do not; unreadable ones neither."""
+    again = qrels.repeats.filter(~_of_other_subtopic(qrels))
+    here, there = qrels.grade[again["row"].to_numpy()], qrels.grade[again["first"].to_numpy()]
+    readable = ~(np.isnan(here) | np.isnan(there))
+    return again.filter(pl.Series(readable & ((here == there) == agree), dtype=pl.Boolean))
+
+
+@fix_step("Q143", order=120)
+def merge_subtopics(draft: Draft, job: Job) -> Draft:
+    """Keep one subtopic, or the highest grade that a document has for any (Q143)."""
+    group = _groups(draft).filter("several")
+    if group.is_empty():
+        return draft
+    if "Q143" not in job.asked:
+        job.notes.append(
+            "Q143: judgments that differ in column 2 are left, it may hold subtopics; "
+            "the fix Q143 keeps one of them"
+        )
+        return draft
+    subtopic = job.options.subtopic
+    if subtopic is not None:
+        rows = np.flatnonzero((draft.fields["c2"] != subtopic).to_numpy())
+        job.done("Q143", len(rows), f"kept the judgments of subtopic {subtopic}")
+        return draft.without_rows(rows)
+    rows = _all_but_one(group, "max")
+    job.done("Q143", len(rows), "merged the subtopics, the highest grade of each document stays")
+    merged = draft.without_rows(rows)
+    return merged.with_fields(c2=pl.repeat("0", merged.qrels.n_rows, eager=True))
+
+
+@fix_step("Q141", "Q142", order=130)
+def merge_judgments(draft: Draft, job: Job) -> Draft:
+    """Keep one judgment of each document: repeats that agree (Q141), or one of several (Q142)."""
+    group = _groups(draft).filter(~pl.col("several"))
+    agreeing = group.filter(~pl.col("conflict") & (pl.col("row") > pl.col("first")))
+    rows: Rows = agreeing["row"].to_numpy()
+    if len(rows):
+        job.done("Q141", len(rows))
+    conflicting = group.filter("conflict")
+    if "Q142" in job.asked and conflicting.height:
+        how = job.options.on_conflict
+        dropped = _all_but_one(conflicting, how)
+        which = {"max": "highest", "min": "lowest", "last": "last"}[how]
+        job.done("Q142", len(dropped), f"kept the {which} grade of documents judged twice")
+        rows = np.concatenate([rows, dropped])
+    return draft.without_rows(rows) if len(rows) else draft
+
+
+def _groups(draft: Draft) -> pl.DataFrame:
+    """All judgments of documents that have several for a query, if their grades can be read.
+
+    Returns:
+        ``row``; ``first``, the first row of the same document; ``grade``; ``conflict``, whether
+        the grades differ; ``several``, whether column 2 does.
+    """
+    qrels = draft.qrels
+    again = qrels.repeats.select("row", "first").cast(pl.Int64)
+    heads = again.select(row="first", first="first").unique()
+    group = pl.concat([heads, again]).sort("row")
+    rows = group["row"].to_numpy()
+    grade = pl.Series(qrels.grade[rows])
+    iteration = draft.fields["c2"].gather(rows) if len(rows) else pl.Series([], dtype=pl.String)
+    group = group.with_columns(grade=grade, iteration=iteration)
+    group = group.filter(~pl.col("grade").is_nan().any().over("first"))
+    return group.with_columns(
+        conflict=pl.col("grade").n_unique().over("first") > 1,
+        several=pl.col("iteration").n_unique().over("first") > 1,
+    )
+
+
+def _all_but_one(group: pl.DataFrame, how: str) -> Rows:
+    """Rows to drop so that one of each document stays: that of the highest, lowest, last grade."""
+    ordered = group.sort("row", descending=how == "last")
+    if how != "last":
+        ordered = ordered.sort("grade", descending=how == "max", maintain_order=True)
+    kept = ordered.unique("first", keep="first", maintain_order=True)
+    rows: Rows = group.join(kept, on="row", how="anti")["row"].to_numpy()
+    return rows

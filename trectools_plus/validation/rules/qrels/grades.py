@@ -1,0 +1,328 @@
+"""Rules on the grades of qrels: whole numbers in a sane range, and something relevant."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trectools_plus.formats.numerals import DECIMAL, INTEGER, INTEGRAL
+from trectools_plus.text import listed, number, on, plural, quoted, visible
+from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.registry import Hit, RuleFix, SeverityName, fix_step, rule
+from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
+from trectools_plus.validation.views.order import Rows
+from trectools_plus.validation.views.qrels import QrelsView
+
+GRADE_FIELD = 4
+RELEVANT = 1
+"""Lowest grade that counts as relevant, as in trec_eval without ``-l``."""
+
+
+INT32 = 2**31 - 1
+GRADE_LIMITS: tuple[tuple[int, SeverityName, str], ...] = (
+    (127, "error", "trec_eval allocates 8 bytes per grade level, and hangs or scores 0"),
+    (10, "warning", "exponential gain is 2^grade, one such document outweighs all others"),
+    (4, "info", "gdeval and ERR stop above 4"),
+)
+
+
+@rule(
+    "Q110",
+    "grade-not-integer",
+    on="qrels",
+    scope="row",
+    severity="error",
+    fix="no",
+    checks="grade not ASCII [+-]?digits",
+    rationale="trec_eval reads as much of the text as looks like a number: 'relevant' is 0, '0x2' "
+    "is 0, '2,0' is 2. It says nothing.",
+    example="qrels.txt:1: error Q110: grade 'relevant'; trec_eval reads 0 without a word. Write "
+    "whole numbers.",
+    remedy="Write whole numbers",
+)
+def grade_not_integer(qrels: QrelsView) -> Hit | None:
+    """A grade's text is no number."""
+    rows = _unreadable(qrels, fractional=False)
+    if len(rows) == 0:
+        return None
+    text = qrels.text(rows[0], GRADE_FIELD)
+    digits = _leading_integer(text)
+    return qrels.hit(
+        f"grade {quoted(text)}{on(len(rows))}; trec_eval reads {digits} without a word",
+        rows,
+        GRADE_FIELD,
+    )
+
+
+def _leading_integer(text: str) -> str:
+    """Return the number that C's ``atol`` reads from a text."""
+    sign = text[:1] if text[:1] in "+-" else ""
+    digits = ""
+    for character in text[len(sign) :]:
+        if character not in "0123456789":
+            break
+        digits += character
+    return (sign.replace("+", "") + digits) if digits else "0"
+
+
+@rule(
+    "Q111",
+    "fractional-grade",
+    on="qrels",
+    scope="row",
+    severity="error",
+    fix=RuleFix("safe", "wrote whole grades without a point"),
+    checks="decimal grade; integral ones ('2.0') can be fixed",
+    rationale="Grades are whole numbers; trec_eval cuts off everything behind the point. '2.0' can "
+    "be mended, '0.5' needs another scale.",
+    example="qrels.txt:1: error Q111: grade 0.9; trec_eval cuts it to 0. Rescale to integers.",
+    remedy="Rescale to integers",
+)
+def fractional_grade(qrels: QrelsView) -> Hit | None:
+    """A grade is a decimal number."""
+    rows = _unreadable(qrels, fractional=True)
+    if len(rows) == 0:
+        return None
+    text = qrels.text(rows[0], GRADE_FIELD)
+    integral = qrels.texts(GRADE_FIELD, rows).str.contains(INTEGRAL)
+    return qrels.hit(
+        f"grade {visible(text)}{on(len(rows))}; trec_eval cuts it to {_leading_integer(text)}",
+        rows,
+        GRADE_FIELD,
+        remedy=f"Write {_leading_integer(text)}" if integral.all() else None,
+        fix=None if integral.any() else "no",
+    )
+
+
+def _unreadable(qrels: QrelsView, *, fractional: bool) -> Rows:
+    """Rows whose grade is no whole number: decimals, or everything else."""
+    rows = np.flatnonzero(np.isnan(qrels.grade))
+    if qrels.columns is None or len(rows) == 0:
+        return rows[:0]
+    decimal = qrels.texts(4, rows).str.contains(DECIMAL).to_numpy()
+    wanted: Rows = rows[decimal == fractional]
+    return wanted
+
+
+@fix_step("Q111", order=50)
+def write_whole_grades(draft: Draft, job: Job) -> Draft:
+    """Write ``2`` for ``2.0`` (Q111); other fractions stay."""
+    if not np.isnan(draft.qrels.grade).any():
+        return draft
+    grades = draft.fields["c4"]
+    integral = grades.str.contains(INTEGRAL) & ~grades.str.contains(INTEGER)
+    if integral.any():
+        job.done("Q111", int(integral.sum()))
+        whole = grades.str.replace(r"\.0*$", "")
+        draft = draft.with_fields(c4=whole.zip_with(integral, grades))
+    return draft
+
+
+@rule(
+    "Q121",
+    "negative-grade",
+    on="qrels",
+    scope="row",
+    severity="warning",
+    fix="no",
+    tables=True,
+    checks="grade below 0 (once per file, with counts)",
+    rationale="Negative grades mark spam or unjudged documents. They count as not relevant, -1 as "
+    "unjudged for some measures, lower ones as judged.",
+    example="qrels.txt:2: warning Q121: 1 grade -1, 1 grade -2; counted as not relevant, dropped "
+    "by -J and 'judged only'. Nothing to do if that is meant.",
+    remedy="Nothing to do if that is meant",
+)
+def negative_grade(qrels: QrelsView) -> Hit | None:
+    """A grade is below 0."""
+    rows = np.flatnonzero(qrels.grade < 0)
+    if len(rows) == 0:
+        return None
+    grades, counts = np.unique(qrels.grade[rows], return_counts=True)
+    pairs = list(zip(grades[::-1], counts[::-1], strict=True))
+    each = ", ".join(
+        f"{count:,} {'grade' if count == 1 else 'grades'} {number(grade)}"
+        for grade, count in pairs[:4]
+    )
+    return qrels.hit(
+        f"{each}; counted as not relevant, dropped by -J and 'judged only'",
+        rows,
+        GRADE_FIELD,
+    )
+
+
+@rule(
+    "Q122",
+    "grade-range",
+    on="qrels",
+    scope="row",
+    severity="error",
+    fix="no",
+    tables=True,
+    checks="over 127 error, over 10 warning, over 4 info",
+    rationale="trec_eval keeps one counter per grade level: a grade of 10^9 makes it hang, one of "
+    "2*10^10 turns every query's score to 0. Exponential gain overflows far earlier.",
+    example="qrels.txt:1: error Q122: grade 1000000000; trec_eval allocates 8 bytes per grade "
+    "level, and hangs or scores 0. Rescale the grades to 0 to 4.",
+    remedy="Rescale the grades to 0 to 4",
+)
+def grade_range(qrels: QrelsView) -> Hit | None:
+    """A grade is higher, or far lower, than evaluators can take."""
+    # A grade far below 0 is as bad once it leaves the 32 bits that trec_eval keeps it in.
+    grade = np.where(np.abs(qrels.grade) > INT32, np.abs(qrels.grade), qrels.grade)
+    for limit, severity, why in GRADE_LIMITS:
+        rows = np.flatnonzero(grade > limit)
+        if len(rows):
+            text = (
+                qrels.text(rows[0], GRADE_FIELD)
+                if qrels.columns is not None
+                else number(qrels.grade[rows[0]])
+            )
+            return Hit(
+                f"grade {visible(text)}{on(len(rows))}; {why}",
+                qrels.lines(rows),
+                len(rows),
+                qrels.column(rows[0], GRADE_FIELD),
+                qrels.query_id(rows[0]),
+                qrels.doc_id(rows[0]),
+                severity=severity,
+            )
+    return None
+
+
+@rule(
+    "Q131",
+    "no-relevant",
+    on="qrels",
+    scope="file",
+    severity="warning",
+    fix="no",
+    tables=True,
+    checks="query without a grade >= level (one message, list of ids)",
+    rationale="A query without a relevant document scores 0 for every system, or is left out: it "
+    "depends on the tool. Here it is left out and listed.",
+    example="qrels.txt:8: warning Q131: 1 of 3 queries has no relevant document: 3. It is left "
+    "out of every mean.",
+    remedy="They are left out of every mean; judge more, or drop them",
+)
+def no_relevant(qrels: QrelsView) -> Hit | None:
+    """A query has no relevant document."""
+    without = np.flatnonzero(qrels.highest < RELEVANT)
+    n_queries = qrels.blocks.query_ids.len()
+    if len(without) == 0 or _nothing_is_relevant(qrels):
+        return None
+    ids = qrels.blocks.query_ids.gather(without).to_list()
+    have = "has" if len(without) == 1 else "have"
+    rows = qrels.blocks.first_rows[without]
+    return Hit(
+        f"{len(without):,} of {plural(n_queries, 'query', 'queries')} {have} no relevant "
+        f"document: {listed(ids)}",
+        qrels.lines(rows),
+        len(without),
+        query_id=ids[0],
+    )
+
+
+@rule(
+    "Q132",
+    "only-negative",
+    on="qrels",
+    scope="query",
+    severity="error",
+    fix=RuleFix(
+        "ask",
+        "left out queries with negative grades only",
+        effect="deletes queries; the means are over fewer queries",
+    ),
+    tables=True,
+    checks="highest grade of a query is -1 (warning) or lower (error)",
+    rationale="trec_eval and pytrec_eval size a table by the highest grade: below -1 they write "
+    "outside of it and crash; at -1 they may use the table of the query before.",
+    example="qrels.txt:8: error Q132: query 3 has only -2; trec_eval and pytrec_eval crash "
+    "(segmentation fault). Drop the query, or write 0 for not relevant.",
+    remedy="Drop the query, or write 0 for not relevant",
+)
+def only_negative(qrels: QrelsView) -> Hit | None:
+    """All grades of a query are negative."""
+    crash = np.flatnonzero(qrels.highest < -1)
+    negative = crash if len(crash) else np.flatnonzero(qrels.highest < 0)
+    if len(negative) == 0:
+        return None
+    first = int(negative[0])
+    query_id = qrels.blocks.query_ids[first]
+    grades = np.unique(qrels.grade[qrels.blocks.query == first])[::-1]
+    only = ", ".join(number(grade) for grade in grades[:3] if not np.isnan(grade))
+    effect = (
+        "trec_eval and pytrec_eval crash (segmentation fault)"
+        if len(crash)
+        else "trec_eval may score it with the grades of the query before"
+    )
+    more = f" ({len(negative):,} such queries)" if len(negative) > 1 else ""
+    return Hit(
+        f"query {visible(query_id)} has only {only}{more}; {effect}",
+        qrels.lines(qrels.blocks.first_rows[negative]),
+        len(negative),
+        query_id=query_id,
+        severity="error" if len(crash) else "warning",
+    )
+
+
+@fix_step("Q132", order=140)
+def drop_negative_queries(draft: Draft, job: Job) -> Draft:
+    """Drop queries that have negative grades only (Q132)."""
+    if "Q132" not in job.asked:
+        return draft
+    qrels = draft.qrels
+    rows = np.flatnonzero((qrels.highest < 0)[qrels.blocks.query])
+    if not len(rows):
+        return draft
+    job.done("Q132", int((qrels.highest < 0).sum()))
+    return draft.without_rows(rows)
+
+
+@rule(
+    "Q133",
+    "nothing-relevant",
+    on="qrels",
+    scope="file",
+    severity="error",
+    fix="no",
+    tables=True,
+    checks="no query has a relevant document",
+    rationale="Every system scores 0. The grades are in another column, or the wrong file was "
+    "taken.",
+    example="qrels.txt: error Q133: no grade above 0 in 9 rows. Is this the right file, and "
+    "column 4 the grade?",
+    remedy="Is this the right file, and column 4 the grade?",
+)
+def nothing_relevant(qrels: QrelsView) -> Hit | None:
+    """No grade is above 0."""
+    if not _nothing_is_relevant(qrels) or (qrels.columns and grades_in_column_2(qrels)):
+        return None
+    return Hit(f"no grade above 0 in {plural(qrels.n_rows, 'row')}", count=qrels.n_rows)
+
+
+@rule(
+    "Q134",
+    "only-relevant",
+    on="qrels",
+    scope="file",
+    severity="info",
+    fix="no",
+    tables=True,
+    checks="no judged non-relevant document; bpref and judged@k say nothing",
+    rationale="Where only relevant documents are listed, nothing tells an unjudged document from "
+    "one that was judged and found wanting.",
+    example="qrels.txt: info Q134: no non-relevant judgments; bpref and Judged@k say nothing. "
+    "Nothing to do for other measures.",
+    remedy="Nothing to do for other measures",
+)
+def only_relevant(qrels: QrelsView) -> Hit | None:
+    """Every judgment is a relevant one."""
+    if qrels.n_rows == 0 or not bool((qrels.grade >= RELEVANT).all()):
+        return None
+    return Hit("no non-relevant judgments; bpref and Judged@k say nothing")
+
+
+def _nothing_is_relevant(qrels: QrelsView) -> bool:
+    readable = qrels.grade[~np.isnan(qrels.grade)]
+    return len(readable) == qrels.n_rows > 0 and not bool((readable >= RELEVANT).any())

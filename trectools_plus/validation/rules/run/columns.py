@@ -1,0 +1,249 @@
+"""Rules on columns 2, 3 and 6 of a run: Q0, swapped documents, tags."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.errors import UsageError
+from trectools_plus.text import on, quoted
+from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.views.runs import MAX_TAG_LENGTH, RunView
+
+
+def may_hold_documents(run: RunView) -> bool:
+    """Return whether the document ids may be in column 2: column 3 is constant, column 2 is not.
+
+    More careful than the rule R108, for what stands in column 2 is lost when it is written anew.
+    """
+    if run.documents_in_column_2:
+        return True
+    doc_id = run.frame["doc_id"]
+    if run.n_rows < 2 or bool((doc_id != doc_id[0]).any()):
+        return False
+    return bool((~run.frame["q0"].cast(pl.String).is_in(["Q0", "q0", "0"])).any())
+
+
+@rule(
+    "R107",
+    "second-column",
+    on="run",
+    scope="row",
+    severity="warning",
+    fix=RuleFix("safe", "wrote Q0 in column 2"),
+    checks="column 2 is not 'Q0' (once per file)",
+    rationale="Nothing evaluates column 2, but submission checkers demand 'Q0' there, and pyserini "
+    "reads a run without it as MS MARCO's format.",
+    example="run.txt:1: warning R107: column 2 is '0', not 'Q0'; TREC checkers reject it and "
+    "pyserini reads such a run as MS MARCO. Write Q0.",
+    remedy="Write Q0",
+)
+def second_column(run: RunView) -> Hit | None:
+    """Column 2 holds something else than Q0."""
+    if run.columns is None or run.n_rows == 0 or run.documents_in_column_2:
+        return None
+    rows = np.flatnonzero((run.frame["q0"] != "Q0").to_numpy())
+    if len(rows) == 0:
+        return None
+    found = quoted(str(run.frame["q0"][int(rows[0])]))
+    return Hit(
+        f"column 2 is {found}, not 'Q0'{on(len(rows))}; TREC checkers reject it and "
+        "pyserini reads such a run as MS MARCO",
+        run.lines(rows),
+        len(rows),
+        run.column(rows[0], 2),
+    )
+
+
+@fix_step("R107", order=70)
+def write_q0(draft: Draft, job: Job) -> Draft:
+    """Write Q0 in column 2 (R107), unless the ids of the documents may stand there."""
+    run = draft.run
+    count = int((run.frame["q0"] != "Q0").sum())
+    if not count:
+        return draft
+    if may_hold_documents(run):
+        job.skip("R107", "column 2 may hold the document ids; --fix R108 swaps columns 2 and 3")
+        return draft
+    if np.isnan(run.score).all() and not run.swapped_columns:
+        job.skip("R107", "no row has a score in column 5, so the columns are others")
+        return draft
+    job.done("R107", count)
+    return draft.with_fields(c2=pl.repeat("Q0", run.n_rows, eager=True))
+
+
+class _SwappedRows:
+    """The rows of all chunks; the message is about the first."""
+
+    def add(self, run: RunView) -> Hit | None:
+        """Add the rows of a chunk."""
+        return columns_swapped.check(run)
+
+    def message(self, first: str, count: int) -> str:  # noqa: ARG002
+        """Return the message on the first row."""
+        return first
+
+
+@rule(
+    "R108",
+    "columns-swapped",
+    on="run",
+    scope="file",
+    severity="error",
+    fix=RuleFix("ask", "swapped columns 2 and 3"),
+    checks="column 3 is 'Q0', or constant, while column 2 varies",
+    rationale="Every tool takes column 3 as the document: each query then has one document, "
+    "called Q0, many times over.",
+    example="run.txt:1: error R108: columns 2 and 3 look swapped: 'd01' and 'Q0'. Write 'qid Q0 "
+    "docid rank score tag'.",
+    remedy="Write 'qid Q0 docid rank score tag'",
+    chunk_count=_SwappedRows,
+)
+def columns_swapped(run: RunView) -> Hit | None:
+    """The document ids are in column 2."""
+    if not run.documents_in_column_2:
+        return None
+    second, third = str(run.frame["q0"][0]), run.doc_id(0)
+    return Hit(
+        f"columns 2 and 3 look swapped: {quoted(second)} and {quoted(third)}",
+        run.lines(range(run.n_rows)),
+        run.n_rows,
+        run.column(0, 2),
+        run.query_id(0),
+    )
+
+
+@fix_step("R108", order=40)
+def swap_q0(draft: Draft, job: Job) -> Draft:
+    """Swap columns 2 and 3 (R108)."""
+    if "R108" not in job.asked or not draft.run.documents_in_column_2:
+        return draft
+    job.done("R108", draft.run.n_rows)
+    fields = draft.fields
+    return draft.with_fields(c2=fields["c3"], c3=fields["c2"])
+
+
+@rule(
+    "R151",
+    "several-tags",
+    on="run",
+    scope="file",
+    severity="warning",
+    fix=RuleFix("ask", "wrote one tag"),
+    checks="more than one tag",
+    rationale="The last column names the run. Two names in one file mean that two runs were "
+    "joined, or that a post-processing step wrote only some rows.",
+    example="run.txt:5: warning R151: tag 'other' after 'base'; two runs joined? Keep one run per "
+    "file.",
+    remedy="Keep one run per file, with one tag",
+)
+def several_tags(run: RunView) -> Hit | None:
+    """The last column holds more than one value."""
+    if run.columns is None or run.n_rows == 0:
+        return None
+    tags = run.frame["tag"]
+    rows = np.flatnonzero((tags != tags[0]).to_numpy())
+    if len(rows) == 0:
+        return None
+    distinct = tags.n_unique()
+    first, other = quoted(tags[0]), quoted(tags[int(rows[0])])
+    several = f" ({distinct:,} tags in all)" if distinct > 2 else on(len(rows))
+    message = f"tag {other} after {first}{several}; two runs joined?"
+    return Hit(message, run.lines(rows), len(rows), run.column(rows[0], 6))
+
+
+_NOT_IN_TAGS = r"[^A-Za-z0-9_.\-]"
+
+
+@rule(
+    "R152",
+    "tag-form",
+    on="run",
+    scope="row",
+    severity="warning",
+    fix=RuleFix("ask", "put the tag in form"),
+    checks="tag outside [A-Za-z0-9_.-]{1,64}, or longer than --max-tag-length",
+    rationale="The tag becomes a file name, a column heading and a database key. Tracks allow "
+    "letters, digits and a few marks, and 12, 15 or 25 characters.",
+    example="run.txt:1: warning R152: tag of 80 characters with '+', '/'. Use letters, digits, "
+    "'_', '.', '-', at most 64 characters.",
+    remedy="Use letters, digits, '_', '.', '-'",
+)
+def tag_form(run: RunView) -> Hit | None:
+    """A tag is too long or has characters that tools do not take."""
+    if run.columns is None or run.n_rows == 0:
+        return None
+    rows = _rows_of_bad_tags(run)
+    if len(rows) == 0:
+        return None
+    tag = str(run.frame["tag"][int(rows[0])])
+    odd = list(dict.fromkeys(pl.Series([tag]).str.extract_all(_NOT_IN_TAGS)[0].to_list()))
+    length = f" of {len(tag):,} characters" if len(tag) > run.max_tag_length else f" {quoted(tag)}"
+    marks = f" with {', '.join(quoted(mark) for mark in odd[:5])}" if odd else ""
+    more = ", …" if len(odd) > 5 else ""
+    return Hit(
+        f"tag{length}{marks}{more}{on(len(rows))}",
+        run.lines(rows),
+        len(rows),
+        run.column(rows[0], 6),
+        remedy=f"Use letters, digits, '_', '.', '-', at most {run.max_tag_length} characters",
+    )
+
+
+def _rows_of_bad_tags(run: RunView) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    tags = run.frame["tag"]
+    is_constant = isinstance(tags.dtype, pl.Enum) or not (tags != tags[0]).any()
+    distinct = tags.head(1).cast(pl.String) if is_constant else tags.unique()
+    is_bad = (distinct.str.len_chars() > run.max_tag_length) | distinct.str.contains(_NOT_IN_TAGS)
+    bad = distinct.filter(is_bad)
+    if bad.is_empty() or is_constant:
+        return np.arange(run.n_rows if len(bad) else 0)
+    return np.flatnonzero(tags.is_in(bad.implode()).to_numpy())
+
+
+@fix_step("R151", "R152", order=80)
+def write_tags(draft: Draft, job: Job) -> Draft:
+    """Write one tag (R151), or put tags in form (R152)."""
+    if not draft.run.n_rows or not {"R151", "R152"} & job.asked:
+        return draft
+    tags, asked, longest = draft.fields["c6"], job.options.tag, job.options.max_tag_length
+    distinct = tags.unique(maintain_order=True).to_list()
+    formed = [in_form(tag, longest) for tag in distinct]
+    one = "R151" in job.asked and len(distinct) > 1
+    bad = "R152" in job.asked and formed != distinct
+    if not (one or bad):
+        return draft
+    if one or (asked is not None and len(distinct) == 1):
+        tag = tag_for(asked, draft.path, longest) if asked else (formed if bad else distinct)[0]
+        written, what = pl.repeat(tag, tags.len(), eager=True), f"wrote the tag {tag}"
+    else:
+        written, what = tags.replace_strict(distinct, formed, return_dtype=pl.String), None
+    job.done("R151" if one else "R152", int((written != tags).sum()), what)
+    return draft.with_fields(c6=written)
+
+
+_OTHER = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def in_form(tag: str, longest: int = MAX_TAG_LENGTH) -> str:
+    """A tag with ``_`` for all that a tag may not hold, cut to its longest length."""
+    return _OTHER.sub("_", tag)[:longest]
+
+
+def tag_for(asked: str | None, path: str, longest: int = MAX_TAG_LENGTH) -> str:
+    """The tag that was asked for, or one made of the file's name.
+
+    Raises:
+        UsageError: If the tag asked for is not in form.
+    """
+    if asked is None:
+        return in_form(Path(path).name.split(".")[0].strip("-") or "run", longest)
+    if not asked or in_form(asked, longest) != asked:
+        raise UsageError(
+            f"'{asked}' is no run tag", remedy=f"use 1 to {longest} of A-Z a-z 0-9 _ . -"
+        )
+    return asked

@@ -1,0 +1,210 @@
+"""Rules on the documents of a run: each once in a query, and not too many."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
+from trectools_plus.ranking import rank_documents
+from trectools_plus.text import number, plural, visible
+from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.run.columns import may_hold_documents
+from trectools_plus.validation.views.order import Rows
+from trectools_plus.validation.views.runs import TREC_MAX_DEPTH, RunView
+
+
+@rule(
+    "R131",
+    "duplicate-document",
+    on="run",
+    scope="query",
+    severity="error",
+    fix=RuleFix(
+        "ask",
+        "left out rows that are repeated as they are",
+        effect="deletes rows; the row that stays decides at which rank a document counts",
+        unasked=True,
+    ),
+    tables=True,
+    checks="document twice in a query, judged or not",
+    rationale="trec_eval stops at it, ir_measures and ranx keep the last score, others count the "
+    "document twice: a recall of 1.43 has been published.",
+    example="run.txt:5: error R131: d01 again in query 1 (line 1, score 9.5; here 0.5). Keep one "
+    "row of it, the best scored.",
+    remedy="Keep one row of it, the best scored",
+)
+def duplicate_document(run: RunView) -> Hit | None:
+    """A document occurs twice in a query."""
+    repeats = run.repeats
+    if repeats.is_empty():
+        return None
+    row, first = repeats["row"][0], repeats["first"][0]
+    n_queries = len(np.unique(run.blocks.query[repeats["row"].to_numpy()]))
+    queries = f" in {plural(n_queries, 'query', 'queries')}"
+    more = f" ({repeats.height:,} rows{queries})" if repeats.height > 1 else ""
+    return Hit(
+        f"{visible(run.doc_id(row))} again in query {visible(run.query_id(row))} "
+        f"({run.at_line(first)}, score {_score(run, first)}; here {_score(run, row)}){more}",
+        run.lines(repeats["row"].to_list()),
+        repeats.height,
+        run.column(row, 3),
+        run.query_id(row),
+        run.doc_id(row),
+        fix="safe" if _are_copies(run) else None,
+    )
+
+
+def _are_copies(run: RunView) -> bool:
+    """Return whether each repeated row is the first one over again, in every field."""
+    if run.columns is None:
+        return False
+    rows, firsts = run.repeats["row"].to_numpy(), run.repeats["first"].to_numpy()
+    # A row without a score may be the header of a file that was joined to this one.
+    return not bool(np.isnan(run.score[rows]).any()) and all(
+        bool((run.texts(field, rows) == run.texts(field, firsts)).all())
+        for field in range(1, RUN_FIELDS + 1)
+    )
+
+
+def _score(run: RunView, row: int) -> str:
+    if run.columns is not None:
+        return visible(run.text(row, 5))
+    score = float(run.score[row])
+    return number(score) if np.isfinite(score) else str(score)
+
+
+@fix_step("R131", order=120)
+def drop_repeats(draft: Draft, job: Job) -> Draft:
+    """Drop rows that are repeated as they are or, if asked, all but one of a document (R131)."""
+    if "R131" in job.asked:
+        draft = _keep_one(draft, job)
+    repeats = draft.run.repeats
+    if repeats.is_empty():
+        return draft
+    involved = np.unique(repeats.select("row", "first").to_numpy())
+    # A row without a score may be the header of a file that was joined to this one.
+    involved = involved[~np.isnan(draft.run.score[involved])]
+    table = draft.fields[involved].with_columns(row=pl.Series(involved))
+    kept = table.unique(draft.fields.columns, keep="first", maintain_order=True)["row"].to_numpy()
+    dropped = np.setdiff1d(involved, kept)
+    if len(dropped) < repeats.height and "R131" not in job.asked:
+        job.notes.append(
+            "R131: repeated documents whose rows differ are left; the fix keeps one row of each"
+        )
+    if not len(dropped):
+        return draft
+    job.done("R131", len(dropped))
+    return draft.without_rows(dropped)
+
+
+def _keep_one(draft: Draft, job: Job) -> Draft:
+    """Keep one row of each document: the best scored, the first or the last."""
+    repeats, run = draft.run.repeats, draft.run
+    if repeats.is_empty():
+        return draft
+    if may_hold_documents(run):
+        job.skip("R131", "column 3 holds no document ids; --fix R108 swaps columns 2 and 3")
+        return draft
+    heads = repeats.select(row="first", first="first").unique()
+    group = pl.concat([repeats.select("row", "first"), heads])
+    group = group.with_columns(score=pl.Series(run.score[group["row"].to_numpy()]))
+    how = job.options.dedup
+    if how == "best":
+        readable = ~pl.col("score").is_nan().any().over("first")
+        comparable = group.filter(readable)
+        if comparable.height < group.height:
+            job.skip("R131", "a document has a score that is no number")
+        group = comparable.sort(["score", "row"], descending=[True, False])
+    else:
+        group = group.sort("row", descending=how == "last")
+    kept = group.unique("first", keep="first", maintain_order=True)
+    dropped = group.join(kept, on="row", how="anti")["row"].to_numpy()
+    if not len(dropped):
+        return draft
+    which = "best scored" if how == "best" else how
+    job.done("R131", len(dropped), f"kept the {which} row of each document")
+    return draft.without_rows(dropped)
+
+
+@rule(
+    "R161",
+    "depth",
+    on="run",
+    scope="query",
+    severity="error",
+    fix=RuleFix(
+        "ask",
+        "left out the results beyond the depth, by score",
+        effect="deletes the results beyond the limit; figures at deeper cutoffs or without one "
+        "change",
+    ),
+    blocks_scoring=False,
+    tables=True,
+    checks="more results for a query than --max-depth (100 by default)",
+    rationale="Measures without a cutoff get better with depth, so runs of different depths do "
+    "not compare, and tracks refuse runs that are too deep.",
+    example="run.txt:101: error R161: query 303 has 1,000 results, the limit is 100. If "
+    "the task allows deeper runs, set --profile trec or --max-depth 1000.",
+    remedy="If the task allows deeper runs, set --profile trec (1,000 results) or --max-depth",
+)
+def depth(run: RunView) -> Hit | None:
+    """A query has more results than allowed."""
+    if run.max_depth is None:
+        return None
+    deep = np.flatnonzero(run.blocks.sizes > run.max_depth)
+    if len(deep) == 0:
+        return None
+    deepest = int(run.blocks.sizes.max())
+    profile = "--profile trec or " if deepest <= TREC_MAX_DEPTH else ""
+    first = int(deep[0])
+    query_id = run.blocks.query_ids[first]
+    n_queries = run.blocks.query_ids.len()
+    of = f" ({len(deep):,} of {n_queries:,} queries are deeper)" if len(deep) > 1 else ""
+    return Hit(
+        f"query {visible(query_id)} has {int(run.blocks.sizes[first]):,} results, the limit is "
+        f"{run.max_depth:,}{of}",
+        run.lines(_first_beyond(run, run.max_depth)),
+        len(deep),
+        query_id=query_id,
+        remedy=f"If the task allows deeper runs, set {profile}--max-depth {deepest}",
+    )
+
+
+def _first_beyond(run: RunView, limit: int) -> Rows:
+    """For each query with more than ``limit`` rows: the first row beyond, in file order."""
+    grouped = run.grouped
+    places = np.arange(run.n_rows)
+    heads = np.concatenate([[True], ~grouped.same_query])
+    position = places - np.maximum.accumulate(np.where(heads, places, 0))
+    return np.sort(grouped.rows(np.flatnonzero(position == limit)))
+
+
+@fix_step("R161", order=140)
+def cut_depth(draft: Draft, job: Job) -> Draft:
+    """Drop what stands beyond the depth in the ranking that evaluation sees (R161)."""
+    run, depth = draft.run, job.max_depth
+    if "R161" not in job.asked or depth is None:
+        return draft
+    deep = np.flatnonzero(run.blocks.sizes > depth)
+    if not len(deep):
+        return draft
+    unreadable = np.unique(run.blocks.query[np.isnan(run.score)])
+    if np.isin(deep, unreadable).any():
+        job.skip("R161", "a query has scores that are no numbers")
+        deep = np.setdiff1d(deep, unreadable)
+    rows: Rows = np.flatnonzero(np.isin(run.blocks.query, deep))
+    table = pl.DataFrame(
+        {
+            "query_id": run.blocks.query[rows],
+            "doc_id": run.frame["doc_id"].gather(rows),
+            "score": run.score[rows],
+            "row": rows,
+        }
+    )
+    dropped = rank_documents(table).filter(pl.col("rank") > depth)["row"].to_numpy()
+    if not len(dropped):
+        return draft
+    job.done("R161", len(dropped), f"left out the results beyond {depth:,}, by score")
+    return draft.without_rows(dropped)

@@ -1,0 +1,104 @@
+"""A rule on ids that other programs change (R115)."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.text import number, on, quoted, visible
+from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.views.order import Flags, Rows, map_stretches, stretches
+from trectools_plus.validation.views.runs import RunView
+
+_WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"
+READ_AS_MISSING = (*_WORDS.split(" "), "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN")
+"""Texts that pandas takes for a missing value."""
+
+
+_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+
+
+_WRITTEN_BACK = r"^(?:0|-?[1-9][0-9]{0,17}|-?(?:0|[1-9][0-9]{0,8})\.[0-9]{0,3}[1-9])$"
+
+
+_LONGEST_WORD = max(len(word) for word in READ_AS_MISSING)
+
+
+@rule(
+    "R115",
+    "fragile-id",
+    on="run",
+    scope="row",
+    severity="info",
+    fix="no",
+    checks="id such as NA, null, nan, 1e5, 007 that pandas readers change",
+    rationale="pandas reads NA as a missing value, and 007 or 1e5 as numbers where a whole column "
+    "looks like numbers; spreadsheets do so cell by cell. What they write is another id.",
+    example="run.txt:4: info R115: document id 'NA' is read as missing by pandas-based tools. Keep "
+    "such ids away from them, or read them as text.",
+    remedy="Keep such ids away from them, or read them as text",
+)
+def fragile_id(run: RunView) -> Hit | None:
+    """An id does not survive in other programs."""
+    if run.columns is None or run.n_rows == 0:
+        return None
+    queries = np.flatnonzero(_is_fragile(run.blocks.query_ids))
+    of_query = np.sort(run.blocks.first_rows[queries])
+    of_document = _fragile_rows(run.frame["doc_id"])
+    if len(of_query) == 0 and len(of_document) == 0:
+        return None
+    rows = np.union1d(of_query, of_document)
+    row = int(rows[0])
+    is_query = row in of_query
+    text = run.query_id(row) if is_query else run.doc_id(row)
+    return Hit(
+        f"{'query' if is_query else 'document'} id {quoted(text)} {_read_as(text)}{on(len(rows))}",
+        run.lines(rows),
+        len(rows),
+        run.column(row, 1 if is_query else 3),
+        run.query_id(row),
+        None if is_query else text,
+    )
+
+
+def _read_as(text: str) -> str:
+    if text in READ_AS_MISSING:
+        return "is read as missing by pandas-based tools"
+    value = number(float(text)) if len(text) < 300 else "a number"
+    return f"is read as {visible(value)} by spreadsheets and pandas-based tools"
+
+
+def _fragile_rows(doc_ids: pl.Series) -> Rows:
+    """Rows whose document id is fragile."""
+
+    def look(begin: int, end: int) -> Rows:
+        part = doc_ids[begin:end]
+        suspects = np.flatnonzero(_is_suspect(part))
+        found: Rows = suspects[_is_fragile(part.gather(suspects))] if len(suspects) else suspects
+        return found + begin
+
+    return np.concatenate([np.empty(0, np.int64), *map_stretches(look, stretches(doc_ids.len()))])
+
+
+def _is_suspect(ids: pl.Series) -> Flags:
+    """Which ids may be fragile by their first character; of whole numbers, only the odd ones."""
+    flags: Flags
+    begins_with_digit = (ids >= "1") & (ids < ":")
+    if begins_with_digit.all():
+        flags = ids.cast(pl.Int64, strict=False).is_null().to_numpy()
+        return flags
+    # '#', '+', '-', '.' and zeros sort before "1".
+    suspects = begins_with_digit | ((ids >= "#") & (ids < "1"))
+    for start, behind in (("<", "="), ("N", "O"), ("n", "o")):
+        word = (ids >= start) & (ids < behind)
+        if word.any():
+            suspects |= word & (ids.str.len_bytes() <= _LONGEST_WORD)
+    flags = suspects.to_numpy()
+    return flags
+
+
+def _is_fragile(ids: pl.Series) -> Flags:
+    missing = ids.is_in(READ_AS_MISSING)
+    changed = ids.str.contains(_NUMBER) & ~ids.str.contains(_WRITTEN_BACK)
+    flags: Flags = (missing | changed).to_numpy()
+    return flags

@@ -1,0 +1,332 @@
+"""Rules on the layout of a run: how many columns, what separates them, headers, other formats."""
+
+from __future__ import annotations
+
+import csv
+import re
+from io import StringIO
+
+import polars as pl
+
+from trectools_plus.formats.numerals import DECIMAL, INTEGER
+from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
+from trectools_plus.text import on, plural, quoted
+from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.registry import FixName, Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
+from trectools_plus.validation.rules.run.columns import tag_for
+from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.shape import field_of, fields_of
+from trectools_plus.validation.views.tables import TableView
+
+LAYOUT = "qid Q0 docid rank score tag"
+DELIMITERS = {
+    "comma-separated": ",",
+    "semicolon-separated": ";",
+    "pipe-separated": "|",
+    "quoted fields": " ",
+}
+"""Separators of other formats that a blank can replace."""
+
+
+@rule(
+    "R101",
+    "too-few-columns",
+    on="run",
+    scope="row",
+    severity="error",
+    fix=RuleFix("ask", "added the missing column"),
+    checks="fewer than 6 fields",
+    rationale="trec_eval stops at such a line, other readers skip it or take a wrong column as "
+    "the score. A short last line means that writing or copying the file was cut off.",
+    example="run.txt:6: error R101: 5 columns, need 6 (qid Q0 docid rank score tag); the run tag "
+    "looks missing. Write all six columns on every line.",
+    remedy="Write all six columns on every line",
+)
+def too_few_columns(run: RunView) -> Hit | None:
+    """Rows with fewer fields than a run has."""
+    short = run.misshapen.filter(
+        (pl.col("n_fields") < RUN_FIELDS) & ~pl.col("text").str.contains(INVISIBLE_BLANKS)
+    )
+    if short.is_empty():
+        return None
+    first = short.row(0, named=True)
+    cut = _is_cut_off(run, first["line"])
+    alike = run.n_rows == 0 and short["n_fields"].n_unique() == 1
+    guess = "; the file ends in mid-line" if cut else _missing_column(fields_of(first["text"]))
+    return Hit(
+        f"{plural(first['n_fields'], 'column')}, need 6 ({LAYOUT}){guess}"
+        f"{on(short.height, 'line')}",
+        short["line"].to_list(),
+        short.height,
+        remedy="Copy or write the file again, its end is missing" if cut else None,
+        fix=None if alike and guess else "no",  # one column that all rows lack
+    )
+
+
+def _missing_column(fields: list[str]) -> str:
+    kinds = [_kind(field) for field in fields]
+    if len(fields) == RUN_FIELDS - 1:
+        if kinds[3:] == ["integer", "decimal"] or (kinds[3] == "integer" and kinds[4] != "word"):
+            return "; the run tag looks missing"
+        if fields[1].upper() != "Q0" and kinds[2] == "integer" and kinds[3] != "word":
+            return "; the second column (Q0) looks missing"
+        if fields[1].upper() == "Q0" and kinds[3] != "word":
+            return "; the rank looks missing"
+    if len(fields) == 3 and kinds[2] != "word":
+        return "; these look like query, document and score"
+    if len(fields) == 1 and fields[0].count(",") >= 2:
+        return "; comma-separated?"
+    return ""
+
+
+def _kind(field: str) -> str:
+    if re.match(INTEGER, field):
+        return "integer"
+    return "decimal" if re.match(DECIMAL, field) else "word"
+
+
+def _is_cut_off(run: RunView, line: int) -> bool:
+    """Return whether a short line is the file's last and has no newline at its end."""
+    if run.columns is None or run.columns.source.data.endswith(b"\n"):
+        return False
+    last_row = int(run.columns.lines[-1]) if run.columns.n_rows else 0
+    return line > last_row > 0 and line == run.columns.misshapen["line"][-1]
+
+
+@fix_step("R101", order=20)
+def add_columns(draft: Draft, job: Job) -> Draft:
+    """Add the tag, Q0, or Q0, rank and tag where every row lacks just that (R101)."""
+    if "R101" not in job.asked or not draft.has_only_strays(job, "R101"):
+        return draft
+    texts = draft.view.strays["text"]
+    tag = tag_for(job.options.tag, draft.path, job.options.max_tag_length)
+    forms = (
+        (("{1} {2} {3} {4} {5} " + tag), {4: INTEGER, 5: DECIMAL}, 5, f"added the tag {tag}"),
+        ("{1} Q0 {2} {3} {4} {5}", {3: INTEGER, 4: DECIMAL}, 5, "added Q0"),
+        ("{1} Q0 {2} 0 {3} " + tag, {3: DECIMAL}, 3, f"added Q0, ranks and the tag {tag}"),
+    )
+    for form, patterns, width, what in forms:
+        fields = [field_of(texts, number) for number in range(1, width + 2)]
+        if fields[-1].is_null().all() and all(
+            fields[number - 1].str.contains(pattern).fill_null(False).all()
+            for number, pattern in patterns.items()
+        ):
+            job.done("R101", texts.len(), what)
+            return draft.from_strays(form, fields[:-1], draft.view.strays["line"])
+    job.skip("R101", "the rows do not all lack the same column")
+    return draft
+
+
+@rule(
+    "R102",
+    "too-many-columns",
+    on="run",
+    scope="row",
+    severity="error",
+    fix=RuleFix("ask", "joined the words of the tag with '_'"),
+    checks="more than 6 fields",
+    rationale="A blank inside a document id moves every column behind it: trec_eval would take "
+    "the rank as the score and say nothing. It drops the words after the sixth column, so a tag "
+    "of several words changes its name.",
+    example="run.txt:1: error R102: 7 columns; space in the document id 'd01 part2'? trec_eval "
+    "would take '1' as the score. Leave no blanks inside ids and tag.",
+    remedy="Leave no blanks inside ids and tag",
+)
+def too_many_columns(run: RunView) -> Hit | None:
+    """Rows with more fields than a run has."""
+    long = run.misshapen.filter(pl.col("n_fields") > RUN_FIELDS)
+    if long.is_empty():
+        return None
+    first = long.row(0, named=True)
+    guess = _blank_inside(fields_of(first["text"]))
+    return Hit(
+        f"{plural(first['n_fields'], 'column')}, need 6{guess}{on(long.height, 'line')}",
+        long["line"].to_list(),
+        long.height,
+        fix=None if "run tag" in guess else "no",
+    )
+
+
+def _blank_inside(fields: list[str]) -> str:
+    kinds = [_kind(field) for field in fields[:8]]
+    extra = len(fields) - RUN_FIELDS
+    if kinds[3] == "integer" and kinds[4] != "word" and kinds[5] == "word":
+        return f"; space in the run tag {quoted(' '.join(fields[5:9]))}?"
+    if len(fields) < 12 and re.match(INTEGER, fields[3 + extra]):
+        doc_id = quoted(" ".join(fields[2 : 3 + extra]))
+        return (
+            f"; space in the document id {doc_id}? "
+            f"trec_eval would take {quoted(fields[4])} as the score"
+        )
+    return ""
+
+
+_BLANK_CHARACTERS = " \t\x0b\x0c"
+_BLANKS = r"[ \t\x0b\x0c]"
+
+
+_FIELD = r"[^ \t\x0b\x0c]+"
+
+
+# Five columns as they should be; all behind them is the tag.
+_TAG_OF_WORDS = (
+    rf"^(?P<front>(?:{_FIELD}{_BLANKS}+){{3}}{INTEGER[1:-1]}{_BLANKS}+{DECIMAL[1:-1]}{_BLANKS}+)"
+    r"(?P<tag>.+)$"
+)
+
+
+@fix_step("R102", order=30)
+def join_tags(draft: Draft, job: Job) -> Draft:
+    """Join the words of a tag where a row is too wide for that reason alone (R102)."""
+    if "R102" not in job.asked:
+        return draft
+    wide = draft.view.strays.filter(field_of(draft.view.strays["text"], 7).is_not_null())
+    wide = wide.filter(~pl.col("text").str.starts_with("#"))
+    if wide.is_empty():
+        return draft
+    sep = draft.separator
+    groups = pl.col("text").str.strip_chars(_BLANK_CHARACTERS).str.extract_groups(_TAG_OF_WORDS)
+    front = groups.struct.field("front").str.replace_all(f"{_BLANKS}+", sep)
+    tag = groups.struct.field("tag").str.replace_all(f"{_BLANKS}+", "_")
+    # A number there is the score, and a word too many stands before it.
+    is_name = ~groups.struct.field("tag").str.extract(rf"^({_FIELD})").str.contains(DECIMAL)
+    fixed = wide.filter(is_name).select("line", text=front + tag).drop_nulls()
+    if fixed.height < wide.height:
+        job.skip("R102", "a blank is not in the tag; take it out of the id")
+    if fixed.is_empty():
+        return draft
+    job.done("R102", fixed.height)
+    return draft.rewritten(draft.fields, fixed=fixed)
+
+
+@rule(
+    "R103",
+    "other-format",
+    on="run",
+    scope="file",
+    severity="error",
+    fix=RuleFix("ask", "wrote blanks for the delimiter"),
+    checks="JSON, CSV, quoted fields or HTML in the first 4 KiB",
+    rationale="A run is columns separated by blanks. trec_eval reads the first line of anything "
+    "else as one broken row; quotes become part of the ids, and then no id is found in the qrels. "
+    "Separators and quotes can be mended; which key of JSON or HTML is what only its writer knows.",
+    example="run.txt:1: error R103: comma-separated, a run has six columns separated by spaces or "
+    "tabs. Write 'qid Q0 docid rank score tag' on each line.",
+    remedy=f"Write '{LAYOUT}' on each line",
+    blocks_fixing=True,
+)
+def other_format(run: RunView) -> Hit | None:
+    """The file as a whole is not in columns."""
+    if run.shape.verdict != "other-format":
+        return None
+    message = f"{run.shape.format}, a run has six columns separated by spaces or tabs"
+    fix: FixName | None = None if run.shape.format in DELIMITERS else "no"
+    return Hit(message, [run.shape.first_line or 1], fix=fix)
+
+
+@fix_step("R103", order=10, phase="format")
+def split_at_delimiter(draft: Draft, job: Job) -> Draft:
+    """Write blanks for the delimiter, and take off quotes (R103)."""
+    shape = draft.view.shape
+    if shape.verdict != "other-format" or "R103" not in job.asked:
+        return draft
+    delimiter = DELIMITERS.get(shape.format or "")
+    if delimiter is None:
+        job.skip("R103", f"{shape.format}: convert it with the program that wrote it")
+        return draft
+    text = draft.data.decode()
+    if delimiter == " " and '","' in text.partition("\n")[0]:
+        delimiter = ","
+    lines = []
+    try:
+        for fields in csv.reader(StringIO(text, newline="\n"), delimiter=delimiter, strict=True):
+            stripped = [field.strip() for field in fields]
+            if any(len(field.split()) != 1 for field in stripped):
+                job.skip("R103", f"an empty field, or a blank inside of one: {fields}")
+                return draft
+            lines.append(" ".join(stripped))
+    except csv.Error as error:
+        job.skip("R103", f"its quotes are not in order ({error})")
+        return draft
+    if len(lines) != len(text.splitlines()):
+        job.skip("R103", "a quoted field holds a line end")
+        return draft
+    job.done("R103", len(lines))
+    return draft.replaced(("\n".join(lines) + "\n").encode(), None)
+
+
+@rule(
+    "R104",
+    "wrong-kind",
+    on="run",
+    scope="file",
+    severity="error",
+    fix="no",
+    checks="all rows have 4 fields with an integer last: qrels",
+    rationale="Runs and qrels are easily given in the wrong order, for tools differ in which one "
+    "they want first.",
+    example="run.txt:1: error R104: looks like qrels (4 columns with a grade last). Were the two "
+    "arguments swapped? Use 'qrels validate' for qrels.",
+    remedy="Were the two arguments swapped? Use 'qrels validate' for qrels",
+    blocks_fixing=True,
+)
+def wrong_kind(run: RunView) -> Hit | None:
+    """The file is qrels."""
+    if run.shape.verdict != "wrong-kind":
+        return None
+    return Hit("looks like qrels (4 columns with a grade last)", [run.shape.first_line or 1])
+
+
+@rule(
+    "R105",
+    "header-line",
+    on="run",
+    scope="file",
+    severity="error",
+    fix=RuleFix("safe", "left out the header line", refused=TableView.header_stays),
+    checks="line 1 not data, its score field a word, line 2 fine",
+    rationale="Runs have no header. trec_eval reads one as a result with score 0 for a query that "
+    "does not exist; stricter readers stop.",
+    example="run.txt:1: error R105: header line 'qid Q0 docno rank score tag'. Remove it.",
+    remedy="Remove it",
+)
+def header_line(run: RunView) -> Hit | None:
+    """The first line names the columns."""
+    if run.shape.header is None:
+        return None
+    line, text = run.shape.header
+    return Hit(f"header line {quoted(text.strip())}", [line])
+
+
+@rule(
+    "R106",
+    "odd-spacing",
+    on="run",
+    scope="file",
+    severity="info",
+    fix=RuleFix("safe", "put one blank between columns"),
+    checks="leading, trailing or mixed blanks; form feed or vertical tab is a warning",
+    rationale="trec_eval takes any mix of blanks. Readers that split at one tab or one blank see "
+    "empty columns, and at form feeds and vertical tabs C and other languages disagree.",
+    example="run.txt: info R106: mixed tabs and spaces. Put one blank between columns.",
+    remedy="Put one blank between columns",
+)
+def odd_spacing(run: RunView) -> Hit | None:
+    """Columns are not separated by one and the same blank."""
+    if run.columns is None or run.shape.verdict != "rows":
+        return None
+    facts = run.columns.facts
+    if facts.form_feed_lines:
+        lines = facts.form_feed_lines.lines.tolist()
+        message = "form feed or vertical tab between columns; not every reader splits there"
+        return Hit(message, lines, len(lines), severity="warning")
+    seen = []
+    if facts.spaced_rows and facts.tabbed_rows:
+        seen.append("mixed tabs and spaces")
+    if facts.loose_rows:
+        n_lines = len(facts.loose_rows.lines)
+        seen.append(f"leading, trailing or repeated blanks on {n_lines:,} lines")
+    if not seen:
+        return None
+    return Hit("; ".join(seen), count=max(1, len(facts.loose_rows.lines)))

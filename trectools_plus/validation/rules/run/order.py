@@ -1,0 +1,224 @@
+"""Rules on the order of a run's rows and queries; and the fix that numbers ranks and sorts rows.
+
+Ranks are numbered by score as it is written, in 64 bits. Documents of equal score keep the order
+of their ranks, for that may be all that is known of it; where the ranks do not decide, document ids
+descend, as trec_eval has them. The ranking that trec_eval sees is in the scores alone, so ranks
+and the order of rows can be fixed without changing it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.text import in_all, visible
+from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.run.ranks import (
+    duplicate_rank,
+    rank_gap,
+    rank_not_integer,
+    rank_score_conflict,
+    rank_start,
+    scores_reversed,
+)
+from trectools_plus.validation.views.order import Ordered, Rows
+from trectools_plus.validation.views.runs import RunView
+
+_RANK_RULES = (
+    rank_not_integer,
+    duplicate_rank,
+    rank_start,
+    rank_gap,
+    rank_score_conflict,
+)
+
+
+@rule(
+    "R126",
+    "row-order",
+    on="run",
+    scope="query",
+    severity="info",
+    fix=RuleFix("safe", "sorted the rows of each query by rank", refused=RunView.cannot_be_ordered),
+    checks="rows of a query not in rank order",
+    rationale="No evaluator cares; people who read the file do, and tools that take the first "
+    "rows of a query as its best ones.",
+    example="run.txt:2: info R126: rows not in rank order. Nothing to do for evaluation.",
+    remedy="Nothing to do for evaluation; sort by rank for tools that read from the top",
+)
+def row_order(run: RunView) -> Hit | None:
+    """A row stands below one with a higher rank number."""
+    if run.columns is None:
+        return None
+    places = np.flatnonzero(run.grouped.rank_steps < 0) + 1
+    if len(places) == 0:
+        return None
+    rows = np.sort(run.grouped.rows(places))
+    return Hit(f"rows not in rank order{in_all(len(rows), 'place')}", run.lines(rows), len(rows))
+
+
+@rule(
+    "R127",
+    "interleaved-queries",
+    on="run",
+    scope="file",
+    severity="warning",
+    fix=RuleFix("safe", "grouped the rows by query", refused=RunView.cannot_be_ordered),
+    checks="query id returns after another",
+    rationale="Two runs joined, or several workers writing to one file. Checkers that read row by "
+    "row forget a query when the next one begins, and miss duplicates here.",
+    example="run.txt:4: warning R127: query 1 continues after query 3; streaming checkers miss "
+    "duplicates here. Group the rows by query.",
+    remedy="Group the rows by query",
+)
+def interleaved_queries(run: RunView) -> Hit | None:
+    """A query's rows are not all in one place."""
+    if run.columns is None or not run.blocks.interleaved:
+        return None
+    rows = run.blocks.returns
+    row = int(rows[0])
+    query_id, before = visible(run.query_id(row)), visible(run.query_id(row - 1))
+    return Hit(
+        f"query {query_id} continues after query {before}{in_all(len(rows), 'such place')}; "
+        "streaming checkers miss duplicates here",
+        run.lines(rows),
+        len(rows),
+        query_id=run.query_id(row),
+    )
+
+
+@rule(
+    "R128",
+    "query-order",
+    on="run",
+    scope="file",
+    severity="info",
+    fix=RuleFix("safe", "sorted the queries", unasked=False, refused=RunView.cannot_be_ordered),
+    optional=True,
+    checks="query ids not ascending (off unless selected)",
+    rationale="No evaluator minds the order of the queries. Some tracks ask for it, and sorted "
+    "files can be compared line by line.",
+    example="run.txt: info R128: query 2 (line 4) comes after query 3. Sort the queries.",
+    remedy="Sort the queries",
+)
+def query_order(run: RunView) -> Hit | None:
+    """The queries are not in ascending order."""
+    if run.columns is None:
+        return None
+    ids: list[str] = run.blocks.query_ids.to_list()
+    places = _descents([(text,) for text in ids])
+    # Both "q10" before "q9" and behind it are orders that people call ascending.
+    places = places and _descents([_natural(text) for text in ids])
+    if not places:
+        return None
+    at = places[0]
+    row = int(run.blocks.first_rows[at])
+    more = f" ({len(places):,} such places in all)" if len(places) > 1 else ""
+    return Hit(
+        f"query {visible(ids[at])} ({run.at_line(row)}) comes after query {visible(ids[at - 1])}"
+        f"{more}",
+        count=len(places),
+        query_id=ids[at],
+        fix="ask",  # who did not ask for this rule does not want his queries sorted
+    )
+
+
+def _descents(keys: list[tuple[object, ...]]) -> list[int]:
+    return [at for at in range(1, len(keys)) if keys[at] < keys[at - 1]]
+
+
+def _natural(text: str) -> tuple[object, ...]:
+    """A sort key that takes numbers within the text as numbers; numbers come before words."""
+    parts = re.findall(r"[0-9]{1,18}|[^0-9]+", text)
+    return tuple((0, int(part), "") if part[0] in "0123456789" else (1, 0, part) for part in parts)
+
+
+@fix_step("R120", "R122", "R123", "R124", "R125", "R126", "R127", "R128", order=150)
+def order_rows(draft: Draft, job: Job) -> Draft:
+    """Number the ranks (R120, R122–R125), sort and group the rows (R126–R128)."""
+    run = draft.run
+    broken = {one.code: one.check(run) for one in (*_RANK_RULES, row_order, interleaved_queries)}
+    counts = {code: hit.count for code, hit in broken.items() if hit is not None}
+    unsorted = "R128" in job.asked and query_order.check(run) is not None
+    if not unsorted and not counts:
+        return draft
+    why = run.why_not_ordered
+    if why is not None:
+        for code in (*counts, *(["R128"] if unsorted else [])):
+            job.skip(code, why)
+        return draft
+    of_ranks = {one.code for one in _RANK_RULES}
+    ranks_too = not of_ranks.isdisjoint(counts)
+    if ranks_too and scores_reversed.check(run) is not None:
+        why = "scores rise with rank (R121), so it is not known which of them is right"
+        job.notes.append(f"ranks not numbered: {why}")
+        ranks_too = False
+        counts = {code: count for code, count in counts.items() if code not in of_ranks}
+    if ranks_too:
+        order = by_score(run)
+    else:
+        ordered = run.ranked if "R126" in counts else run.grouped
+        order = ordered.rows(np.arange(run.n_rows))
+    if unsorted:
+        order, n_moved = _queries_in_order(run, order)
+        job.done("R128", n_moved)
+    for code, count in counts.items():
+        job.done(code, count)
+    fields = draft.fields[order]
+    if ranks_too:
+        fields = fields.with_columns(c4=_positions(run.blocks.query[order]).cast(pl.String))
+    elif np.array_equal(order, np.arange(len(order))):
+        return draft
+    return draft.rewritten(fields, order)
+
+
+def by_score(run: RunView) -> Rows:
+    """Rows by query and falling score, then rising rank, then falling document id."""
+    scored = run.scored
+    order: Rows = scored.rows(np.arange(run.n_rows))
+    decided = (scored.score[1:] != scored.score[:-1]) | (scored.rank[1:] > scored.rank[:-1])
+    undecided = np.flatnonzero(~decided & scored.same_query) + 1
+    if not len(undecided):
+        return order
+    places: Rows = np.flatnonzero(np.isin(scored.query, scored.query[undecided]))
+    return _by_document(run, scored, order, places)
+
+
+def _by_document(run: RunView, scored: Ordered, order: Rows, places: Rows) -> Rows:
+    """The order, with some of its places sorted by document id where nothing else decides."""
+    table = pl.DataFrame(
+        {
+            "query": scored.query[places],
+            "score": scored.score[places] + 0.0,  # -0.0 is 0.0
+            "rank": pl.Series(scored.rank[places]).fill_nan(None),
+            "doc_id": run.frame["doc_id"].gather(order[places]),
+            "row": order[places],
+        }
+    ).with_columns(place=pl.col("query").rle_id())
+    keys = ["place", "score", "rank", "doc_id", "row"]
+    table = table.sort(keys, descending=[False, True, False, True, False], nulls_last=True)
+    order = order.copy()
+    order[places] = table["row"].to_numpy()
+    return order
+
+
+def _positions(query: Rows | np.ndarray[tuple[int], np.dtype[np.uint32]]) -> pl.Series:
+    """1, 2, 3, … within each stretch of one query."""
+    heads = np.concatenate([[True], query[1:] != query[:-1]])
+    places = np.arange(len(query))
+    return pl.Series(places - np.maximum.accumulate(np.where(heads, places, 0)) + 1)
+
+
+def _queries_in_order(run: RunView, order: Rows) -> tuple[Rows, int]:
+    """The order with queries ascending: as numbers if all are, else as texts."""
+    ids = run.blocks.query_ids
+    key = ids.cast(pl.Int64, strict=False) if ids.str.contains(r"^[0-9]{1,18}$").all() else ids
+    by_id = pl.DataFrame({"id": key, "text": ids}).with_row_index("query").sort("id", "text")
+    place = np.empty(ids.len(), np.int64)
+    place[by_id["query"].to_numpy()] = np.arange(ids.len())
+    n_moved = int((place != np.arange(ids.len())).sum())
+    sorted_order: Rows = order[np.argsort(place[run.blocks.query[order]], kind="stable")]
+    return sorted_order, n_moved

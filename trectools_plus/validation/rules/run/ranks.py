@@ -1,0 +1,368 @@
+"""Rules on the rank column of a run: whole numbers, each once, in step with the scores.
+
+Evaluation follows the scores. The rank column is a second opinion on the same order, so every
+disagreement means that one of the two columns is not what its author thinks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from trectools_plus.text import in_all, number, on, plural, quoted, visible
+from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.views.order import Ordered, Rows
+from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.shape import NOT_FINITE
+
+RANK_FIELD = 4
+_NUMBERED = "numbered the ranks 1, 2, 3, … by score"
+
+
+def _cannot_be_numbered(run: RunView) -> bool:
+    """Return whether no fix numbers the ranks."""
+    return run.cannot_be_ordered() or scores_reversed.check(run) is not None
+
+
+@rule(
+    "R120",
+    "rank-not-integer",
+    on="run",
+    scope="row",
+    severity="error",
+    fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
+    checks="rank not an integer, or negative; '1.0' is a warning",
+    rationale="trec_eval ignores the rank column, other readers stop at a rank that is no whole "
+    "number. It often means that the columns are not the ones expected.",
+    example="run.txt:2: error R120: rank '-' is not an integer. Number the ranks 1, 2, 3, … by "
+    "score.",
+    remedy="Number the ranks 1, 2, 3, … by score",
+)
+def rank_not_integer(run: RunView) -> Hit | None:
+    """A rank is no whole number, or below 0."""
+    if run.columns is None or run.swapped_columns:
+        return None
+    rows = np.flatnonzero(np.isnan(run.rank) | (run.rank < 0))
+    if len(rows) == 0:
+        return _rank_with_fraction(run)
+    what = "is negative" if run.rank[rows[0]] < 0 else "is not an integer"
+    return run.hit(
+        f"rank {quoted(run.text(rows[0], RANK_FIELD))} {what}{on(len(rows))}",
+        rows,
+        RANK_FIELD,
+    )
+
+
+def _rank_with_fraction(run: RunView) -> Hit | None:
+    """Ranks like ``1.0``: whole, but not written as whole numbers."""
+    if run.frame["rank"].dtype == pl.Int64:
+        return None
+    rows = np.flatnonzero(~run.texts(4).str.contains(r"^\+?[0-9]+$").to_numpy())
+    if len(rows) == 0:
+        return None
+    return run.hit(
+        f"rank {quoted(run.text(rows[0], RANK_FIELD))} is not written as an integer"
+        f"{on(len(rows))}; some readers stop",
+        rows,
+        RANK_FIELD,
+        severity="warning",
+    )
+
+
+class _ReversedQueries:
+    """Number of queries are reversed, and how many could be; or swapped columns."""
+
+    def __init__(self) -> None:
+        self._n_judged = 0
+        self._swapped: Hit | None = None
+
+    def add(self, run: RunView) -> Hit | None:
+        """Count the queries of a chunk."""
+        if run.swapped_columns:
+            if self._swapped is not None:
+                return None
+            self._swapped = scores_reversed.check(run)
+            return self._swapped
+        self._n_judged += _count_judged(run)
+        rows = _reversed_queries(run)
+        if len(rows) == 0:
+            return None
+        return Hit("", run.lines(rows), len(rows), query_id=run.query_id(rows[0]))
+
+    def message(self, first: str, count: int) -> str | None:
+        """Return what is said of the whole run, if most queries are reversed."""
+        if self._swapped is not None:
+            return first
+        return _reversal(count, self._n_judged) if _is_most(count, self._n_judged) else None
+
+
+@rule(
+    "R121",
+    "scores-reversed",
+    on="run",
+    scope="file",
+    severity="error",
+    fix=RuleFix(
+        "ask",
+        "negated the scores",
+        effect="rewrites the scores, negated or swapped with the ranks; every ranking is reversed",
+    ),
+    checks="scores rise with rank (rank correlation above 0) in most queries, or column 4 "
+    "decreasing decimals and column 5 = 1, 2, 3",
+    rationale="Evaluators sort by score, highest first. Distances (small is good), or rank and "
+    "score in each other's column, turn every ranking upside down, and the figures are just low.",
+    example="run.txt:2: error R121: scores rise with rank in 3 of 3 queries: distances, or rank "
+    "and score swapped? Evaluators sort by score. Negate the scores or swap the columns.",
+    remedy="Negate the scores or swap the columns",
+    chunk_count=_ReversedQueries,
+)
+def scores_reversed(run: RunView) -> Hit | None:
+    """The order of the scores is the reverse of the order of the ranks."""
+    if run.swapped_columns:
+        return Hit("columns 4 and 5 look swapped: decimals, then 1, 2, 3", run.lines([0]))
+    rises = _rises(run)
+    if len(rises) == 0:
+        return None
+    judged = _count_judged(run)
+    # Without a rise, a query is not reversed.
+    if not _is_most(len(np.unique(run.ranked.query[rises])), judged):
+        return None
+    rows = _reversed_queries(run)
+    if not _is_most(len(rows), judged):
+        return None
+    query_id = run.query_id(rows[0])
+    return Hit(_reversal(len(rows), judged), run.lines(rows), len(rows), query_id=query_id)
+
+
+@fix_step("R121", order=60)
+def turn_scores(draft: Draft, job: Job) -> Draft:
+    """Swap rank and score, or negate the scores, where they rise with rank (R121)."""
+    if "R121" not in job.asked or scores_reversed.check(draft.run) is None:
+        return draft
+    fields, run = draft.fields, draft.run
+    if run.swapped_columns:
+        job.done("R121", run.n_rows, "swapped columns 4 and 5")
+        return draft.with_fields(c4=fields["c5"], c5=fields["c4"])
+    score = fields["c5"]
+    keep = pl.Series(np.isnan(run.score) | (run.score == 0)) | score.str.contains(NOT_FINITE)
+    bare = score.str.strip_prefix("+")
+    negated = bare.str.strip_prefix("-").zip_with(bare.str.starts_with("-"), "-" + bare)
+    job.done("R121", int((~keep).sum()))
+    return draft.with_fields(c5=score.zip_with(keep, negated))
+
+
+def _reversal(n_reversed: int, n_judged: int) -> str:
+    """Return the message on a run with so many reversed queries of those that can be judged."""
+    return (
+        f"scores rise with rank in {n_reversed:,} of {plural(n_judged, 'query', 'queries')}: "
+        "distances, or rank and score swapped? Evaluators sort by score"
+    )
+
+
+def _is_most(n_reversed: int, n_judged: int) -> bool:
+    """Return whether so many reversed queries make a reversed run."""
+    return 2 * n_reversed > n_judged
+
+
+def _count_judged(run: RunView) -> int:
+    """Number of queries there are in which scores differ, so that they may be reversed."""
+    if run.grouped.falls:
+        return int(np.count_nonzero(run.blocks.sizes >= 2))
+    ranked = run.ranked
+    differ = (ranked.score[1:] != ranked.score[:-1]) & ranked.same_query
+    return int(np.count_nonzero(np.bincount(ranked.query[1:][differ])))
+
+
+def _reversed_queries(run: RunView) -> Rows:
+    """Of each query whose scores rise with rank, the first row that scores more than one above it.
+
+    Spearman's rank correlation decides. It has the sign of Kendall's tau but for rankings that
+    are nearly unrelated (Daniels 1950: |rho| > 1/2 fixes it), and needs no pair of documents.
+    """
+    rises = _rises(run)
+    if len(rises) == 0:
+        return rises
+    ranked = run.ranked
+    reversed_ = _reversed_among(ranked, np.unique(ranked.query[rises]))
+    rises = rises[np.isin(ranked.query[rises], reversed_)]
+    rows, places = _in_file_order(ranked, rises)
+    _, firsts = np.unique(ranked.query[places], return_index=True)
+    return rows[np.sort(firsts)]
+
+
+def _reversed_among(ranked: Ordered, suspects: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    places = np.flatnonzero(np.isin(ranked.query, suspects))
+    table = pl.DataFrame(
+        {
+            "query": ranked.query[places],
+            "rank": ranked.rank[places],
+            "score": ranked.score[places],
+        }
+    ).filter(pl.col("rank").is_finite() & pl.col("score").is_not_nan())
+    rho = (
+        table.with_columns(pl.col("rank", "score").rank("average").over("query"))
+        .group_by("query")
+        .agg(rho=pl.corr("rank", "score"))
+    )
+    rising = rho.filter(pl.col("rho").fill_nan(0.0).fill_null(0.0) > 0)
+    queries: npt.NDArray[np.uint32] = rising["query"].to_numpy()
+    return queries
+
+
+@rule(
+    "R122",
+    "duplicate-rank",
+    on="run",
+    scope="query",
+    severity="error",
+    fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
+    checks="rank twice in a query",
+    rationale="Two documents cannot stand at one rank: two runs were joined, or a counter was not "
+    "advanced.",
+    example="run.txt:2: error R122: rank 1 twice in query 1 (first: line 1). Number the ranks 1, "
+    "2, 3, … by score.",
+    remedy="Number the ranks 1, 2, 3, … by score",
+)
+def duplicate_rank(run: RunView) -> Hit | None:
+    """A rank occurs twice in a query."""
+    if run.columns is None:
+        return None
+    places = np.flatnonzero(run.ranked.rank_steps == 0) + 1
+    if len(places) == 0:
+        return None
+    rows, place = _in_file_order(run.ranked, places)
+    row, first = int(rows[0]), int(run.ranked.rows(place - 1)[0])
+    where = visible(run.query_id(row))
+    return Hit(
+        f"rank {number(run.rank[row])} twice in query {where} (first: {run.at_line(first)})"
+        f"{on(len(rows))}",
+        run.lines(rows),
+        len(rows),
+        run.column(row, RANK_FIELD),
+        run.query_id(row),
+        run.doc_id(row),
+    )
+
+
+@rule(
+    "R123",
+    "rank-start",
+    on="run",
+    scope="query",
+    severity="info",
+    fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
+    checks="first rank is not 1 (0 is common)",
+    rationale="Both 0 and 1 are in use and no evaluator cares; some submission checkers do.",
+    example="run.txt:1: info R123: ranks start at 0 in 100 of 100 queries. Nothing to do for "
+    "evaluation; some checkers want 1.",
+    remedy="Nothing to do for evaluation; some checkers want 1",
+)
+def rank_start(run: RunView) -> Hit | None:
+    """The lowest rank of a query is not 1."""
+    if run.columns is None or run.n_rows == 0 or run.rows_are_missing:
+        return None
+    ranked = run.ranked
+    heads = np.flatnonzero(np.concatenate([[True], ~ranked.same_query]))
+    heads = heads[~np.isnan(ranked.rank[heads]) & (ranked.rank[heads] != 1)]
+    if len(heads) == 0:
+        return None
+    rows = np.sort(ranked.rows(heads))
+    row = int(rows[0])
+    n_queries = run.blocks.query_ids.len()
+    of = plural(n_queries, "query", "queries")
+    return Hit(
+        f"ranks start at {number(run.rank[row])} in {len(heads):,} of {of}",
+        run.lines(rows),
+        len(heads),
+        query_id=run.query_id(row),
+    )
+
+
+@rule(
+    "R124",
+    "rank-gap",
+    on="run",
+    scope="query",
+    severity="warning",
+    fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
+    checks="ranks not consecutive",
+    rationale="A missing rank is the trace of a row that was lost, or dropped after ranking.",
+    example="run.txt:4: warning R124: rank 7 follows 3 in query 1; rows lost? Look for the "
+    "missing rows.",
+    remedy="Look for the missing rows, or number the ranks anew",
+)
+def rank_gap(run: RunView) -> Hit | None:
+    """Ranks of a query are not consecutive."""
+    if run.rows_are_missing or bool((run.grouped.rank_steps == 1).all()):
+        return None
+    ranked = run.ranked
+    unreadable = np.unique(ranked.query[np.isnan(ranked.rank)])
+    places = np.flatnonzero(ranked.rank_steps > 1) + 1
+    places = places[~np.isin(ranked.query[places], unreadable)]
+    if len(places) == 0:
+        return None
+    rows, place = _in_file_order(ranked, places)
+    row, before = int(rows[0]), number(ranked.rank[place[0] - 1])
+    return Hit(
+        f"rank {number(run.rank[row])} follows {before} in query {visible(run.query_id(row))}"
+        f"{in_all(len(places), 'gap')}; rows lost?",
+        run.lines(rows),
+        len(places),
+        run.column(row, RANK_FIELD),
+        run.query_id(row),
+        run.doc_id(row),
+    )
+
+
+@rule(
+    "R125",
+    "rank-score-conflict",
+    on="run",
+    scope="file",
+    severity="warning",
+    fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
+    checks="lower rank number, lower score",
+    rationale="Evaluation follows the score, so the ranking evaluated is not the one in the rank "
+    "column.",
+    example="run.txt:2: warning R125: rank 2 scores 9.9, rank 1 scores 9.5; evaluation follows "
+    "the score. Number the ranks by score, or write scores that fall with rank.",
+    remedy="Number the ranks by score, or write scores that fall with rank",
+)
+def rank_score_conflict(run: RunView) -> Hit | None:
+    """A document has a higher score than one with a better rank."""
+    rises = _rises(run)
+    if len(rises) == 0 or scores_reversed.check(run) is not None:
+        return None
+    ranked = run.ranked
+    rows, places = _in_file_order(ranked, rises)
+    row, place = int(rows[0]), places[0]
+    return Hit(
+        f"rank {number(ranked.rank[place])} scores {number(ranked.score[place])}, rank "
+        f"{number(ranked.rank[place - 1])} scores {number(ranked.score[place - 1])}"
+        f"{in_all(len(rises), 'such pair')}; evaluation follows the score",
+        run.lines(rows),
+        len(rises),
+        run.column(row, 5),
+        run.query_id(row),
+        run.doc_id(row),
+    )
+
+
+def _in_file_order(ordered: Ordered, places: Rows) -> tuple[Rows, Rows]:
+    """File rows of ``places``, ascending, and the places sorted alike."""
+    rows = ordered.rows(places)
+    order = np.argsort(rows, kind="stable")
+    return rows[order], places[order]
+
+
+def _rises(run: RunView) -> Rows:
+    """Places in rank order whose score is above that of the place before, in the same query."""
+    if run.columns is None or run.swapped_columns:
+        return np.empty(0, np.int64)
+    ranked: Ordered = run.ranked
+    if ranked is run.grouped and ranked.falls:
+        return np.empty(0, np.int64)
+    higher = (ranked.score[1:] > ranked.score[:-1]) & (ranked.rank_steps > 0) & ranked.same_query
+    return np.flatnonzero(higher) + 1

@@ -1,0 +1,198 @@
+"""Rules on the score column of a run: every score is a finite decimal number."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.text import number, on, quoted
+from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.views.order import Rows
+from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.shape import NOT_FINITE
+
+SCORE_FIELD = 5
+_C_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+_C_HEX = re.compile(r"[+-]?0[xX][0-9a-fA-F]+")
+
+
+_COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+,[0-9]+")
+
+
+_COMMA_OR_WHOLE = r"^[+-]?(?:[0-9]*,)?[0-9]+(?:[eE][+-]?[0-9]+)?$"
+
+
+_PERCENT = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)%$"
+
+
+@rule(
+    "R110",
+    "score-not-decimal",
+    on="run",
+    scope="row",
+    severity="error",
+    fix=RuleFix(
+        "ask",
+        "wrote decimal numbers",
+        effect="rewrites the scores; trec_eval reads other numbers afterwards",
+    ),
+    checks="score is not ASCII [+-]?digits[.digits][e[+-]digits]: hex, '_', ',', '%', letters, "
+    "full-width digits",
+    rationale="trec_eval reads as much of the text as looks like a number and says nothing: "
+    "'9,5' becomes 9, 'high' becomes 0. Other readers stop. Decimal commas or percent signs on all "
+    "rows can be mended; a few of them may mean anything.",
+    example="run.txt:1: error R110: score '9,5' is not a number; trec_eval reads 9, others stop. "
+    "Use '9.5'.",
+    remedy="Write scores as decimal numbers with a point",
+)
+def score_not_decimal(run: RunView) -> Hit | None:
+    """A score's text is no decimal number."""
+    rows = _not_a_number(run)
+    rows = rows[~_says_not_finite(run, rows)]
+    if len(rows) == 0:
+        return None
+    text = run.text(rows[0], SCORE_FIELD)
+    alike = len(rows) == run.n_rows or _COMMA_DECIMAL.fullmatch(text)
+    can_be_fixed = alike and fixed_scores(run.texts(SCORE_FIELD)) is not None
+    fixed = text.replace(",", ".") if _COMMA_DECIMAL.fullmatch(text) else text.removesuffix("%")
+    return run.hit(
+        f"score {quoted(text)} is not a number{on(len(rows))}; "
+        f"trec_eval reads {_as_c_reads(text)}, others stop",
+        rows,
+        SCORE_FIELD,
+        remedy=f"Use '{fixed}'" if fixed != text and _C_NUMBER.fullmatch(fixed) else None,
+        fix=None if can_be_fixed else "no",
+    )
+
+
+def fixed_scores(texts: pl.Series) -> tuple[pl.Series, str] | None:
+    """Scores that all have a decimal comma, or all a percent sign, as decimal numbers.
+
+    A number without a comma is one as well where others have it; without the percent sign that
+    all others have, its value is anyone's guess.
+
+    Args:
+        texts: The scores as they are written.
+
+    Returns:
+        The scores, and what was done to them; ``None`` if they are not alike.
+    """
+    if texts.str.contains(_COMMA_OR_WHOLE).all():
+        fixed = texts.str.replace(",", ".", literal=True)
+        return fixed, "wrote a decimal point for the comma"
+    if texts.str.contains(_PERCENT).all():
+        return texts.str.strip_suffix("%"), "took off the percent signs"
+    return None
+
+
+@fix_step("R110", order=50)
+def write_points(draft: Draft, job: Job) -> Draft:
+    """Write decimal numbers, where every score has a decimal comma or a percent sign (R110)."""
+    if "R110" not in job.asked or not np.isnan(draft.run.score).any():
+        return draft
+    texts = draft.fields["c5"]
+    fixed = fixed_scores(texts)
+    if fixed is None:
+        job.skip("R110", "not every score is a number with a decimal comma, or a percent sign")
+        return draft
+    scores, what = fixed
+    job.done("R110", int((scores != texts).sum()), what)
+    return draft.with_fields(c5=scores)
+
+
+@rule(
+    "R111",
+    "score-not-finite",
+    on="run",
+    scope="row",
+    severity="error",
+    fix="no",
+    tables=True,
+    checks="nan, inf, or overflow of float64",
+    rationale="NaN is neither above nor below any score, so where a sort puts the document depends "
+    "on the tool. Infinite scores tie with each other, whatever was meant.",
+    example="run.txt:5: error R111: score NaN has no order; evaluators place this document "
+    "anywhere. Score it again or drop the row.",
+    remedy="Score it again or drop the row",
+)
+def score_not_finite(run: RunView) -> Hit | None:
+    """A score is NaN, infinite, or too large for a float64."""
+    rows = np.flatnonzero(~np.isfinite(run.score))
+    if run.columns is not None and len(rows):
+        rows = rows[np.isinf(run.score[rows]) | _says_not_finite(run, rows)]
+    if len(rows) == 0:
+        return None
+    return run.hit(
+        _not_finite_message(run, int(rows[0])) + on(len(rows)),
+        rows,
+        SCORE_FIELD,
+    )
+
+
+def _not_finite_message(run: RunView, row: int) -> str:
+    text = run.text(row, SCORE_FIELD) if run.columns is not None else str(run.score[row])
+    if "nan" in text.lower():
+        return "score NaN has no order; evaluators place this document anywhere"
+    if re.match(NOT_FINITE, text):
+        return f"score {quoted(text)} is infinite; all such documents tie"
+    return f"score {quoted(text)} is beyond float64 and becomes infinite; all such documents tie"
+
+
+@rule(
+    "R113",
+    "score-underflow",
+    on="run",
+    scope="row",
+    severity="warning",
+    fix="no",
+    checks="nonzero text, value 0.0",
+    rationale="Products of many probabilities get smaller than the smallest float64 (about "
+    "5e-324). They all become 0 and tie.",
+    example="run.txt:1: warning R113: score 9.5e-400 becomes 0. Write the logarithms of the "
+    "scores.",
+    remedy="Write the logarithms of the scores",
+)
+def score_underflow(run: RunView) -> Hit | None:
+    """A score is too small for a float64 and becomes 0."""
+    if run.columns is None:
+        return None
+    rows = np.flatnonzero(run.score == 0)
+    if len(rows) == 0:
+        return None
+    mantissa = run.texts(5, rows).str.extract(r"^([^eE]*)", 1)
+    rows = rows[mantissa.str.contains("[1-9]").to_numpy()]
+    if len(rows) == 0:
+        return None
+    return run.hit(
+        f"score {run.text(rows[0], SCORE_FIELD)} becomes 0{on(len(rows))}",
+        rows,
+        SCORE_FIELD,
+    )
+
+
+def _not_a_number(run: RunView) -> Rows:
+    """Rows whose score became NaN while the file was read; none for a table."""
+    if run.columns is None or run.swapped_columns:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.isnan(run.score))
+
+
+def _says_not_finite(run: RunView, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """For each of ``rows``: whether its score's text says nan or inf, rather than nonsense."""
+    if len(rows) == 0:
+        return np.empty(0, np.bool_)
+    return run.texts(5, rows).str.contains(NOT_FINITE).to_numpy()
+
+
+def _as_c_reads(text: str) -> str:
+    """The number that C's ``atof`` makes of a text: its longest numeric beginning."""
+    hexadecimal = _C_HEX.match(text)
+    if hexadecimal:
+        return str(int(hexadecimal.group(), 16))
+    decimal = _C_NUMBER.match(text)
+    return number(float(decimal.group())) if decimal else "0"

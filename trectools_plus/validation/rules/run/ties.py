@@ -1,0 +1,370 @@
+"""Rules on equal scores: where the order of a ranking is not in its scores.
+
+trec_eval sorts by score and breaks ties by document id, highest first. Version 9, and with it
+pytrec_eval and ir_measures, compares scores as 32-bit floats; version 10 and ranx in 64 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.ranking import separate_ties
+from trectools_plus.text import number, plural, visible
+from trectools_plus.validation.draft import Draft, Job
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.rules.run.order import by_score
+from trectools_plus.validation.views.order import Flags, Rows
+from trectools_plus.validation.views.runs import RunView
+
+_LOWERED = "lowered tied scores so that they fall with rank"
+COMPARED_EXACTLY = 10_000
+"""Pairs equal in float64 whose texts are compared digit by digit; only a message hangs on it."""
+
+
+@rule(
+    "R141",
+    "tied-scores",
+    on="run",
+    scope="query",
+    severity="warning",
+    fix=RuleFix(
+        "ask",
+        _LOWERED,
+        effect="rewrites tied scores; the rank column decides the order of the ties",
+    ),
+    checks="equal float64 scores whose rank order is not document id descending; other ties info",
+    rationale="Within a tie, trec_eval puts the highest document id first, whatever the rank "
+    "column says. Other tools take the lowest id, the row order, or any order.",
+    example="run.txt:9: warning R141: d08 and d09 tie at 3.0; trec_eval puts d09 first, rank "
+    "column d08. Write scores that fall with rank.",
+    remedy="Write scores that fall with rank",
+)
+def tied_scores(run: RunView) -> Hit | None:
+    """Documents of a query have the same score."""
+    if run.columns is None or len(run.ties32) == 0:
+        return None
+    scored = run.scored
+    places = run.ties32[scored.score[run.ties32] == scored.score[run.ties32 - 1]]
+    places = places[~_of_tied_queries(run)[scored.query[places]] & _other_document(run, places)]
+    if len(places) == 0:
+        return None
+    against = places[_against_doc_id(run, places) & _rank_is_known(run, places)]
+    if len(against) == 0:
+        rows = scored.rows(places)
+        return Hit(
+            f"{plural(len(places), 'document')} tied with the one before; tools order them "
+            "differently",
+            run.lines(np.sort(rows)),
+            len(places),
+            query_id=run.query_id(rows[0]),
+            severity="info",
+        )
+    return _conflict(run, against, len(places))
+
+
+def _conflict(run: RunView, against: Rows, n_ties: int) -> Hit:
+    rows = run.scored.rows(against)
+    at = int(np.argmin(rows))
+    row, before = int(rows[at]), int(run.scored.rows(against - 1)[at])
+    first, second = visible(run.doc_id(before)), visible(run.doc_id(row))
+    more = f" ({len(rows):,} such pairs, {n_ties:,} ties in all)" if n_ties > 1 else ""
+    return Hit(
+        f"{first} and {second} tie at {run.text(row, 5)}; trec_eval puts {second} first, "
+        f"rank column {first}{more}",
+        run.lines(np.sort(rows)),
+        len(rows),
+        run.column(row, 5),
+        run.query_id(row),
+        run.doc_id(row),
+    )
+
+
+class _TiedQueries:
+    """Number of queries have a single score, and how many queries there are."""
+
+    def __init__(self) -> None:
+        self._n_queries = self._n_larger = 0
+        self._scores: set[float] = set()
+
+    def add(self, run: RunView) -> Hit | None:
+        """Count the queries of a chunk."""
+        self._n_queries += run.blocks.query_ids.len()
+        self._n_larger += int((run.blocks.sizes >= 2).sum())
+        tied = _tied_queries(run)
+        if len(tied) == 0:
+            return None
+        rows = run.blocks.first_rows[tied]
+        if len(self._scores) < 2:
+            self._scores.update(run.score[rows].tolist())
+        query_id = run.query_id(rows[0])
+        return Hit("", run.lines(rows), len(tied), query_id=query_id, severity="error")
+
+    def message(self, first: str, count: int) -> str | None:  # noqa: ARG002
+        """Return what is said of a run in which every query is tied."""
+        is_every = _is_every_query_tied(count, self._n_larger, self._n_queries)
+        return _only_ties(self._scores) if is_every else None
+
+
+@rule(
+    "R142",
+    "all-tied",
+    on="run",
+    scope="file",
+    severity="warning",
+    fix=RuleFix(
+        "ask",
+        "wrote scores from the ranks",
+        effect="rewrites the scores from the ranks; the rank column decides the order",
+    ),
+    tables=True,
+    checks="all scores of a query (2+ documents) equal; error if so in every query",
+    rationale="The ranking is then the alphabet's. It happens when a constant is written instead "
+    "of the score, or when tiny scores become 0.",
+    example="run.txt:1: error R142: every query has one score (0); the order lives only in the "
+    "rank column. Write scores that fall with rank.",
+    remedy="Write scores that fall with rank",
+    may_be_error=True,
+    chunk_count=_TiedQueries,
+)
+def all_tied(run: RunView) -> Hit | None:
+    """All documents of a query have the same score."""
+    tied = _tied_queries(run)
+    if len(tied) == 0:
+        return None
+    n_queries = run.blocks.query_ids.len()
+    n_larger = int((run.blocks.sizes >= 2).sum())
+    first_rows = run.blocks.first_rows[tied]
+    query_id = run.query_id(first_rows[0])
+    score = number(run.score[first_rows[0]])
+    if _is_every_query_tied(len(tied), n_larger, n_queries) and run.columns is not None:
+        return Hit(
+            _only_ties(run.score[first_rows]),
+            run.lines(first_rows),
+            len(tied),
+            query_id=query_id,
+            severity="error",
+        )
+    of = f" ({len(tied):,} of {n_queries:,} queries)" if len(tied) > 1 else ""
+    second_rows = _second_rows(run, tied)
+    return Hit(
+        f"all {int(run.blocks.sizes[tied[0]]):,} documents of query {visible(query_id)} score "
+        f"{score}{of}; trec_eval orders them by document id",
+        run.lines(second_rows),
+        len(tied),
+        query_id=query_id,
+    )
+
+
+def _tied_queries(run: RunView) -> Rows:
+    """Numbers of the queries that have two or more documents and a single score."""
+    return np.flatnonzero(_of_tied_queries(run))
+
+
+def _only_ties(scores: Iterable[float]) -> str:
+    """Return the message on a run in which every query has one of these scores."""
+    first, *others = set(scores)
+    shown = "" if others else f" ({number(first)})"
+    return f"every query has one score{shown}; the order lives only in the rank column"
+
+
+def _is_every_query_tied(n_tied: int, n_larger: int, n_queries: int) -> bool:
+    """Return whether a run has no scores to speak of.
+
+    Args:
+        n_tied: Queries of two or more documents that all score the same.
+        n_larger: Queries of two or more documents.
+        n_queries: All queries.
+    """
+    return n_tied == n_larger and 2 * n_larger > n_queries
+
+
+def _second_rows(run: RunView, queries: Rows) -> Rows:
+    grouped = run.grouped
+    ends = np.cumsum(run.blocks.sizes)
+    return np.sort(grouped.rows((ends - run.blocks.sizes)[queries[:10]] + 1))
+
+
+def _of_tied_queries(run: RunView) -> Flags:
+    """For each query: whether it has 2 or more documents and a single score."""
+    n_queries = run.blocks.query_ids.len()
+    if run.grouped.falls:
+        return np.zeros(n_queries, np.bool_)
+    grouped = run.grouped
+    equal = (grouped.score[1:] == grouped.score[:-1]) & grouped.same_query
+    n_equal = np.bincount(grouped.query[1:][equal], minlength=n_queries)
+    tied: Flags = (n_equal == run.blocks.sizes - 1) & (run.blocks.sizes >= 2)
+    return tied
+
+
+@rule(
+    "R143",
+    "tie-in-float32",
+    on="run",
+    scope="query",
+    severity="warning",
+    fix=RuleFix(
+        "ask",
+        _LOWERED,
+        effect="rewrites scores that tie in 32 bits; the rank column decides their order",
+    ),
+    tables=True,
+    checks="different as text or float64, equal in float32 (or float64), also above 2^24 or 3.4e38",
+    rationale="trec_eval 9, pytrec_eval and ir_measures compare scores in 32 bits, about seven "
+    "digits; trec_eval 10 and ranx in 64 bits. Such a run has two rankings.",
+    example="run.txt:9: warning R143: 0.75000001 and 0.75 are equal in float32: trec_eval 9, "
+    "pytrec_eval and ir_measures tie them, trec_eval 10 and ranx do not. Write scores that differ "
+    "within 7 digits.",
+    remedy="Write scores that differ within 7 digits, such as 1000 minus the rank",
+)
+def tie_in_float32(run: RunView) -> Hit | None:
+    """Scores of a query differ, but not in 32 bits."""
+    if len(run.ties32) == 0:
+        return None
+    scored = run.scored
+    places = run.ties32[scored.score[run.ties32] != scored.score[run.ties32 - 1]]
+    if len(places) == 0:
+        return _tie_in_float64(run)
+    rows = scored.rows(places)
+    at = int(np.argmin(rows))
+    row, before = int(rows[at]), int(scored.rows(places - 1)[at])
+    changed = int(_against_doc_id(run, places).sum())
+    more = f" ({len(rows):,} pairs, {changed:,} change places)" if len(rows) > 1 else ""
+    return Hit(
+        f"{_score_text(run, before)} and {_score_text(run, row)} are equal in float32{more}: "
+        "trec_eval 9, pytrec_eval and ir_measures tie them, trec_eval 10 and ranx do not",
+        run.lines(np.sort(rows)),
+        len(rows),
+        run.column(row, 5),
+        run.query_id(row),
+        run.doc_id(row),
+    )
+
+
+def _tie_in_float64(run: RunView) -> Hit | None:
+    """Scores that differ as written, in digits that even 64 bits do not hold."""
+    if run.columns is None:
+        return None
+    places = run.ties32[~_of_tied_queries(run)[run.scored.query[run.ties32]]]
+    rows, before = run.scored.rows(places), run.scored.rows(places - 1)
+    texts, texts_before = run.texts(5, rows), run.texts(5, before)
+    differ = np.flatnonzero((texts != texts_before).to_numpy())[:COMPARED_EXACTLY]
+    pairs = [
+        (int(rows[at]), texts_before[at], texts[at])
+        for at in differ.tolist()
+        if _differ(texts[at], texts_before[at])
+    ]
+    if not pairs:
+        return None
+    row, above, below = min(pairs)
+    return Hit(
+        f"{visible(above)} and {visible(below)} are equal even in float64; every tool ties them",
+        run.lines(sorted(pair[0] for pair in pairs)),
+        len(pairs),
+        run.column(row, 5),
+        run.query_id(row),
+        run.doc_id(row),
+    )
+
+
+def _differ(left: str, right: str) -> bool:
+    try:
+        return Decimal(left) != Decimal(right)
+    except InvalidOperation:
+        return False
+
+
+def _against_doc_id(run: RunView, places: Rows) -> Flags:
+    """For places of :attr:`RunView.scored`: whether the place before has the lower document id."""
+    doc_ids = run.frame["doc_id"]
+    here = doc_ids.gather(run.scored.rows(places))
+    before = doc_ids.gather(run.scored.rows(places - 1))
+    flags: Flags = (before < here).to_numpy()
+    return flags
+
+
+def _other_document(run: RunView, places: Rows) -> Flags:
+    """For places of :attr:`RunView.scored`: whether the place before is another document."""
+    doc_ids = run.frame["doc_id"]
+    here = doc_ids.gather(run.scored.rows(places))
+    flags: Flags = (doc_ids.gather(run.scored.rows(places - 1)) != here).to_numpy()
+    return flags
+
+
+def _rank_is_known(run: RunView, places: Rows) -> Flags:
+    """For places of :attr:`RunView.scored`: whether this and the place before have ranks."""
+    flags: Flags = run.scored.rank[places] > run.scored.rank[places - 1]
+    return flags
+
+
+def _score_text(run: RunView, row: int) -> str:
+    return run.text(row, 5) if run.columns is not None else number(run.score[row])
+
+
+@fix_step("R141", "R142", "R143", order=130)
+def separate_scores(draft: Draft, job: Job) -> Draft:
+    """Rewrite tied scores in the order of the ranks, so that they differ in 32-bit floats.
+
+    R142 is about queries with a single score: there the scores are written from the ranks. For
+    R141 and R143 scores are lowered, as little as possible, in the queries that have such ties.
+    """
+    run = draft.run
+    if not {"R141", "R142", "R143"} & job.asked or not len(run.ties32):
+        return draft
+    queries, is_broken = run.scored.query[run.ties32], _ties_by_rule(run)
+    unreadable = np.unique(run.blocks.query[~np.isfinite(run.score)])
+    texts, order = draft.fields["c5"], by_score(run)
+    for code, flags in is_broken.items():
+        if code not in job.asked:
+            continue
+        chosen = np.setdiff1d(queries[flags], unreadable)
+        if not len(chosen):
+            continue
+        rows = order[np.isin(run.blocks.query[order], chosen)]
+        written = _from_ranks(run, rows) if code == "R142" else _separated(run, rows)
+        # Older versions of polars set values at rising indices only.
+        new = pl.DataFrame({"row": rows, "text": written}).drop_nulls("text").sort("row")
+        texts = texts.clone().scatter(new["row"], new["text"])
+        job.done(code, int(np.isin(queries[flags], chosen).sum()))
+    return draft if texts.equals(draft.fields["c5"]) else draft.with_fields(c5=texts)
+
+
+def _ties_by_rule(run: RunView) -> dict[str, Flags]:
+    """For each rule, which of the ties in 32 bits it is about."""
+    scored, places = run.scored, run.ties32
+    equal = scored.score[places] == scored.score[places - 1]
+    n_queries = run.blocks.query_ids.len()
+    n_equal = np.bincount(scored.query[places][equal], minlength=n_queries)
+    single = ((n_equal == run.blocks.sizes - 1) & (n_equal > 0))[scored.query[places]]
+    beyond = ~equal
+    if not beyond.any() and tie_in_float32.check(run) is not None:
+        # They differ as written, in digits that even 64 bits do not hold.
+        texts = run.texts(5)
+        here, before = scored.rows(places), scored.rows(places - 1)
+        beyond = (texts.gather(here) != texts.gather(before)).to_numpy() & ~single
+    return {"R141": equal & ~single, "R142": single, "R143": beyond}
+
+
+def _from_ranks(run: RunView, rows: Rows) -> pl.Series:
+    """``n``, …, 2, 1 for the ``n`` rows of each query."""
+    table = pl.DataFrame({"query": run.blocks.query[rows]})
+    scores = table.select(pl.int_range(pl.len(), 0, -1).over("query"))
+    return scores.to_series().cast(pl.String)
+
+
+def _separated(run: RunView, rows: Rows) -> pl.Series:
+    """Scores for the rows of some queries, in their order; null where a score may stay."""
+    table = pl.DataFrame(
+        {
+            "query_id": run.blocks.query[rows],
+            "doc_id": -np.arange(len(rows)),  # equal scores stay in this order
+            "score": run.score[rows],
+        }
+    )
+    apart = separate_ties(table).sort("doc_id", descending=True)["score"].cast(pl.Float32)
+    with np.errstate(over="ignore", under="ignore"):
+        before = pl.Series(run.score[rows].astype(np.float32))
+    return apart.cast(pl.String).set(apart == before, None)

@@ -1,0 +1,1 @@
+"""Rules for test sets with an ontology and other parts."""

@@ -1,0 +1,184 @@
+"""Rules on the terms that a test set expects, and on its grades."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from trectools_plus.text import in_all, listed, number, on, plural, visible
+from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.views.testsets import TermState, TestSetView
+
+LOWEST_GRADE, HIGHEST_GRADE = 0, 3
+
+
+_NAMED = 3
+
+
+@rule(
+    "T201",
+    "unknown-term",
+    on="testset",
+    scope="row",
+    severity="error",
+    fix="no",
+    checks="expected id that the ontology does not have",
+    rationale="No system can find a term that does not exist: the query counts as a miss for all "
+    "of them.",
+    example="set.yaml:5: error T201: HP:9999999 is no term of the ontology. Correct the id, or "
+    "name the ontology it is from.",
+    remedy="Correct the id, or name the ontology it is from",
+)
+def unknown_term(test_set: TestSetView) -> Hit | None:
+    """An expected id is no term."""
+    found = _terms(test_set, "unknown")
+    if not found:
+        return None
+    rows, _ = found
+    ids = rows["doc_id"].unique(maintain_order=True).to_list()
+    if len(ids) == 1:
+        said = f"{visible(ids[0])} is no term of the ontology{on(rows.height, 'line')}"
+    else:
+        said = f"{plural(len(ids), 'id')} are no terms of the ontology: {listed(ids)}"
+    return _hit(rows, said)
+
+
+@rule(
+    "T202",
+    "obsolete-term",
+    on="testset",
+    scope="row",
+    severity="error",
+    fix="no",
+    checks="expected id of a withdrawn term; the replacement is named",
+    rationale="Withdrawn terms are not searched, so that nobody can find them.",
+    example="set.yaml:5: error T202: HP:0000284 is obsolete. Use HP:0000315.",
+    remedy="Use the term in its place",
+)
+def obsolete_term(test_set: TestSetView) -> Hit | None:
+    """An expected term was withdrawn."""
+    found = _terms(test_set, "obsolete")
+    if not found:
+        return None
+    rows, states = found
+    instead = {term: _instead(state) for term, state in states.items()}
+    if len(states) == 1:
+        said = f"{next(iter(states))} is obsolete{on(rows.height, 'line')}"
+    else:
+        named = (f"{term} ({use or 'no replacement named'})" for term, use in instead.items())
+        more = ", …" if len(states) > _NAMED else ""
+        first = ", ".join([name for name, _ in zip(named, range(_NAMED), strict=False)])
+        said = f"{plural(len(states), 'obsolete term')}: {first}{more}"
+    first_use = next(iter(instead.values()))
+    remedy = first_use[:1].upper() + first_use[1:] if first_use else "Choose a term in its place"
+    return _hit(rows, said, remedy if len(states) == 1 else None)
+
+
+@rule(
+    "T203",
+    "alternative-id",
+    on="testset",
+    scope="row",
+    severity="warning",
+    fix="no",
+    checks="expected id that was merged into another term",
+    rationale="It stands for a term that has another id now. Here the two are the same; other "
+    "programs compare the texts of ids, and find nothing.",
+    example="set.yaml:5: warning T203: HP:0001470 is another id of HP:0000006. Write the term's "
+    "own id.",
+    remedy="Write the term's own id",
+)
+def alternative_id(test_set: TestSetView) -> Hit | None:
+    """An expected id is not the term's own."""
+    found = _terms(test_set, "alternative")
+    if not found:
+        return None
+    rows, states = found
+    first, state = next(iter(states.items()))
+    said = f"{first} is another id of {state.term_id}{in_all(len(states), 'such id')}"
+    return _hit(rows, said)
+
+
+@rule(
+    "T211",
+    "grade-scale",
+    on="testset",
+    scope="row",
+    severity="error",
+    fix="no",
+    blocks_scoring=False,
+    checks=f"grade outside {LOWEST_GRADE} to {HIGHEST_GRADE}",
+    rationale="Test sets have grades from 0 (judged and not relevant) to 3 (the term itself), so "
+    "that gains of two sets mean the same.",
+    example="set.yaml:5: error T211: grade 4 of HP:0001250. Write a grade from 0 to 3.",
+    remedy=f"Write a grade from {LOWEST_GRADE} to {HIGHEST_GRADE}",
+)
+def grade_scale(test_set: TestSetView) -> Hit | None:
+    """A grade is not on the scale of test sets."""
+    rows = test_set.judged.filter(~pl.col("grade").is_between(LOWEST_GRADE, HIGHEST_GRADE))
+    if rows.is_empty():
+        return None
+    first = rows.row(0, named=True)
+    said = f"grade {number(first['grade'])} of {visible(first['doc_id'])}{on(rows.height, 'line')}"
+    return _hit(rows, said)
+
+
+@rule(
+    "T212",
+    "nothing-to-find",
+    on="testset",
+    scope="query",
+    severity="error",
+    fix="no",
+    blocks_scoring=False,
+    checks="query without a grade above 0",
+    rationale="Nothing is right for such a query, so it is left out of every mean: the set is "
+    "smaller than it says.",
+    example="set.yaml:4: error T212: query 1 has no relevant term. Name the terms that it should "
+    "find, or drop it.",
+    remedy="Name the terms that it should find, or drop it",
+)
+def nothing_to_find(test_set: TestSetView) -> Hit | None:
+    """A query has no relevant term."""
+    if not test_set.is_test_set:
+        return None
+    relevant = test_set.judged.filter(pl.col("grade") > 0)["query_id"]
+    rows = test_set.queries.filter(~pl.col("query_id").is_in(relevant.implode()))
+    if rows.is_empty():
+        return None
+    ids = rows["query_id"].unique(maintain_order=True).to_list()
+    if len(ids) == 1:
+        return _hit(rows, f"query {visible(ids[0])} has no relevant term")
+    total = test_set.queries["query_id"].n_unique()
+    return _hit(rows, f"{len(ids):,} of {total:,} queries have no relevant term: {listed(ids)}")
+
+
+def _terms(test_set: TestSetView, status: str) -> tuple[pl.DataFrame, dict[str, TermState]] | None:
+    """Judgments whose ids have a status, and what each of these ids stands for."""
+    if test_set.terms is None:
+        return None
+    states = {
+        term_id: state
+        for term_id in test_set.judged["doc_id"].unique(maintain_order=True)
+        if (state := test_set.terms.resolve(term_id)).status == status
+    }
+    if not states:
+        return None
+    return test_set.judged.filter(pl.col("doc_id").is_in(list(states))), states
+
+
+def _instead(state: TermState) -> str:
+    """``use HP:1 or HP:2``; empty where none is named."""
+    ids = state.replaced_by if state.term_id is None else (state.term_id,)
+    return f"use {' or '.join(ids)}" if ids else ""
+
+
+def _hit(rows: pl.DataFrame, message: str, remedy: str | None = None) -> Hit:
+    first = rows.row(0, named=True)
+    return Hit(
+        message,
+        rows["line"].to_list(),
+        rows.height,
+        query_id=first["query_id"],
+        doc_id=first.get("doc_id"),
+        remedy=remedy,
+    )

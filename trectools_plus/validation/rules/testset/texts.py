@@ -1,0 +1,287 @@
+"""Rules on the texts of a test set: languages, repeats, and texts of another part of the split."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from trectools_plus.text import in_all, listed, plural, quoted, visible
+from trectools_plus.validation.near_texts import near_across, near_pairs
+from trectools_plus.validation.registry import Hit, rule
+from trectools_plus.validation.rules.topics.texts import normalised
+from trectools_plus.validation.text_languages import KNOWN_LANGUAGES, guess_language
+from trectools_plus.validation.views.testsets import TestSetView
+
+
+@rule(
+    "T213",
+    "no-test-set",
+    on="testset",
+    scope="file",
+    severity="error",
+    fix="no",
+    checks="topics without judgments, or judgments without texts",
+    rationale="A test set has both: what is searched with, and what should be found.",
+    example="set.yaml: error T213: topics without judgments. Convert topics and qrels to a test "
+    "set: testset convert TOPICS OUT.json --qrels QRELS.",
+    remedy="Convert topics and qrels to a test set: testset convert TOPICS OUT.json --qrels QRELS",
+)
+def no_test_set(test_set: TestSetView) -> Hit | None:
+    """The file is no test set."""
+    if test_set.is_test_set or test_set.topics.frame.is_empty():
+        return None
+    if test_set.topics.kind == "testset":
+        return Hit("judgments without texts: no query can be searched with")
+    return Hit("topics without judgments")
+
+
+@rule(
+    "T231",
+    "near-duplicate",
+    on="testset",
+    scope="file",
+    severity="warning",
+    fix="no",
+    blocks_scoring=False,
+    checks="two texts with the same word stems, or three quarters of their character trigrams in "
+    "common",
+    rationale="What is nearly the same counts twice in every mean, and intervals are too narrow: "
+    "they take queries for independent.",
+    example="set.yaml:9: warning T231: query 3 'Recurrent infection' is nearly query 1 'Recurrent "
+    "infections' (line 3). Drop one, or word it otherwise.",
+    remedy="Drop one, or word it otherwise",
+)
+def near_duplicate(test_set: TestSetView) -> Hit | None:
+    """Two texts are nearly the same."""
+    texts = test_set.texts
+    norms = normalised(texts["text"])
+    pairs = near_pairs(texts["text"].to_list(), test_set.language)
+    # Texts that are the same have a rule of their own.
+    first: dict[int, int] = {}
+    for earlier, later in pairs:
+        if norms[earlier] != norms[later]:
+            first.setdefault(later, earlier)
+    if not first:
+        return None
+    later, earlier = next(iter(first.items()))
+    one, other = texts.row(earlier, named=True), texts.row(later, named=True)
+    message = (
+        f"query {visible(other['query_id'])} {quoted(other['text'])} is nearly query "
+        f"{visible(one['query_id'])} {quoted(one['text'])} (line {one['text_line']})"
+        f"{in_all(len(first), 'such text')}"
+    )
+    lines = texts["text_line"].gather(list(first)).to_list()
+    return Hit(message, lines, len(first), query_id=other["query_id"])
+
+
+@rule(
+    "T221",
+    "mixed-languages",
+    on="testset",
+    scope="file",
+    severity="error",
+    fix="no",
+    blocks_scoring=False,
+    checks="fields that declare several languages",
+    rationale="A mean over queries in two languages says nothing of either: it depends on how "
+    "many there are of each.",
+    example="set.yaml:9: error T221: the set is in de (line 2), query 3 in en. Make a set of each "
+    "language.",
+    remedy="Make a set of each language",
+)
+def mixed_languages(test_set: TestSetView) -> Hit | None:
+    """A set declares several languages."""
+    said = test_set.languages
+    if said["primary"].n_unique() < 2:
+        return None
+    general = said.filter(pl.col("query_id").is_null())
+    first = (said if general.is_empty() else general).row(0, named=True)
+    rows = said.filter(pl.col("primary") != first["primary"])
+    other = rows.row(0, named=True)
+    message = f"{_who(first)} (line {first['line']}), {_who(other)}"
+    if rows.height > 1:
+        message += f" ({plural(rows.height, 'such query', 'such queries')} in all)"
+    return Hit(message, rows["line"].to_list(), rows.height, query_id=other["query_id"])
+
+
+@rule(
+    "T222",
+    "other-language",
+    on="testset",
+    scope="file",
+    severity="warning",
+    fix="no",
+    blocks_scoring=False,
+    checks="text whose small words are those of another language than the set's",
+    rationale="A text in another language is found by chance, or by its Latin words. Only texts "
+    "with about two small words (and, of, with) are looked at, and only "
+    f"{', '.join(KNOWN_LANGUAGES)} are told apart: of others nothing is known.",
+    example="set.yaml:7: warning T222: query 2 looks like de, not en. Translate it, or make a set "
+    "of its own.",
+    remedy="Translate it, or make a set of its own",
+)
+def other_language(test_set: TestSetView) -> Hit | None:
+    """A text looks as if it were in another language."""
+    if not test_set.is_test_set or test_set.languages["primary"].n_unique() > 1:
+        return None
+    guessed = test_set.texts.with_columns(
+        guess=pl.col("text").map_elements(guess_language, return_dtype=pl.String)
+    ).filter(pl.col("guess").is_not_null())
+    expected = test_set.language or _most(guessed["guess"])
+    if expected not in KNOWN_LANGUAGES:
+        return None
+    rows = guessed.filter(pl.col("guess") != expected)
+    if rows.is_empty():
+        return None
+    first = rows.row(0, named=True)
+    most = "" if test_set.language else " as most others do"
+    message = f"query {visible(first['query_id'])} looks like {first['guess']}, not {expected}"
+    message += most
+    if rows.height > 1:
+        named = listed(rows["query_id"].to_list())
+        message += f" ({plural(rows.height, 'such query', 'such queries')}: {named})"
+    return Hit(message, rows["text_line"].to_list(), rows.height, query_id=first["query_id"])
+
+
+@rule(
+    "T223",
+    "no-language",
+    on="testset",
+    scope="file",
+    severity="warning",
+    fix="no",
+    blocks_scoring=False,
+    checks="no language declared",
+    rationale="Without it nothing keeps queries of two languages apart, and no figure says what "
+    "language it is about.",
+    example="set.yaml: warning T223: no language is declared; the texts look like de. Write "
+    "language: de into the metadata.",
+    remedy="Write the language into the metadata",
+)
+def no_language(test_set: TestSetView) -> Hit | None:
+    """A set does not say what language it is in."""
+    if not test_set.is_test_set or not test_set.languages.is_empty():
+        return None
+    guess = _most(test_set.texts["text"].map_elements(guess_language, return_dtype=pl.String))
+    looks = f"; the texts look like {guess}" if guess else ""
+    remedy = f"Write language: {guess} into the metadata" if guess else None
+    return Hit(f"no language is declared{looks}", remedy=remedy)
+
+
+def _most(guesses: pl.Series) -> str:
+    """The language guessed most often; empty without any guess, and on a tie."""
+    ranked = Counter(guesses.drop_nulls().to_list()).most_common(2)
+    tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
+    return "" if tied or not ranked else str(ranked[0][0])
+
+
+def _who(row: dict[str, str | None]) -> str:
+    whose = f"query {visible(row['query_id'])}" if row["query_id"] else "the set"
+    return f"{whose} is in {visible(row['language'] or '')}"
+
+
+@rule(
+    "T241",
+    "leaked-text",
+    on="testset",
+    scope="pair",
+    severity="error",
+    fix="no",
+    blocks_scoring=False,
+    checks="text that stands in another part of the split too, or nearly so; only a warning where "
+    "two that are nearly the same have no relevant term in common",
+    rationale="A system that was tuned on it has seen the answer: the held-out part then says "
+    "nothing about new queries.",
+    example="set.yaml:7: error T241: query 2 'Seizures' is query 9 of used.yaml (line 31). Take "
+    "it out of one of the two.",
+    remedy="Take it out of one of the two",
+)
+def leaked_text(test_set: TestSetView) -> Hit | None:
+    """A text stands in two parts."""
+    leaks = [leak for part in test_set.parts for leak in _leaks(part, test_set)]
+    if not leaks:
+        return None
+    certain = [leak for leak in leaks if leak.is_certain]
+    first, *_ = shown = certain or leaks
+    return Hit(
+        first.message + in_all(len(shown), "such text"),
+        [leak.line for leak in shown],
+        len(shown),
+        query_id=first.query_id,
+        severity=None if certain else "warning",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Leak:
+    line: int
+    query_id: str
+    message: str
+    is_certain: bool
+
+
+def _leaks(part: TestSetView, test_set: TestSetView) -> Iterator[_Leak]:
+    """Texts of a set that stand in an earlier part."""
+    texts = part.texts["text"].to_list(), test_set.texts["text"].to_list()
+    for earlier, later in near_across(*texts, test_set.language):
+        here, there = test_set.texts.row(later, named=True), part.texts.row(earlier, named=True)
+        norms = normalised(pl.Series([here["text"], there["text"]]))
+        one, other = test_set.relevant(here["query_id"]), part.relevant(there["query_id"])
+        yield _Leak(
+            here["text_line"],
+            here["query_id"],
+            _described(here, there, part.topics.name, same=norms[0] == norms[1]),
+            norms[0] == norms[1] or not one or not other or not one.isdisjoint(other),
+        )
+
+
+def _described(here: dict[str, str], there: dict[str, str], name: str, *, same: bool) -> str:
+    query = f"query {visible(here['query_id'])} {quoted(here['text'])}"
+    other = f"query {visible(there['query_id'])}"
+    where = f"of {visible(name)} (line {there['text_line']})"
+    return (
+        f"{query} is {other} {where}"
+        if same
+        else (f"{query} is nearly {other} {quoted(there['text'])} {where}")
+    )
+
+
+@rule(
+    "T242",
+    "shared-query-id",
+    on="testset",
+    scope="pair",
+    severity="error",
+    fix="no",
+    blocks_scoring=False,
+    checks="query id that another part of the split has too",
+    rationale="Runs and figures know queries by their ids: those of the two parts cannot be told "
+    "apart.",
+    example="set.yaml:7: error T242: query id 2 stands in used.yaml too (line 12). Give each "
+    "query an id of its own.",
+    remedy="Give each query an id of its own",
+)
+def shared_query_id(test_set: TestSetView) -> Hit | None:
+    """A query id stands in two parts."""
+    found = []
+    for part in test_set.parts:
+        there = part.topics.frame.drop_nulls("query_id").unique("query_id", keep="first")
+        shared = test_set.topics.frame.join(
+            there.select("query_id", other_line="line"),
+            on="query_id",
+            how="inner",
+            maintain_order="left",
+        )
+        found.append(shared.with_columns(part=pl.lit(part.topics.name)))
+    rows = pl.concat(found) if found else pl.DataFrame()
+    if rows.is_empty():
+        return None
+    first = rows.row(0, named=True)
+    message = (
+        f"query id {visible(first['query_id'])} stands in {visible(first['part'])} too "
+        f"(line {first['other_line']}){in_all(rows.height, 'shared id')}"
+    )
+    return Hit(message, rows["line"].to_list(), rows.height, query_id=first["query_id"])

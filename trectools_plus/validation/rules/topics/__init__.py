@@ -1,0 +1,1 @@
+"""Rules for topics and test sets."""

@@ -1,0 +1,105 @@
+"""Qrels as rules see them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.formats.columns import Columns
+from trectools_plus.formats.numerals import INTEGER
+from trectools_plus.formats.tables import Qrels
+from trectools_plus.validation.views.shape import BEIR_FIELDS, Shape, shape_of_qrels
+from trectools_plus.validation.views.tables import NO_REPEATS, Numbers, TableView, texts_of
+
+
+class QrelsView(TableView):
+    """Qrels as rules see them.
+
+    Attributes:
+        grade: Grade of each row (float64), NaN where the text is no whole number. Numbers past
+            53 bits are rounded, which changes no verdict.
+    """
+
+    kind = "qrels"
+
+    def __init__(
+        self, path: str, columns: Columns | None, shape: Shape, frame: pl.DataFrame
+    ) -> None:
+        super().__init__(path, columns, shape)
+        if columns is not None and columns.n_fields == BEIR_FIELDS:
+            self.lacks_field = 2
+        self.frame = frame
+        self.grade: Numbers = frame["relevance"].cast(pl.Float64).to_numpy()
+
+    @classmethod
+    def of_file(cls, columns: Columns) -> QrelsView:
+        """A view of a lexed file, whatever is in it."""
+        shape = shape_of_qrels(columns)
+        types = _BEIR_TYPES if columns.n_fields == BEIR_FIELDS else _QRELS_TYPES
+        frame = None if shape.header_in_rows else columns.typed(types)
+        if frame is None:
+            frame = _parse_qrels(texts_of(columns, types)[int(shape.header_in_rows) :])
+        if not shape.has_rows:
+            frame = frame.clear()
+        return cls(columns.source.path, columns, shape, frame)
+
+    @classmethod
+    def of_table(cls, qrels: Qrels) -> QrelsView:
+        """A view of qrels in memory."""
+        return cls(qrels.path or "qrels", None, Shape(), qrels.frame)
+
+    @cached_property
+    def documents_in_column_2(self) -> bool:
+        """Return whether columns 2 and 3 are swapped: one value in column 3, ids in column 2."""
+        if self.columns is None or self.n_rows < 2:
+            return False
+        second, third = self.frame["iteration"], self.frame["doc_id"]
+        if third[0] != third[1] or bool((third != third[0]).any()) or second.n_unique() == 1:
+            return False
+        if third[0].upper() in ("0", "Q0"):
+            return True
+        # One document judged for several subtopics of a query looks alike, but for their names.
+        pairs = self.frame.select("query_id", "iteration")
+        are_names = not bool(second.str.contains(r"^[0-9]{1,3}$").all())
+        return are_names and pairs.height > pairs["query_id"].n_unique()
+
+    @cached_property
+    def repeats(self) -> pl.DataFrame:
+        """As for any table; none where column 3 does not hold the documents."""
+        return NO_REPEATS if self.documents_in_column_2 else self.find_repeats()
+
+    @cached_property
+    def highest(self) -> Numbers:
+        """Highest grade of each query, by query number; NaN where some grade cannot be read."""
+        highest = np.full(self.blocks.query_ids.len(), -np.inf)
+        with np.errstate(invalid="ignore"):
+            np.maximum.at(highest, self.blocks.query, self.grade)
+        return highest
+
+
+_QRELS_TYPES: dict[str, type[pl.DataType]] = {
+    "query_id": pl.String,
+    "iteration": pl.String,
+    "doc_id": pl.String,
+    "relevance": pl.Int64,
+}
+
+
+_BEIR_TYPES = {name: dtype for name, dtype in _QRELS_TYPES.items() if name != "iteration"}
+
+
+def _parse_qrels(strings: pl.DataFrame) -> pl.DataFrame:
+    """Columns of qrels from their texts; a grade that is no whole number becomes NaN."""
+    grade = strings["relevance"].cast(pl.Float64, strict=False)
+    whole = strings["relevance"].str.contains(INTEGER)
+    no_iteration = pl.repeat("0", strings.height, dtype=pl.String, eager=True)
+    return pl.DataFrame(
+        {
+            "query_id": strings["query_id"],
+            "iteration": strings.get_column("iteration", default=no_iteration),
+            "doc_id": strings["doc_id"],
+            "relevance": grade.set(~whole, None).fill_null(np.nan),
+        }
+    )

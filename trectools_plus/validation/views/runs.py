@@ -1,0 +1,300 @@
+"""A run as rules see it, and signs that its columns are swapped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.formats.columns import Columns
+from trectools_plus.formats.numerals import parse_ranks
+from trectools_plus.formats.tables import Run
+from trectools_plus.validation.views.order import Ordered, Ranks, Rows
+from trectools_plus.validation.views.shape import Shape, shape_of_run
+from trectools_plus.validation.views.tables import NO_REPEATS, Numbers, TableView, texts_of
+
+
+@dataclass(frozen=True, slots=True)
+class SecondAndThird:
+    """Signs that columns 2 and 3 have changed places.
+
+    Attributes:
+        third: The values of column 3; two of them where there are more.
+        some_second: Whether column 2 holds something else than 'Q0'.
+        several_rows: Whether some query has several rows.
+        repeated: Whether a query has the same value in column 2 again.
+    """
+
+    third: frozenset[str] = frozenset()
+    some_second: bool = False
+    several_rows: bool = False
+    repeated: bool = False
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> SecondAndThird:
+        """The signs in some rows; where column 3 varies, nothing else is looked at."""
+        third = frame["doc_id"]
+        if third.is_empty():
+            return cls()
+        if third[0] == third[min(1, frame.height - 1)]:
+            other = (third != third[0]).arg_max() or 0
+        else:
+            other = 1
+        if third[other] != third[0]:
+            return cls(frozenset((third[0], third[other])))
+        pairs = frame.select("query_id", "q0")
+        return cls(
+            frozenset((third[0],)),
+            bool((frame["q0"].cast(pl.String).str.to_uppercase() != "Q0").any()),
+            pairs.height > pairs["query_id"].n_unique(),
+            bool(pairs.is_duplicated().any()),
+        )
+
+    def __add__(self, other: SecondAndThird) -> SecondAndThird:
+        """The signs in the rows of both; none of their queries may be the same."""
+        return SecondAndThird(
+            frozenset(sorted(self.third | other.third)[:2]),
+            self.some_second or other.some_second,
+            self.several_rows or other.several_rows,
+            self.repeated or other.repeated,
+        )
+
+    @property
+    def have_changed_places(self) -> bool:
+        """Return whether column 3 is 'Q0', or one other value while column 2 varies."""
+        if len(self.third) != 1:
+            return False
+        if next(iter(self.third)).upper() == "Q0":
+            return self.some_second
+        # One document again and again is another fault, unless column 2 tells the rows apart.
+        return self.several_rows and not self.repeated
+
+
+@dataclass(frozen=True, slots=True)
+class RankAndScore:
+    """Signs that columns 4 and 5 have changed places.
+
+    Attributes:
+        no_rank: Whether column 4 holds something else than whole numbers.
+        several_rows: Whether some query has several rows.
+        agree: Whether column 4 holds falling decimals, and column 5 counts 1, 2, 3.
+    """
+
+    no_rank: bool = False
+    several_rows: bool = False
+    agree: bool = True
+
+    @classmethod
+    def of(cls, grouped: Ordered, fourth: pl.Series) -> RankAndScore:
+        """The signs in some rows.
+
+        Args:
+            grouped: The rows by query.
+            fourth: Column 4 as it is spelled, in the order of the file.
+        """
+        same = grouped.same_query
+        counting = (grouped.score[1:] == grouped.score[:-1] + 1) | ~same
+        no_rank, several_rows = bool(np.isnan(grouped.rank).any()), bool(same.any())
+        if not counting.all():
+            return cls(no_rank, several_rows, agree=False)
+        decimals = fourth.cast(pl.Float64, strict=False).to_numpy()
+        if grouped.row is not None:
+            decimals = decimals[grouped.row]
+        falling = (decimals[1:] <= decimals[:-1]) | ~same
+        agree = bool(np.isfinite(decimals).all()) and bool(falling.all())
+        return cls(no_rank, several_rows, agree)
+
+    def __add__(self, other: RankAndScore) -> RankAndScore:
+        """The signs in the rows of both; none of their queries may be the same."""
+        return RankAndScore(
+            self.no_rank or other.no_rank,
+            self.several_rows or other.several_rows,
+            self.agree and other.agree,
+        )
+
+    @property
+    def have_changed_places(self) -> bool:
+        """Return whether ranks are where scores should be."""
+        return self.no_rank and self.several_rows and self.agree
+
+
+MAX_TAG_LENGTH = 64
+"""Characters that a run tag may have unless the user says otherwise."""
+
+
+TREC_MAX_DEPTH = 1000
+"""Results per query that the profile trec allows."""
+
+
+class RunView(TableView):
+    """A run as rules see it.
+
+    Attributes:
+        rank: Rank of each row: int64, or float64 with NaN where a text is no whole number.
+        score: Score of each row (float64), NaN where the text is no number or says NaN.
+        max_depth: Results allowed per query; ``None`` for no limit.
+        max_tag_length: Characters allowed in the run tag.
+    """
+
+    kind = "run"
+    max_tag_length: int = MAX_TAG_LENGTH
+
+    def __init__(
+        self,
+        path: str,
+        columns: Columns | None,
+        shape: Shape,
+        frame: pl.DataFrame,
+        max_depth: int | None,
+    ) -> None:
+        super().__init__(path, columns, shape)
+        self.frame = frame
+        self.max_depth = max_depth
+        self.rank = _ranks(frame["rank"])
+        self.score: Numbers = frame["score"].to_numpy()
+
+    @classmethod
+    def of_file(
+        cls, columns: Columns, max_depth: int | None = None, shape: Shape | None = None
+    ) -> RunView:
+        """A view of a lexed file, whatever is in it.
+
+        Args:
+            columns: The file, or a chunk of one.
+            max_depth: Results allowed per query; ``None`` for no limit.
+            shape: The verdict on the whole file, where it does not follow from ``columns``.
+        """
+        shape = shape or shape_of_run(columns)
+        frame = None if shape.header_in_rows else columns.typed(_RUN_TYPES, compact=_RUN_WORDS)
+        if frame is None:
+            frame = _parse_run(
+                texts_of(columns, _RUN_TYPES, _RUN_WORDS)[int(shape.header_in_rows) :]
+            )
+        if shape.verdict != "rows":
+            frame = frame.clear()
+        return cls(columns.source.path, columns, shape, frame, max_depth)
+
+    @classmethod
+    def of_table(cls, run: Run, max_depth: int | None = None) -> RunView:
+        """A view of a run in memory."""
+        return cls(run.path or run.name, None, Shape(), run.frame, max_depth)
+
+    @cached_property
+    def grouped(self) -> Ordered:
+        """Rows by query, in the file's order within each."""
+        if not self.blocks.interleaved:
+            return Ordered(None, self.blocks.query, self.rank, self.score)
+        order: Rows = np.argsort(self.blocks.query, kind="stable")
+        return Ordered(order, self.blocks.query[order], self.rank[order], self.score[order])
+
+    @cached_property
+    def ranked(self) -> Ordered:
+        """Rows by query and rank; rows without a rank come last in their query."""
+        if self.grouped.in_step or bool((self.grouped.rank_steps >= 0).all()):
+            return self.grouped
+        return self.grouped.sorted_by(self.grouped.rank)
+
+    @cached_property
+    def scored(self) -> Ordered:
+        """Rows by query and falling score; rows with equal scores are in rank order."""
+        ranked = self.ranked
+        if ranked.falls:
+            return ranked
+        falling = (ranked.score[1:] <= ranked.score[:-1]) | ~ranked.same_query
+        return ranked if bool(falling.all()) else ranked.sorted_by(-ranked.score)
+
+    @cached_property
+    def ties32(self) -> Rows:
+        """Places of :attr:`scored` whose score equals the one before in 32 bits."""
+        if self.grouped.falls:
+            return np.empty(0, np.int64)
+        scored = self.scored
+        equal = (scored.score32[1:] == scored.score32[:-1]) & scored.same_query
+        return np.flatnonzero(equal) + 1
+
+    @cached_property
+    def documents_in_column_2(self) -> bool:
+        """Return whether columns 2 and 3 have changed places: 'Q0', or one value, in column 3."""
+        return self.columns is not None and SecondAndThird.of(self.frame).have_changed_places
+
+    @cached_property
+    def repeats(self) -> pl.DataFrame:
+        """As for any table; none where column 3 does not hold the documents."""
+        return NO_REPEATS if self.documents_in_column_2 else self.find_repeats()
+
+    @cached_property
+    def swapped_columns(self) -> bool:
+        """Return whether rank and score are swapped: decimals in column 4, 1, 2, 3 in column 5."""
+        if self.columns is None or self.n_rows < 2 or self.rank.dtype == np.int64:
+            return False
+        return bool(np.isnan(self.rank).any()) and self.rank_and_score.have_changed_places
+
+    @property
+    def why_not_ordered(self) -> str | None:
+        """Why the rows cannot be put in order; ``None`` if they can."""
+        if self.strays.height:
+            return "some rows cannot be read, and their places would be lost"
+        if self.swapped_columns:
+            return "columns 4 and 5 look swapped (R121)"
+        if np.isnan(self.score).any():
+            return "some scores are no numbers, so their places are not known"
+        return None
+
+    def cannot_be_ordered(self) -> bool:
+        """Return whether no fix puts the rows in order."""
+        return self.why_not_ordered is not None
+
+    @property
+    def rank_and_score(self) -> RankAndScore:
+        """Signs that columns 4 and 5 of a file have changed places."""
+        return RankAndScore.of(self.grouped, self.texts(4))
+
+
+_FAR = 1 << 53
+_RUN_TYPES: dict[str, type[pl.DataType]] = {
+    "query_id": pl.String,
+    "q0": pl.String,
+    "doc_id": pl.String,
+    "rank": pl.Int64,
+    "score": pl.Float64,
+    "tag": pl.String,
+}
+
+
+_RUN_WORDS = ("q0", "tag")
+
+
+def _ranks(ranks: pl.Series) -> Ranks:
+    """Ranks to compute with: as float64 where some are unknown, or too far apart for int64."""
+    if ranks.dtype == pl.Int64 and ranks.is_between(-_FAR, _FAR).all():
+        return ranks.to_numpy()
+    return ranks.cast(pl.Float64).to_numpy()
+
+
+def _parse_run(strings: pl.DataFrame) -> pl.DataFrame:
+    """Columns of a run from their texts; what is no number becomes NaN.
+
+    Polars casts exactly the decimal numbers, and the words for NaN and infinity.
+    """
+    return pl.DataFrame(
+        {
+            "query_id": strings["query_id"],
+            "q0": strings["q0"],
+            "doc_id": strings["doc_id"],
+            "rank": _parse_ranks(strings["rank"]),
+            "score": strings["score"].cast(pl.Float64, strict=False).fill_null(np.nan),
+            "tag": strings["tag"],
+        }
+    )
+
+
+def _parse_ranks(texts: pl.Series) -> pl.Series:
+    """Ranks as float64, NaN where the text is no whole number; ``1.0`` is one."""
+    ranks = texts.cast(pl.Int64, strict=False)
+    odd = ranks.is_null().arg_true()
+    numbers = ranks.cast(pl.Float64)
+    if odd.len():
+        numbers = numbers.scatter(odd, parse_ranks(texts.gather(odd)).cast(pl.Float64))
+    return numbers.fill_null(np.nan)

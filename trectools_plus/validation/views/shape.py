@@ -1,0 +1,224 @@
+"""The kind of a file, judged before any row: a header, another format, the wrong kind.
+
+When a whole file is something else, one finding says so, and the rules about single rows keep
+still: ten thousand rows of the wrong width have one cause.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from trectools_plus.formats.columns import Columns, scan_columns
+from trectools_plus.formats.numerals import DECIMAL, INTEGER
+from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
+from trectools_plus.formats.qrels import has_beir_header
+from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
+from trectools_plus.formats.source import Source
+
+SNIFFED_BYTES = 4096
+NOT_FINITE = r"(?i)^[+-]?(?:nan|inf|infinity)$"
+
+
+BEIR_FIELDS = 3
+_SEPARATORS = {",": "comma-separated", ";": "semicolon-separated", "|": "pipe-separated"}
+
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_.#-]*")
+
+
+_NUMBER_WORD = re.compile(NOT_FINITE)
+
+
+Verdict = Literal["rows", "not-text", "other-format", "wrong-kind", "beir"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The verdict on a file as a whole.
+
+    Attributes:
+        verdict: ``rows`` is the right kind; anything else explains all misshapen rows at once
+            (``not-text``: two or four bytes per character, or no line ends but CR).
+        format: For ``other-format``: its name, as in "looks like JSON".
+        header: Line number and text of a header line, where there is one.
+        header_in_rows: Whether that line has as many fields as a row.
+        first_line: Line number of the first line that holds data.
+    """
+
+    verdict: Verdict = "rows"
+    format: str | None = None
+    header: tuple[int, str] | None = None
+    header_in_rows: bool = False
+    first_line: int | None = None
+
+    @property
+    def has_rows(self) -> bool:
+        """Return whether the lines are rows of the expected kind, so that rules on rows apply."""
+        return self.verdict in ("rows", "beir")
+
+
+def shape_of_run(columns: Columns) -> Shape:
+    """Judge a file that should be a run."""
+    first_line = _first_line(columns)
+    if _is_not_text(columns):
+        return Shape("not-text", first_line=first_line)
+    other = other_format(columns.source.head, columns.n_rows)
+    if other is not None:
+        return Shape("other-format", other, first_line=first_line)
+    if _all_misshapen(columns, QRELS_FIELDS) and _all_match(columns, 4, INTEGER):
+        return Shape("wrong-kind", first_line=first_line)
+    header, in_rows = _header(columns, number_fields=(1, 4, 5), name_field=5)
+    return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
+
+
+def shape_of_qrels(columns: Columns) -> Shape:
+    """Judge a file that should be qrels."""
+    first_line = _first_line(columns)
+    if _is_not_text(columns):
+        return Shape("not-text", first_line=first_line)
+    if (
+        _all_misshapen(columns, RUN_FIELDS)
+        and _all_match(columns, 5, DECIMAL)
+        and _all_match(columns, 2, "(?i)^q?0$")
+        and (_all_match(columns, 2, "(?i)^q0$") or _all_match(columns, 4, INTEGER))
+    ):
+        return Shape("wrong-kind", first_line=first_line)
+    if first_line is not None and columns.n_fields == BEIR_FIELDS:
+        names = first_line, columns.line_text(first_line)
+        only = columns.n_rows == 1 and columns.misshapen.is_empty()
+        return Shape("beir", None, names, True, None if only else first_line)
+    if _all_misshapen(columns) and has_beir_header(columns.source):
+        first = columns.misshapen.row(0, named=True)
+        return Shape("beir", header=(first["line"], first["text"]), first_line=first_line)
+    header, in_rows = _header(columns, number_fields=(1, 2, 3, 4), name_field=4)
+    return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
+
+
+def lex_qrels(source: Source) -> Columns:
+    """Lex qrels into the columns that most of their rows have.
+
+    Returns:
+        Four columns; three, with the header as first row, under a header as BEIR has it.
+    """
+    if has_beir_header(source):
+        columns = scan_columns(source, BEIR_FIELDS)
+        wide = int((columns.misshapen["n_fields"] == QRELS_FIELDS).sum())
+        headed = columns.n_rows > wide and int(columns.lines[0]) == _first_line(columns)
+        if headed and not _is_not_text(columns):
+            return columns
+    return scan_columns(source, QRELS_FIELDS)
+
+
+def other_format(data: bytes, n_rows: int) -> str | None:
+    """Name the format of a file's first 4 KiB when it is plainly not columns.
+
+    Args:
+        data: The content of the file, or its beginning.
+        n_rows: How many rows of the right shape it has. Files that have some are not judged by
+            their first character, for ids may start with a brace or a quote.
+    """
+    head = data[:SNIFFED_BYTES].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    lines = [line for line in head.splitlines() if line.strip()][:20]
+    if not lines:
+        return None
+    fields = lines[0].split()
+    if all(len(field) > 1 and field[0] == field[-1] == '"' for field in fields):
+        return "quoted fields"
+    for separator, name in _SEPARATORS.items():
+        sample = lines[:-1] or lines
+        if all(_is_separated(line, separator, strict=n_rows > 0) for line in sample):
+            return name
+    if n_rows:
+        return None
+    if re.match(r"<(?:!doctype|html|head|body|\?xml|[a-z]+[ >])", head, re.IGNORECASE):
+        return "HTML or XML"
+    if re.match(r'[{\[]\s*(?:["\[{}\]]|-?\d|$)', head):
+        return "JSON"
+    return None
+
+
+def _is_separated(line: str, separator: str, *, strict: bool) -> bool:
+    """Return whether a line is fields between separators; if ``strict``, of one word each."""
+    parts = line.split(separator)
+    if len(parts) >= QRELS_FIELDS and all(len(part.split()) == 1 for part in parts):
+        return True
+    return not strict and len(parts) > 2 and len(line.split()) < 3
+
+
+def wide_encoding(columns: Columns) -> str | None:
+    """``utf-16be`` and the like when the bytes look so: each ASCII character with NULs."""
+    guess = columns.facts.encoding_guess
+    return guess if guess is not None and guess.startswith("utf-") else None
+
+
+def has_only_bare_cr(columns: Columns) -> bool:
+    """Return whether the only line ends are CR, as old Macintosh programs wrote them."""
+    facts = columns.facts
+    return bool(facts.bare_cr) and facts.n_lf + facts.n_crlf == 0
+
+
+def _is_not_text(columns: Columns) -> bool:
+    return wide_encoding(columns) is not None or has_only_bare_cr(columns)
+
+
+def _first_line(columns: Columns) -> int | None:
+    starts = []
+    if columns.n_rows:
+        starts.append(int(columns.lines[0]))
+    if columns.misshapen.height:
+        starts.append(int(columns.misshapen["line"][0]))
+    if columns.facts.stopped_at is not None:
+        starts.append(columns.facts.stopped_at)
+    return min(starts, default=None)
+
+
+def _all_misshapen(columns: Columns, n_fields: int | None = None) -> bool:
+    """Return whether there is no row, but lines with ``n_fields`` fields (or any number) each."""
+    found = columns.misshapen["n_fields"]
+    if columns.n_rows or found.is_empty():
+        return False
+    return n_fields is None or bool((found == n_fields).all())
+
+
+def _all_match(columns: Columns, field: int, pattern: str, skip: int = 0) -> bool:
+    return bool(field_of(columns.misshapen[skip:]["text"], field).str.contains(pattern).all())
+
+
+def field_of(texts: pl.Series, field: int) -> pl.Series:
+    """Field number ``field`` (from 1) of each line of ``texts``; null where there is none."""
+    blanks = " \t\x0b\x0c\r"
+    pattern = rf"^[{blanks}]*(?:[^{blanks}]+[{blanks}]+){{{field - 1}}}([^{blanks}]+)"
+    return texts.str.extract(pattern, 1)
+
+
+def fields_of(text: str) -> list[str]:
+    """The fields of a line; unlike ``str.split()`` it splits at ASCII blanks only."""
+    return re.findall(r"[^ \t\x0b\x0c\r]+", text)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a field is a column's name, where a number is due."""
+    return bool(_WORD.fullmatch(text)) and not _NUMBER_WORD.match(text)
+
+
+def _header(
+    columns: Columns, number_fields: tuple[int, ...], name_field: int
+) -> tuple[tuple[int, str] | None, bool]:
+    """The first line, if its number fields hold names and a good row follows."""
+    first_line = _first_line(columns)
+    in_rows = columns.n_rows > 0 and columns.lines[0] == first_line
+    if first_line is None or columns.n_rows < 1 + in_rows:
+        return None, False
+    text = columns.line_text(first_line)
+    fields = fields_of(text)
+    named = number_fields if in_rows else range(1, len(fields) + 1)
+    if not all(_is_name(fields[field - 1]) for field in named if field <= len(fields)):
+        return None, False
+    following = columns.rows[f"c{name_field}"][int(in_rows)]
+    if not re.match(DECIMAL, following):
+        return None, False
+    return (first_line, text), in_rows

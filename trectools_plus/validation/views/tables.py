@@ -1,0 +1,351 @@
+"""Runs and qrels as arrays for rules to look at, with the way back to the file's lines.
+
+A view is made from a lexed file or from a table. Both look the same to a rule, but a table has
+no lines. Shared work (numbering the queries, sorting, parsing numbers) is done once, when the
+first rule asks for it; a file without a fault never asks for most of it.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from trectools_plus.formats.columns import Columns
+from trectools_plus.formats.lexer import BOM
+from trectools_plus.formats.numerals import DECIMAL, INTEGER
+from trectools_plus.validation.registry import LINES_KEPT, FixName, Hit, SeverityName
+from trectools_plus.validation.views.order import QueryBlocks, Rows, find_blocks, find_repeats
+from trectools_plus.validation.views.shape import Shape, field_of
+
+_BLANKS = " \t\v\f"
+_FIELD = re.compile(r"[^ \t\v\f]+")
+
+
+_LF = ord("\n")
+
+
+_BLOCK_BYTES = 1 << 18
+
+
+class LineIndex:
+    """Random access to the lines of a file; what it costs is a count of the line ends.
+
+    Args:
+        data: The content of the file.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._bytes = np.frombuffer(data, np.uint8)
+        self._start = len(BOM) if data.startswith(BOM) else 0
+        self._ends_before = [0]  # line ends before each block
+        self._block = -1
+        self._ends = np.empty(0, np.int64)
+
+    def text(self, line: int) -> str:
+        """Text of a line (from 1) without its end; bytes that are not UTF-8 show as U+FFFD."""
+        begin = self._end_of(line - 1) + 1 if line > 1 else self._start
+        end = self._end_of(line)
+        text = self._data[begin:end]
+        # Without an LF behind it, a CR at the end of the file is part of the line.
+        text = text.removesuffix(b"\r") if end < len(self._data) else text
+        return text.decode("utf-8", "replace")
+
+    def field(self, line: int, field: int) -> str:
+        """Text of a field (from 1) of a line that has as many."""
+        found: list[str] = _FIELD.findall(self.text(line))
+        return found[field - 1]
+
+    def _end_of(self, line: int) -> int:
+        """Where a line's LF is; the end of the file where there is none."""
+        while self._ends_before[-1] < line:
+            begin = (len(self._ends_before) - 1) * _BLOCK_BYTES
+            if begin >= len(self._data):
+                return len(self._data)
+            block = self._bytes[begin : begin + _BLOCK_BYTES]
+            self._ends_before.append(self._ends_before[-1] + int(np.count_nonzero(block == _LF)))
+        number = bisect_left(self._ends_before, line) - 1
+        if number != self._block:
+            begin = number * _BLOCK_BYTES
+            self._block = number
+            self._ends = np.flatnonzero(self._bytes[begin : begin + _BLOCK_BYTES] == _LF) + begin
+        return int(self._ends[line - 1 - self._ends_before[number]])
+
+    def column_of_field(self, line: int, field: int) -> int:
+        """Character column, from 1, at which a field (from 1) of a line begins."""
+        seen, before = 0, " "
+        text = self.text(line)
+        for column, character in enumerate(text, 1):
+            if before in _BLANKS and character not in _BLANKS:
+                seen += 1
+                if seen == field:
+                    return column
+            before = character
+        return max(1, len(text))
+
+    def column_of_character(self, line: int, character: str) -> int | None:
+        """Character column, from 1, of the first such character on a line."""
+        return self.text(line).find(character) + 1 or None
+
+
+Numbers = npt.NDArray[np.float64]
+
+
+class TableView:
+    """The common part of runs and qrels as rules see them.
+
+    Args:
+        path: The file as the user named it, or a name for the table.
+        columns: The lexed file; ``None`` for a table that never was one.
+        shape: The verdict on the file as a whole.
+
+    Attributes:
+        kind: ``run`` or ``qrels``.
+        frame: One row per data row: ``query_id``, ``doc_id`` and what else the kind has.
+        every_line: Whether rules are to give the lines of all places, not of the first few.
+        optional_rules: Whether rules that are off by default are run too.
+        is_by_lines: Whether each line is an entry, so that blank and endless ones are odd.
+        has_comments: Whether a line that begins with '#' is a comment that is better not there.
+        is_chunk: Whether this is a chunk of a file, whose line numbers are not the file's.
+        lacks_field: The number of a field that rows of this kind have and this file does without.
+    """
+
+    kind: str
+    frame: pl.DataFrame
+    every_line: bool = False
+    optional_rules: bool = False
+    is_by_lines: bool = True
+    has_comments: bool = True
+    is_chunk: bool = False
+    lacks_field: int | None = None
+
+    def __init__(self, path: str, columns: Columns | None, shape: Shape) -> None:
+        self.path = path
+        self.columns = columns
+        self.shape = shape
+
+    @property
+    def name(self) -> str:
+        """The file's name without its folders, for the middle of a message."""
+        return Path(self.path).name or self.path
+
+    @property
+    def n_rows(self) -> int:
+        """Number of data rows, without a header line."""
+        return self.frame.height
+
+    @property
+    def rows_are_missing(self) -> bool:
+        """Return whether some rows could not be read, so that gaps mean nothing."""
+        if self.columns is None:
+            return False
+        n_misshapen = self.columns.misshapen.height
+        n_misshapen -= self.shape.header is not None and not self.shape.header_in_rows
+        return n_misshapen > 0 or self.columns.comments.height > 0 or bool(self.columns.facts.nul)
+
+    @property
+    def misshapen(self) -> pl.DataFrame:
+        """``line, n_fields, text`` of misshapen rows that no verdict on the whole file explains."""
+        if self.columns is None:
+            return pl.DataFrame(schema=_MISSHAPEN)
+        found = self.columns.misshapen
+        if not self.shape.has_rows:
+            return found.clear()
+        header = self.shape.header
+        return found if header is None else found.filter(pl.col("line") != header[0])
+
+    @cached_property
+    def rows_behind_hash(self) -> pl.DataFrame:
+        """Comment lines (``line, text``) that would be rows if '#' did not begin a comment."""
+        if self.columns is None:
+            return pl.DataFrame(schema={"line": pl.UInt32, "text": pl.String})
+        comments = self.columns.comments
+        if self.kind == "testset" or comments.is_empty():
+            return comments.clear()
+        if self.kind not in _LAST_NUMBER:
+            return comments.filter(pl.col("text").str.contains("\t", literal=True))
+        n_fields, field, pattern = _LAST_NUMBER[self.kind]
+        n_fields, field = self.place_of(n_fields), self.place_of(field)
+        text = comments["text"].str.strip_chars_start("#")
+        is_row = field_of(text, n_fields).is_not_null() & field_of(text, n_fields + 1).is_null()
+        has_number = field_of(text, field).str.contains(pattern).fill_null(False)
+        return comments.filter(is_row & has_number)
+
+    @cached_property
+    def strays(self) -> pl.DataFrame:
+        """``line, text`` of lines that are not rows and that no fix may drop.
+
+        These are rows of the wrong width, and rows that were commented out. They are copied as
+        they are; as long as there are any, the rows keep their order and their ranks.
+        """
+        assert self.columns is not None
+        found = [self.columns.misshapen.select("line", "text")]
+        if self.shape.verdict == "rows" and self.shape.header is not None:
+            line, text = self.shape.header
+            if self.drops_header():
+                found = [found[0].filter(pl.col("line") != line)]
+            elif self.shape.header_in_rows:
+                found.append(pl.DataFrame({"line": [line], "text": [text]}, found[0].schema))
+        found.append(self.rows_behind_hash.select("line", "text"))
+        return pl.concat(found).sort("line")
+
+    def drops_header(self) -> bool:
+        """Return whether there is a header with a row below it, which fixes leave out."""
+        columns, shape = self.columns, self.shape
+        if columns is None or shape.verdict != "rows" or shape.header is None:
+            return False
+        below = columns.lines[int(shape.header_in_rows) :]
+        if below.is_empty():
+            return False
+        between = columns.misshapen["line"].is_between(shape.header[0], int(below[0]), "none")
+        return not between.any()
+
+    def header_stays(self) -> bool:
+        """Return whether no fix drops the header, because the line below it is not a row either."""
+        return self.shape.verdict == "rows" and not self.drops_header()
+
+    def ends_in_stray(self) -> bool:
+        """Return whether the last line is a stray without line end: the file was cut off there."""
+        assert self.columns is not None
+        data = self.columns.source.data
+        if data.endswith(b"\n") or self.strays.is_empty():
+            return False
+        return int(self.strays["line"][-1]) == data.count(b"\n") + 1
+
+    @cached_property
+    def blocks(self) -> QueryBlocks:
+        """The rows' queries by number."""
+        return find_blocks(self.frame["query_id"])
+
+    @cached_property
+    def repeats(self) -> pl.DataFrame:
+        """``row, first``: rows whose (query, document) occurred before, and where first."""
+        return self.find_repeats()
+
+    def find_repeats(self) -> pl.DataFrame:
+        """Look for :attr:`repeats`."""
+        if self.columns is not None and self.columns.facts.bad_utf8 is not None:
+            return NO_REPEATS  # every bad byte shows as U+FFFD, which makes ids equal
+        starts = None if self.blocks.interleaved else self.blocks.starts
+        return find_repeats(self.blocks.query, self.frame["doc_id"], starts)
+
+    @cached_property
+    def line_index(self) -> LineIndex | None:
+        """Access to the texts of the file's lines; ``None`` for a table."""
+        return None if self.columns is None else LineIndex(self.columns.source.data)
+
+    @cached_property
+    def line_numbers(self) -> npt.NDArray[np.uint32] | None:
+        """The file's own line number of each row; ``None`` for a table."""
+        if self.columns is None:
+            return None
+        lines = self.columns.lines.to_numpy()
+        return lines[int(self.shape.header_in_rows) :]
+
+    def lines(self, rows: Iterable[int]) -> Sequence[int]:
+        """Line numbers of the first few of ``rows``, or of all; none for a table."""
+        if self.line_numbers is None:
+            return []
+        if self.every_line:
+            places = rows if isinstance(rows, np.ndarray) else np.fromiter(rows, np.int64)
+            # Millions of places are a matter of course, so not as a list of Python's integers.
+            return array("I", self.line_numbers[places].astype(np.uintc).tobytes())
+        return [int(self.line_numbers[row]) for row in islice(rows, LINES_KEPT)]
+
+    def query_id(self, row: int) -> str:
+        """Query id of a row."""
+        return str(self.frame["query_id"][int(row)])
+
+    def doc_id(self, row: int) -> str:
+        """Document id of a row."""
+        return str(self.frame["doc_id"][int(row)])
+
+    def at_line(self, row: int) -> str:
+        """``line 5``, for the middle of a message; the row's number for a table."""
+        if self.is_chunk:
+            return "an earlier row"
+        lines = self.lines([row])
+        return f"line {lines[0]}" if lines else f"row {int(row) + 1}"
+
+    def hit(
+        self,
+        message: str,
+        rows: Rows,
+        field: int,
+        *,
+        severity: SeverityName | None = None,
+        remedy: str | None = None,
+        fix: FixName | None = None,
+    ) -> Hit:
+        """A hit on some rows, at a field of the first; see :class:`Hit` for the rest."""
+        return Hit(
+            message,
+            self.lines(rows),
+            len(rows),
+            self.column(rows[0], field),
+            self.query_id(rows[0]),
+            self.doc_id(rows[0]),
+            severity=severity,
+            remedy=remedy,
+            fix=fix,
+        )
+
+    @cached_property
+    def strings(self) -> pl.DataFrame:
+        """The rows as the file spells them, ``c1`` …; empty for a table."""
+        if self.columns is None or self.frame.is_empty():
+            return pl.DataFrame(schema={f"c{field}": pl.String for field in range(1, 7)})
+        return self.columns.rows[int(self.shape.header_in_rows) :]
+
+    def text(self, row: int, field: int) -> str:
+        """A field as the file spells it."""
+        assert self.line_index is not None
+        assert self.line_numbers is not None
+        return self.line_index.field(int(self.line_numbers[row]), self.place_of(field))
+
+    def texts(self, field: int, rows: Rows | None = None) -> pl.Series:
+        """A field of every row, or of some rows, as the file spells it; empty for a table."""
+        if self.columns is None or self.frame.is_empty():
+            return pl.Series(dtype=pl.String)
+        if rows is not None and len(rows) <= _FEW_ROWS:
+            return pl.Series([self.text(row, field) for row in rows.tolist()], dtype=pl.String)
+        texts = self.columns.texts(self.place_of(field))[int(self.shape.header_in_rows) :]
+        return texts if rows is None else texts.gather(rows)
+
+    def column(self, row: int, field: int) -> int | None:
+        """Character column, from 1, at which a field of a row begins; ``None`` for a table."""
+        if self.line_index is None or self.line_numbers is None:
+            return None
+        line = int(self.line_numbers[row])
+        return self.line_index.column_of_field(line, self.place_of(field))
+
+    def place_of(self, field: int) -> int:
+        """Where a field of the usual layout stands in this file, both counted from 1."""
+        return field - (self.lacks_field is not None and field > self.lacks_field)
+
+
+_LAST_NUMBER = {"run": (6, 5, DECIMAL), "qrels": (4, 4, INTEGER)}
+_MISSHAPEN = {"line": pl.UInt32, "n_fields": pl.UInt32, "text": pl.String}
+_FEW_ROWS = 1000
+NO_REPEATS = pl.DataFrame(schema={"row": pl.Int64, "first": pl.Int64})
+
+
+def texts_of(
+    columns: Columns, schema: Mapping[str, type[pl.DataType]], compact: Container[str] = ()
+) -> pl.DataFrame:
+    """The rows as texts under the names of ``schema``; see ``Columns.typed`` for ``compact``."""
+    texts = columns.typed(dict.fromkeys(schema, pl.String), compact=compact)
+    if texts is None:
+        texts = columns.rows.drop("line").rename(
+            dict(zip(columns.rows.columns[1:], schema, strict=True))
+        )
+    return texts

@@ -1,0 +1,120 @@
+"""A test set as rules see it, beside an ontology and the other parts of a split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Protocol
+
+import polars as pl
+
+from trectools_plus.validation.text_languages import primary_language
+from trectools_plus.validation.topics.view import TopicsView
+from trectools_plus.validation.views.tables import TableView
+
+
+class TermState(Protocol):
+    """The meaning of an id."""
+
+    @property
+    def status(self) -> str:
+        """``live``, ``alternative``, ``obsolete`` or ``unknown``."""
+
+    @property
+    def term_id(self) -> str | None:
+        """The live term it stands for; ``None`` when there is none, or several."""
+
+    @property
+    def replaced_by(self) -> tuple[str, ...]:
+        """For an obsolete id, the ids named in its place."""
+
+
+class Terms(Protocol):
+    """The terms that there are: an ontology."""
+
+    def resolve(self, term_id: str) -> TermState:
+        """Say what an id stands for; never fails."""
+
+
+class TestSetView:
+    """A test set with what it is checked against.
+
+    Args:
+        topics: The set as rules for topics see it.
+        terms: The ontology of its ids; ``None`` if they are not looked at.
+        parts: The other parts of a split that were given before it.
+    """
+
+    __test__ = False  # not something for pytest to collect
+
+    def __init__(
+        self, topics: TopicsView, terms: Terms | None = None, parts: Sequence[TestSetView] = ()
+    ) -> None:
+        self.topics = topics
+        self.terms = terms
+        self._parts = tuple(parts)
+
+    @property
+    def here(self) -> TableView:
+        """Where findings are put."""
+        return self.topics
+
+    @property
+    def parts(self) -> list[TestSetView]:
+        """The other parts; sets that declare another language are none."""
+        return [
+            part
+            for part in self._parts
+            if not (self.language and part.language and self.language != part.language)
+        ]
+
+    @property
+    def is_test_set(self) -> bool:
+        """Return whether there are queries with texts, in a form that holds judgments."""
+        texts = self.topics.frame["text"]
+        return self.topics.kind == "testset" and texts.null_count() < texts.len()
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """``query_id, line, text, text_line`` of each query; one without id has its number."""
+        numbered = pl.format("case-{}", (pl.int_range(pl.len()) + 1).cast(pl.String).str.zfill(3))
+        return self.topics.frame.with_columns(query_id=pl.col("query_id").fill_null(numbered))
+
+    @cached_property
+    def texts(self) -> pl.DataFrame:
+        """The same, of those that have a text; repeats of an id left out."""
+        return self.queries.filter(pl.col("text").str.strip_chars() != "").unique(
+            "query_id", keep="first", maintain_order=True
+        )
+
+    @cached_property
+    def judged(self) -> pl.DataFrame:
+        """``line, query_id, doc_id, grade`` of each judgment; unreadable grades are null."""
+        judgments = self.topics.judgments
+        if judgments is None or judgments.line_numbers is None:
+            schema = {"line": pl.UInt32, "query_id": pl.String, "doc_id": pl.String}
+            return pl.DataFrame(schema={**schema, "grade": pl.Float64})
+        lines = pl.Series("line", judgments.line_numbers, dtype=pl.UInt32)
+        grade = pl.col("relevance").cast(pl.Float64).fill_nan(None)
+        return judgments.frame.select(lines, "query_id", "doc_id", grade=grade)
+
+    def relevant(self, query_id: str) -> frozenset[str]:
+        """The terms with a grade above 0 of a query."""
+        return self._relevant.get(query_id, frozenset())
+
+    @cached_property
+    def _relevant(self) -> dict[str, frozenset[str]]:
+        rows = self.judged.filter(pl.col("grade") > 0).group_by("query_id").agg("doc_id")
+        return {query_id: frozenset(doc_ids) for query_id, doc_ids in rows.iter_rows()}
+
+    @cached_property
+    def languages(self) -> pl.DataFrame:
+        """``line, query_id, language, primary`` of each declaration, in the file's order."""
+        primary = pl.col("language").map_elements(primary_language, return_dtype=pl.String)
+        return self.topics.languages.with_columns(primary=primary).sort("line", maintain_order=True)
+
+    @property
+    def language(self) -> str:
+        """The language that it declares; empty for none or several."""
+        found = self.languages["primary"].unique()
+        return str(found[0]) if found.len() == 1 else ""
