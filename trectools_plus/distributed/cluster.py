@@ -1,4 +1,4 @@
-"""A Dask scheduler with its workers, behind the interface of ``mapping.Workers``.
+"""A Dask scheduler with its workers, behind the interface of ``workers.Workers``.
 
 A worker that is lost takes nothing with it: the scheduler gives its items to the others. What
 cannot be gone on with (no worker is left, the scheduler is gone, an item ends every worker that
@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from trectools_plus.distributed.mapping import Item, Result, Tell
 from trectools_plus.distributed.worker import (
     Packed,
     call,
@@ -25,6 +24,7 @@ from trectools_plus.distributed.worker import (
     differ,
     versions,
 )
+from trectools_plus.distributed.workers import Item, Result, Tell
 from trectools_plus.errors import InputError, MissingExtraError, TrectoolsPlusError, UsageError
 
 CONNECT_SECONDS = 10
@@ -127,7 +127,7 @@ class Cluster:
         items: Iterable[Item],
         tell: Tell | None = None,
     ) -> list[Result]:
-        """See :class:`~trectools_plus.distributed.mapping.Workers`."""
+        """See :class:`~trectools_plus.distributed.workers.Workers`."""
         import cloudpickle
 
         packed = self._client.submit(Packed, cloudpickle.dumps(function), pure=False)
