@@ -12,7 +12,7 @@ FILES = ["q", "r"]
 
 
 def names(*words):
-    return [name for one in parse_arguments([*words, *FILES]).asked for name in one.names]
+    return [name for one in parse_arguments([*words, *FILES]).requested for name in one.names]
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_spellings_of_the_same(words):
         assert arguments.files == FILES
         assert (arguments.per_query, arguments.complete) == (True, True)
         assert arguments.max_retrieved == 1000
-        assert [one.measure.name for one in arguments.asked] == ["map"]
+        assert [one.measure.name for one in arguments.requested] == ["map"]
 
 
 def test_every_flag():
@@ -60,15 +60,15 @@ def test_order_and_names_are_those_of_trec_eval():
 
 
 def test_a_set_and_parameters_of_one_of_its_measures():
-    asked = names("-m", "all_trec", "-m", "relstring.20")
-    assert "relstring_20" in asked
-    assert "relstring" not in asked
+    requested = names("-m", "all_trec", "-m", "relstring.20")
+    assert "relstring_20" in requested
+    assert "relstring" not in requested
 
 
 def test_first_parameters_count_and_the_rest_is_told():
     arguments = parse_arguments(["-mP.5", "-mP.10", "-mrecip_rank.10", "-mofficial.3", *FILES])
-    assert "P_5" in [name for one in arguments.asked for name in one.names]
-    assert "P_10" not in [name for one in arguments.asked for name in one.names]
+    assert "P_5" in [name for one in arguments.requested for name in one.names]
+    assert "P_10" not in [name for one in arguments.requested for name in one.names]
     assert [note.split(":")[0] for note in arguments.notes] == [
         "-m P.10",
         "-m recip_rank.10",

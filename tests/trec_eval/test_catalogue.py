@@ -27,7 +27,7 @@ def answer(measures):
 
 def test_order_and_default_parameters_are_those_of_trec_eval_9():
     arguments = parse_arguments(["-m", "all_trec", "-m", "yaap", "q", "r"])
-    names = [name for one in arguments.asked for name in one.names]
+    names = [name for one in arguments.requested for name in one.names]
     assert names == [*answer({*measures_of(9)})]
 
 
@@ -46,8 +46,10 @@ def test_every_measure_is_explained(measure):
     if measure.takes != "none" and measure.name not in ("dcg", "ideal_dcg"):
         example = re.search(rf"-m ({re.escape(measure.name)}\.\S*[^\s.,;])", text)
         assert example, "no example of its parameters"
-        (asked,) = parse_arguments(["--trec-eval-version=10", "-m", example[1], "q", "r"]).asked
-        assert asked.given
+        (requested,) = parse_arguments(
+            ["--trec-eval-version=10", "-m", example[1], "q", "r"]
+        ).requested
+        assert requested.given
 
 
 def test_no_explanation_without_its_measure():

@@ -102,7 +102,7 @@ def expected_figures(measure, rows, qrels, complete):
     return figures
 
 
-@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("requested", ASKED)
 @settings(max_examples=settings().max_examples // 4)
 @given(
     data=collections(),
@@ -111,13 +111,13 @@ def expected_figures(measure, rows, qrels, complete):
     depth=st.none() | st.integers(1, 6),
     complete=st.booleans(),
 )
-def test_each_measure_alone(asked, data, level, judged_only, depth, complete):
+def test_each_measure_alone(requested, data, level, judged_only, depth, complete):
     run, qrels = data
-    flags = ["-m", asked, f"-l{level}", *(["-J"] if judged_only else [])]
+    flags = ["-m", requested, f"-l{level}", *(["-J"] if judged_only else [])]
     flags += [*([f"-M{depth}"] if depth else []), *(["-c"] if complete else [])]
     arguments = parse_arguments([*flags, "q", "r"])
     scores = score(as_input(qrels, run), arguments)
-    (one,) = arguments.asked
+    (one,) = arguments.requested
     # Lines of one name hide one another in pytrec_eval's answer; here none is like another.
     expected = plain(run, qrels, one.request(), level, judged_only, depth)
     assert scores.query_ids == [*expected]
@@ -180,5 +180,5 @@ def test_points_of_one_name_keep_their_own_values():
         {"1": {name: int(0 < at < 200) for at, name in enumerate(scores)}}, {"1": scores}
     )
     near = score(data, parse_arguments(["-m", "Rprec_mult.0.996,1.004", "q", "r"]))
-    assert near.asked[0].names == ("Rprec_mult_1.00",) * 2
+    assert near.requested[0].names == ("Rprec_mult_1.00",) * 2
     assert near.values["Rprec_mult"].tolist() == [[198 / 199, 199 / 200]]

@@ -59,9 +59,9 @@ def test_own_interpolation_with_rounding_of_9_is_that_of_9(
     scorer, text = POINTS[name]
     flags = ["-m", name + text * parameters, *(["-J"] if judged_only else []), "q", "r"]
     arguments = parse_arguments(flags)
-    (asked,) = arguments.asked
-    values = scorer(asked, judge(data, arguments).seen, level, cut_as_9)
-    evaluator = pytrec_eval_ext.RelevanceEvaluator(qrels, {asked.request()}, level, judged_only)
+    (requested,) = arguments.requested
+    values = scorer(requested, judge(data, arguments).seen, level, cut_as_9)
+    evaluator = pytrec_eval_ext.RelevanceEvaluator(qrels, {requested.request()}, level, judged_only)
     expected = [[*answer.values()] for _, answer in sorted(evaluator.evaluate(run).items())]
     assert values.view(np.int64).tolist() == np.array(expected).view(np.int64).tolist()
 
@@ -115,7 +115,10 @@ def test_rbp_takes_p_and_gains():
     data, *_ = tables([({"d0": 1, "d1": 2}, ["d0", "x", "d1"])])
     flags = ("-m", "rbp.p=0.5,1=0.25,2=1", "-m", "rbp_resid.p=0.5")
     scores = of_version(data, "10", *flags)
-    assert [one.names for one in scores.asked] == [("rbp_p=0.5,1=0.25,2=1",), ("rbp_resid_p=0.5",)]
+    assert [one.names for one in scores.requested] == [
+        ("rbp_p=0.5,1=0.25,2=1",),
+        ("rbp_resid_p=0.5",),
+    ]
     assert scores.values["rbp"].tolist() == [[0.5 * (0.25 + 0.25)]]
     assert scores.values["rbp_resid"].tolist() == [[0.125 + 0.5 * 0.5]]
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Missing = Literal["zero", "drop"]
 
 DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10")
-"""What is computed when no measure is named."""
+"""The measures that are computed when none is named."""
 
 _NOTHING_JUDGED = "P105"
 
@@ -71,7 +71,7 @@ class Evaluation:
     """Scores of one or more runs against one set of qrels.
 
     Attributes:
-        measures: The measures, in the order asked for; each has ``name`` and ``definition``.
+        measures: The measures, in the order requested; each has ``name`` and ``definition``.
         missing: What became of queries without results: ``zero`` or ``drop``.
         query_ids: The queries averaged over, per run, in the order of the qrels.
         counts: Per run, which queries stand behind the means.
@@ -97,7 +97,7 @@ class Evaluation:
 
     @property
     def measure_names(self) -> list[str]:
-        """The measures' canonical names, in the order asked for."""
+        """The measures' canonical names, in the order requested."""
         return [measure.name for measure in self.measures]
 
     def values(self, run_name: str, measure_name: str) -> FloatArray:

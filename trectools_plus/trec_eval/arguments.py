@@ -75,7 +75,7 @@ PERSISTENCE = "p"
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requested:
     """A measure with its parameters.
 
     Attributes:
@@ -121,11 +121,11 @@ class Asked:
 
 @dataclass
 class Arguments:
-    """What was asked for.
+    """The request.
 
     Attributes:
         files: Qrels and run; empty where only help or the version is wanted.
-        asked: The measures in trec_eval's order.
+        requested: The measures in trec_eval's order.
         version: Which trec_eval to be.
         per_query: ``-q``: print every query too.
         summary: Not ``-n``: print the figures over all queries.
@@ -143,7 +143,7 @@ class Arguments:
     """
 
     files: list[str] = field(default_factory=list)
-    asked: list[Asked] = field(default_factory=list)
+    requested: list[Requested] = field(default_factory=list)
     version: Version = 9
     per_query: bool = False
     summary: bool = True
@@ -189,7 +189,7 @@ def parse_arguments(words: Sequence[str]) -> Arguments:
         else:
             _take(arguments, letter, value)
     arguments.measures_named = bool(measures)
-    arguments.asked = _measures(measures or ["official"], arguments)
+    arguments.requested = _measures(measures or ["official"], arguments)
     if not (arguments.help or arguments.version_wanted):
         _check_files(files)
     return arguments
@@ -268,7 +268,7 @@ def _no_groups(where: str) -> UsageError:
     )
 
 
-def _measures(words: Sequence[str], arguments: Arguments) -> list[Asked]:
+def _measures(words: Sequence[str], arguments: Arguments) -> list[Requested]:
     """The measures asked for, in trec_eval's order, each with the first parameters it is given."""
     known, sets = measures_of(arguments.version), sets_of(arguments.version)
     wanted: set[str] = set()
@@ -321,7 +321,7 @@ def _check_files(files: Sequence[str]) -> None:
         raise UsageError("standard input can be read only once", remedy="name a file instead of -")
 
 
-def ask(measure: TrecMeasure, text: str | None) -> Asked:
+def ask(measure: TrecMeasure, text: str | None) -> Requested:
     """Bind parameters to a measure.
 
     Args:
@@ -334,11 +334,11 @@ def ask(measure: TrecMeasure, text: str | None) -> Asked:
     where = f"-m {measure.name}" if text is None else f"-m {measure.name}.{text}"
     if text is None or measure.takes == "none":
         numbers = measure.defaults
-        return Asked(measure, _line_names(measure, numbers, None), numbers)
+        return Requested(measure, _line_names(measure, numbers, None), numbers)
     if measure.takes == "gains":
         pairs, persistence = _pairs(measure, text, where)
         names = _line_names(measure, (), text)
-        return Asked(measure, names, pairs=pairs, persistence=persistence, given=True)
+        return Requested(measure, names, pairs=pairs, persistence=persistence, given=True)
     numbers = tuple(_number(measure, word, where) for word in text.split(","))
     if measure.takes in ("cutoffs", "points"):
         numbers = tuple(sorted(numbers))
@@ -352,7 +352,7 @@ def ask(measure: TrecMeasure, text: str | None) -> Asked:
             where=where,
             remedy="write as in -m utility.1,-1,0,0",
         )
-    return Asked(measure, _line_names(measure, numbers, text), numbers, given=True)
+    return Requested(measure, _line_names(measure, numbers, text), numbers, given=True)
 
 
 def _line_names(

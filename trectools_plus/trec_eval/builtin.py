@@ -18,12 +18,12 @@ import polars as pl
 
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.judged import IntArray, JudgedRun
-from trectools_plus.trec_eval.arguments import Asked
+from trectools_plus.trec_eval.arguments import Requested
 
 _HIGHEST_DIGIT = 9
 
 Rounding = Callable[[FloatArray], FloatArray]
-Scorer = Callable[[Asked, JudgedRun, int], FloatArray]
+Scorer = Callable[[Requested, JudgedRun, int], FloatArray]
 
 
 def relevant_counts(run: JudgedRun, level: int) -> tuple[IntArray, IntArray]:
@@ -32,20 +32,20 @@ def relevant_counts(run: JudgedRun, level: int) -> tuple[IntArray, IntArray]:
     return run.count(relevant), run.count(relevant & run.within(None))
 
 
-def relevance_strings(asked: Asked, run: JudgedRun) -> list[str]:
+def relevance_strings(requested: Requested, run: JudgedRun) -> list[str]:
     """The grades of the first documents, a character each (``m_relstring.c``).
 
     A digit for grades 0 to 9, ``>`` above, ``-`` for a document that is not in the qrels, ``.``
     for one with a negative grade.
 
     Args:
-        asked: relstring, with its length.
+        requested: relstring, with its length.
         run: The rankings.
 
     Returns:
         A text per query, shorter where fewer documents were retrieved.
     """
-    length = max(int(asked.numbers[0]), 0)
+    length = max(int(requested.numbers[0]), 0)
     length = min(length, int(run.retrieved.max(initial=0)))
     signs = np.full((len(run.retrieved), length), "-", "U1")
     shown = run.within(length)
@@ -60,11 +60,11 @@ def relevance_strings(asked: Asked, run: JudgedRun) -> list[str]:
     ]
 
 
-def utility(asked: Asked, run: JudgedRun, level: int, collection_size: int) -> FloatArray:
+def utility(requested: Requested, run: JudgedRun, level: int, collection_size: int) -> FloatArray:
     """A weighted sum over the four cells of retrieved and relevant (``m_utility.c``).
 
     Args:
-        asked: utility, with the weights of: relevant retrieved, other retrieved, relevant not
+        requested: utility, with the weights of: relevant retrieved, other retrieved, relevant not
             retrieved, other not retrieved.
         run: The rankings.
         level: The lowest grade that is relevant.
@@ -73,7 +73,7 @@ def utility(asked: Asked, run: JudgedRun, level: int, collection_size: int) -> F
     Returns:
         One value per query.
     """
-    hit, noise, missed, rejected = asked.numbers
+    hit, noise, missed, rejected = requested.numbers
     relevant, found = relevant_counts(run, level)
     retrieved = run.retrieved
     value: FloatArray = (
@@ -94,12 +94,12 @@ def round_half_away(numbers: FloatArray) -> FloatArray:
 
 
 def interpolated_precision(
-    asked: Asked, run: JudgedRun, level: int, rounding: Rounding = round_half_away
+    requested: Requested, run: JudgedRun, level: int, rounding: Rounding = round_half_away
 ) -> FloatArray:
     """Highest precision at or behind each recall point (``m_iprec_at_recall.c``).
 
     Args:
-        asked: The recall points, in any order. trec_eval walks them from the last to the first
+        requested: The recall points, in any order. trec_eval walks them from the last to the first
             while it walks up the ranking, and gives a point that it has passed the last value.
         run: The rankings.
         level: The lowest grade that is relevant.
@@ -117,10 +117,10 @@ def interpolated_precision(
     first = nothing.copy()
     some = found > 0
     first[some] = best[starts[:-1][some]]
-    values = np.zeros((len(found), len(asked.numbers)))
+    values = np.zeros((len(found), len(requested.numbers)))
     reached, walking, passed = found.copy(), np.zeros(len(found), bool), np.zeros(len(found), bool)
-    for column in range(len(asked.numbers) - 1, -1, -1):
-        place = rounding(asked.numbers[column] * n_relevant.astype(np.float64)).astype(np.int64)
+    for column in range(len(requested.numbers) - 1, -1, -1):
+        place = rounding(requested.numbers[column] * n_relevant.astype(np.float64)).astype(np.int64)
         walking |= place <= found
         passed |= walking & ((place > reached) | (place < 1))
         at_place = walking & ~passed
@@ -131,37 +131,37 @@ def interpolated_precision(
 
 
 def eleven_points(
-    asked: Asked, run: JudgedRun, level: int, rounding: Rounding = round_half_away
+    requested: Requested, run: JudgedRun, level: int, rounding: Rounding = round_half_away
 ) -> FloatArray:
     """Interpolated precision averaged over the recall points (``m_11pt_avg.c``)."""
-    points = interpolated_precision(asked, run, level, rounding)
+    points = interpolated_precision(requested, run, level, rounding)
     total = np.zeros(len(points))
     for column in range(points.shape[1] - 1, -1, -1):
         total += points[:, column]
     return _column(total / points.shape[1])
 
 
-def rank_biased_precision(asked: Asked, run: JudgedRun, _level: int) -> FloatArray:
+def rank_biased_precision(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
     """(1 - p) times the sum of gain times p^(rank - 1) (Moffat and Zobel 2008; ``m_rbp.c``).
 
     Gains outside 0 to 1 are scaled to it over all grades of the query. (trec_eval looks for the
     lowest and highest gain from variables that it does not set; from 0 is what it means.)
     """
-    weight = _discounts(asked.persistence, int(run.rank.max(initial=0)))
-    gain = _scaled(_gains(asked, run), asked, run)
+    weight = _discounts(requested.persistence, int(run.rank.max(initial=0)))
+    gain = _scaled(_gains(requested, run), requested, run)
     shown = run.within(None) & (run.grade >= 0)
     products = gain[shown] * weight[run.rank[shown] - 1]
     total = np.bincount(run.query[shown], products, len(run.retrieved))
-    return _column((1.0 - asked.persistence) * total)
+    return _column((1.0 - requested.persistence) * total)
 
 
-def rank_biased_residual(asked: Asked, run: JudgedRun, _level: int) -> FloatArray:
+def rank_biased_residual(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
     """Return what rbp could gain at most if all unjudged documents had gain 1 (``m_rbp_resid.c``).
 
     p^n for the documents behind the ranking, and (1 - p) p^(rank - 1) for each unjudged one in
     it; 0 when all n are judged.
     """
-    weight = _discounts(asked.persistence, int(run.retrieved.max(initial=0)) + 1)
+    weight = _discounts(requested.persistence, int(run.retrieved.max(initial=0)) + 1)
     query = np.repeat(np.arange(len(run.retrieved)), run.retrieved)
     starts = np.cumsum(run.retrieved) - run.retrieved
     weights = weight[np.arange(len(query)) - starts[query]]
@@ -169,28 +169,28 @@ def rank_biased_residual(asked: Asked, run: JudgedRun, _level: int) -> FloatArra
     weights[starts[run.query[judged]] + run.rank[judged] - 1] = 0.0
     total = np.bincount(query, weights, len(run.retrieved))
     some = run.count(judged) < run.retrieved
-    return _column(np.where(some, weight[run.retrieved] + (1 - asked.persistence) * total, 0.0))
+    return _column(np.where(some, weight[run.retrieved] + (1 - requested.persistence) * total, 0.0))
 
 
-def unjudged(asked: Asked, run: JudgedRun, _level: int) -> FloatArray:
+def unjudged(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
     """Share of unjudged documents in the first k; missing documents are none (``m_unjudged.c``)."""
     columns = []
-    for cutoff in asked.numbers:
+    for cutoff in requested.numbers:
         judged = run.count(run.within(int(cutoff)) & (run.grade >= 0))
         columns.append((np.minimum(run.retrieved, int(cutoff)) - judged) / cutoff)
     return np.stack(columns, axis=1)
 
 
-def discounted_gain(asked: Asked, run: JudgedRun, _level: int) -> FloatArray:
+def discounted_gain(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
     """Sum of gain / log2(rank + 1) over the ranking (``m_ndcg.c``)."""
     shown = run.within(None) & (run.grade >= 0)
-    products = _gains(asked, run)[shown] / np.log2(run.rank[shown] + 1.0)
+    products = _gains(requested, run)[shown] / np.log2(run.rank[shown] + 1.0)
     return _column(np.bincount(run.query[shown], products, len(run.retrieved)))
 
 
-def ideal_discounted_gain(asked: Asked, run: JudgedRun, _level: int) -> FloatArray:
+def ideal_discounted_gain(requested: Requested, run: JudgedRun, _level: int) -> FloatArray:
     """The highest discounted gain that an order of the judged documents can have."""
-    gain = _gains(asked, run)
+    gain = _gains(requested, run)
     counts = (run.grade >= 0) & (gain > 0)
     query, gain = run.query[counts], gain[counts]
     order = np.lexsort((-gain, query))
@@ -236,22 +236,24 @@ def _discounts(persistence: float, length: int) -> FloatArray:
     return np.multiply.accumulate(weight)
 
 
-def _gains(asked: Asked, run: JudgedRun) -> FloatArray:
+def _gains(requested: Requested, run: JudgedRun) -> FloatArray:
     """The gain of each judged document; a negative grade's is not to be used."""
     gain = run.grade.astype(np.float64)
-    for grade, value in asked.gains.items():
+    for grade, value in requested.gains.items():
         gain[run.grade == grade] = value
     return gain
 
 
-def _scaled(gain: FloatArray, asked: Asked, run: JudgedRun) -> FloatArray:
+def _scaled(gain: FloatArray, requested: Requested, run: JudgedRun) -> FloatArray:
     """Scale gains to 0 to 1 by the lowest and the highest, where some lie outside."""
     highest = np.zeros(len(run.retrieved), np.int64)
     np.maximum.at(highest, run.query, run.grade)
     levels, at = np.unique(highest, return_inverse=True)
-    given = [0.0, *asked.gains.values()]
+    given = [0.0, *requested.gains.values()]
     low = min(given)
-    top = np.array([max(*given, _gain_of_grade(int(level), asked.gains)) for level in levels])[at]
+    top = np.array([max(*given, _gain_of_grade(int(level), requested.gains)) for level in levels])[
+        at
+    ]
     outside = (low < 0) | (top > 1)
     span = np.where(outside, top - low, 1.0)
     return np.where(outside[run.query], gain - low, gain) / span[run.query]

@@ -183,9 +183,9 @@ def help_lines(arguments: Arguments) -> Iterator[str]:
     if not arguments.measures_named:
         yield "Name measures with -m to have them explained: -h -m all_trec"
         return
-    for asked in arguments.asked:
-        yield asked.measure.name
-        yield from _paragraph(explanation_of(asked.measure.name), "    ")
+    for requested in arguments.requested:
+        yield requested.measure.name
+        yield from _paragraph(explanation_of(requested.measure.name), "    ")
 
 
 def explanation_of(name: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.trec_eval.arguments import Arguments, Asked
+from trectools_plus.trec_eval.arguments import Arguments, Requested
 from trectools_plus.trec_eval.scoring import Scores
 
 ALL = "all"
@@ -19,7 +19,7 @@ _REAL, _INTEGER, _TEXT = "%6.4f", "%d", "'%s'"
 _QUERY = "\0"
 """Stands for the query id in a template; no id can hold it."""
 MIN_GEO_MEAN = 0.00001
-"""What a 0 counts as in a geometric mean (``trec_eval.h``)."""
+"""The value of a 0 in a geometric mean (``trec_eval.h``)."""
 
 
 def output_lines(scores: Scores, arguments: Arguments) -> Iterator[str]:
@@ -32,8 +32,8 @@ def output_lines(scores: Scores, arguments: Arguments) -> Iterator[str]:
     if arguments.per_query:
         yield from _query_blocks(scores)
     if arguments.summary:
-        for asked in scores.asked:
-            yield from _summary_lines(asked, scores, arguments.complete)
+        for requested in scores.requested:
+            yield from _summary_lines(requested, scores, arguments.complete)
 
 
 def format_real(value: float) -> str:
@@ -43,26 +43,26 @@ def format_real(value: float) -> str:
     return _REAL % value
 
 
-def summarise(asked: Asked, scores: Scores, *, complete: bool) -> FloatArray:
+def summarise(requested: Requested, scores: Scores, *, complete: bool) -> FloatArray:
     """One figure for each line of a measure.
 
     Args:
-        asked: The measure; not a text.
+        requested: The measure; not a text.
         scores: The values of all queries.
         complete: Average over all queries of the qrels, those without results as 0.
 
     Returns:
         Shape (lines,).
     """
-    average = asked.measure.average
+    average = requested.measure.average
     n_scored = len(scores.query_ids)
     n_queries = scores.n_qrels if complete else n_scored
     if average == "queries":
         return np.array([float(n_queries)])
-    if complete and asked.measure.name == "num_rel":
+    if complete and requested.measure.name == "num_rel":
         # trec_eval counts these anew, from the qrels: grades above 0, whatever -l says.
         return np.array([float(scores.n_relevant)])
-    total = _sum(scores.values[asked.measure.name])
+    total = _sum(scores.values[requested.measure.name])
     if average == "sum":
         return total
     if average == "geometric":
@@ -78,13 +78,15 @@ def _sum(values: FloatArray) -> FloatArray:
 
 def _query_blocks(scores: Scores) -> Iterator[str]:
     """All lines of a query as one text."""
-    shown = [asked for asked in scores.asked if asked.measure.per_query]
+    shown = [requested for requested in scores.requested if requested.measure.per_query]
     if not shown:
         return
-    forms = [_form(asked) for asked in shown for _ in asked.names]
+    forms = [_form(requested) for requested in shown for _ in requested.names]
     template = _template(shown, forms)
     plain = _template(shown, ["%s" if form == _REAL else form for form in forms])
-    columns = [scores.values[asked.measure.name] for asked in shown if _has_values(asked)]
+    columns = [
+        scores.values[requested.measure.name] for requested in shown if _has_values(requested)
+    ]
     table = np.hstack([*columns, np.empty((len(scores.query_ids), 0))])
     text_at = _position_of_text(shown)
     odd = {int(row) for row in np.flatnonzero(np.isnan(table).any(axis=1))}
@@ -103,20 +105,20 @@ def _query_blocks(scores: Scores) -> Iterator[str]:
         yield lines.replace(_QUERY, query_id.replace("%", "%%")) % tuple(values)
 
 
-def _template(shown: Sequence[Asked], forms: Sequence[str]) -> str:
-    names = [f"{name:<22}".replace("%", "%%") for asked in shown for name in asked.names]
+def _template(shown: Sequence[Requested], forms: Sequence[str]) -> str:
+    names = [f"{name:<22}".replace("%", "%%") for requested in shown for name in requested.names]
     return "\n".join(f"{name}\t{_QUERY}\t{form}" for name, form in zip(names, forms, strict=True))
 
 
-def _summary_lines(asked: Asked, scores: Scores, complete: bool) -> Iterator[str]:
-    measure = asked.measure
+def _summary_lines(requested: Requested, scores: Scores, complete: bool) -> Iterator[str]:
+    measure = requested.measure
     if not measure.in_summary:
         return
     if measure.name == "runid":
         yield _line("runid", scores.run_id)
         return
-    figures = summarise(asked, scores, complete=complete).tolist()
-    for name, figure in zip(asked.names, figures, strict=True):
+    figures = summarise(requested, scores, complete=complete).tolist()
+    for name, figure in zip(requested.names, figures, strict=True):
         yield _line(name, _INTEGER % figure if measure.integer else format_real(figure))
 
 
@@ -124,21 +126,21 @@ def _line(name: str, value: str) -> str:
     return f"{name:<22}\t{ALL}\t{value}"
 
 
-def _form(asked: Asked) -> str:
-    if asked.measure.integer:
+def _form(requested: Requested) -> str:
+    if requested.measure.integer:
         return _INTEGER
-    return _REAL if _has_values(asked) else _TEXT
+    return _REAL if _has_values(requested) else _TEXT
 
 
-def _has_values(asked: Asked) -> bool:
-    return asked.measure.average != "text"
+def _has_values(requested: Requested) -> bool:
+    return requested.measure.average != "text"
 
 
-def _position_of_text(shown: Sequence[Asked]) -> int | None:
-    """Which line of a query's block is relstring's."""
+def _position_of_text(shown: Sequence[Requested]) -> int | None:
+    """Return the line of relstring in a query's block; ``None`` without it."""
     line = 0
-    for asked in shown:
-        if not _has_values(asked):
+    for requested in shown:
+        if not _has_values(requested):
             return line
-        line += len(asked.names)
+        line += len(requested.names)
     return None

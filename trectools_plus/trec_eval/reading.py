@@ -61,7 +61,7 @@ _PERMITTED = _RANK_RULES | {
     "P105",
     "P106",
 }
-"""What trec_eval reads on at, in its own way; at all else it stops or crashes."""
+"""Errors at which trec_eval reads on, in its way; at all others it stops or crashes."""
 
 _View = TypeVar("_View", RunView, QrelsView)
 
@@ -84,7 +84,7 @@ _NAN = r"(?i)^[+-]?nan"
 
 @dataclass(frozen=True)
 class Input:
-    """What was read.
+    """The files as they were read.
 
     Attributes:
         qrels: ``query_id, doc_id, relevance``, no pair twice.

@@ -12,16 +12,16 @@ from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.measures.providers.pytrec_eval import RenamedRun, visible_depths
 from trectools_plus.trec_eval import builtin
-from trectools_plus.trec_eval.arguments import Arguments, Asked
+from trectools_plus.trec_eval.arguments import Arguments, Requested
 from trectools_plus.trec_eval.reading import Input, Judging, judge
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What is to be printed.
+    """The values to print.
 
     Attributes:
-        asked: The measures, in trec_eval's order.
+        requested: The measures, in trec_eval's order.
         query_ids: The queries that were evaluated, in byte order.
         values: By measure name: shape (queries, lines). Texts have none.
         strings: relstring's text of each query; empty if not asked for.
@@ -30,7 +30,7 @@ class Scores:
         n_relevant: Documents of the qrels with a grade above 0, whatever the level.
     """
 
-    asked: Sequence[Asked]
+    requested: Sequence[Requested]
     query_ids: Sequence[str]
     values: dict[str, FloatArray]
     strings: Sequence[str]
@@ -44,7 +44,7 @@ def score(data: Input, arguments: Arguments) -> Scores:
 
     Args:
         data: What was read.
-        arguments: What was asked for.
+        arguments: The request.
 
     Raises:
         CheckFailedError: If there is no query with both results and judgments, at which
@@ -59,9 +59,9 @@ def score(data: Input, arguments: Arguments) -> Scores:
         )
     values, strings = _score(judging, arguments)
     if arguments.version == 10:
-        _clear_missing(values, strings, judging, arguments.asked)
+        _clear_missing(values, strings, judging, arguments.requested)
     return Scores(
-        arguments.asked,
+        arguments.requested,
         [judging.query_ids[position] for position in judging.evaluated],
         values,
         strings,
@@ -76,21 +76,21 @@ def _score(judging: Judging, arguments: Arguments) -> tuple[dict[str, FloatArray
     strings: list[str] = []
     delegated = []
     chosen = judging.evaluated
-    for asked in arguments.asked:
-        name = asked.measure.name
+    for requested in arguments.requested:
+        name = requested.measure.name
         if name == "relstring":
-            texts = builtin.relevance_strings(asked, judging.seen)
+            texts = builtin.relevance_strings(requested, judging.seen)
             strings = [texts[position] for position in chosen]
         elif name == "utility" and arguments.collection_size:
             weighed = builtin.utility(
-                asked, judging.seen, arguments.level, arguments.collection_size
+                requested, judging.seen, arguments.level, arguments.collection_size
             )
             values[name] = weighed[chosen, None]
         elif arguments.version == 10 and name in builtin.SCORERS:
             scorer = builtin.SCORERS[name]
-            values[name] = scorer(asked, judging.seen, arguments.level)[chosen]
+            values[name] = scorer(requested, judging.seen, arguments.level)[chosen]
         elif name != "runid":
-            delegated.append(asked)
+            delegated.append(requested)
     values.update(_score_by_pytrec_eval(delegated, judging, arguments.level, arguments.judged_only))
     return values, strings
 
@@ -99,24 +99,24 @@ def _clear_missing(
     values: dict[str, FloatArray],
     strings: list[str],
     judging: Judging,
-    measures: Sequence[Asked],
+    measures: Sequence[Requested],
 ) -> None:
     """Take back what the stand-in document of version 10 brought a query without results.
 
     Version 10 goes by the printed name, so ``utility`` with parameters keeps its value.
     """
     missing = np.searchsorted(judging.evaluated, judging.missing)
-    for asked in measures:
-        name = asked.measure.name
-        if name == "unj" or asked.names in (("num_ret",), ("utility",), ("rbp_resid",)):
+    for requested in measures:
+        name = requested.measure.name
+        if name == "unj" or requested.names in (("num_ret",), ("utility",), ("rbp_resid",)):
             values[name][missing] = 0.0
-        elif asked.names == ("relstring",):
+        elif requested.names == ("relstring",):
             for position in missing:
                 strings[position] = ""
 
 
 def _score_by_pytrec_eval(
-    measures: Sequence[Asked], judging: Judging, level: int, judged_only: bool
+    measures: Sequence[Requested], judging: Judging, level: int, judged_only: bool
 ) -> dict[str, FloatArray]:
     """Score the queries that are evaluated.
 
@@ -133,9 +133,11 @@ def _score_by_pytrec_eval(
         By measure name: values of shape (evaluated queries, lines).
     """
     run = _without_empty_qrels(judging.run)
-    cut = not judged_only and all(asked.measure.takes == "cutoffs" for asked in measures)
-    deepest = int(max((asked.numbers[-1] for asked in measures), default=1)) if cut else None
-    tail = any(asked.measure.sees_tail for asked in measures)
+    cut = not judged_only and all(requested.measure.takes == "cutoffs" for requested in measures)
+    deepest = (
+        int(max((requested.numbers[-1] for requested in measures), default=1)) if cut else None
+    )
+    tail = any(requested.measure.sees_tail for requested in measures)
     depth = np.zeros_like(run.retrieved)
     depth[judging.evaluated] = visible_depths(run, deepest, sees_tail=tail)[judging.evaluated]
     renamed = RenamedRun.of(run, run.grade, depth)
@@ -144,19 +146,19 @@ def _score_by_pytrec_eval(
         found = renamed.ask(requests, keys, level=level, judged_only=judged_only)
         return found[judging.evaluated]
 
-    clear = [asked for asked in measures if len({*asked.names}) == len(asked.names)]
-    keys = [key for asked in clear for key in asked.keys]
-    columns = ask([asked.request() for asked in clear], keys) if clear else np.empty((0, 0))
-    ends = np.cumsum([len(asked.keys) for asked in clear], dtype=np.int64)
+    clear = [requested for requested in measures if len({*requested.names}) == len(requested.names)]
+    keys = [key for requested in clear for key in requested.keys]
+    columns = ask([requested.request() for requested in clear], keys) if clear else np.empty((0, 0))
+    ends = np.cumsum([len(requested.keys) for requested in clear], dtype=np.int64)
     values = {
-        asked.measure.name: columns[:, end - len(asked.keys) : end]
-        for asked, end in zip(clear, ends.tolist(), strict=True)
+        requested.measure.name: columns[:, end - len(requested.keys) : end]
+        for requested, end in zip(clear, ends.tolist(), strict=True)
     }
-    for asked in measures:
-        if asked not in clear:
-            lines = zip(asked.numbers, asked.names, strict=True)
-            alone = [ask([asked.request([number])], [name]) for number, name in lines]
-            values[asked.measure.name] = np.hstack(alone)
+    for requested in measures:
+        if requested not in clear:
+            lines = zip(requested.numbers, requested.names, strict=True)
+            alone = [ask([requested.request([number])], [name]) for number, name in lines]
+            values[requested.measure.name] = np.hstack(alone)
     return values
 
 

@@ -139,7 +139,7 @@ def test_means_sums_and_printed_lines_are_halved(
     printed = dict(line.split("\tall\t") for line in lines if "\tall\t" in line)
     monkeypatch.undo()
     whole = figures(9)
-    for one in whole.asked:
+    for one in whole.requested:
         if one.measure.average in ("mean", "sum"):
             expected = summarise(one, whole, complete=False) / 2
             np.testing.assert_array_equal(summarise(one, half, complete=False), expected)

@@ -1,1 +1,1 @@
-"""What measures mean: their base class, the built-in ones, and the table of trec_eval's."""
+"""Definitions of measures: their base class, the built-in ones, the table of trec_eval's."""

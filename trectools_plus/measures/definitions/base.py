@@ -131,7 +131,7 @@ class Provider(Protocol):
 
 
 class Measure(ABC):
-    """A measure with its parameters bound, ready to be asked for.
+    """A measure with its parameters bound, ready to be computed.
 
     Attributes:
         cutoff: The deepest rank it looks at; ``None`` is the whole ranking.

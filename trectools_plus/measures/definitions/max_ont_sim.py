@@ -235,7 +235,7 @@ class MaxOntSim(BaseMeasure):
         )
 
     def _notation(self) -> list[str]:
-        """What the abbreviations of the formula mean, and where information content is from."""
+        """Explain the formula's abbreviations, and name the source of information content."""
         if self.needs_information:
             file = self._annotations or "the installed phenotype.hpoa"
             source = FROM_ANNOTATIONS.format(file=file) if self._from_annotations else FROM_GRAPH

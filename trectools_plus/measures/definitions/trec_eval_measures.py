@@ -1,7 +1,7 @@
 """trec_eval's measures: one table for the drop-in, and what ``eval`` calls and says of them.
 
 Names, order, default parameters and sets are those of trec_eval's ``measures.c`` and ``m_*.c``;
-whatever order measures are asked for in, they are computed and printed in this one. Formulas are
+measures are computed and printed in this order, not in the order of the request. Formulas are
 those of trec_eval 9.0.8, file ``m_<name>.c``.
 """
 
@@ -144,7 +144,7 @@ class StandardMeasure:
         defaults: Its parameters, with their defaults.
         sees_relevant_only: Whether judged documents without gain are as unjudged ones to it.
         cutoff_parameter: What ``@`` binds.
-        plain_name: What service answers and metrics call it; ``None`` for its canonical name.
+        plain_name: Its name in service answers and metrics; ``None`` for the canonical one.
     """
 
     label: str

@@ -78,7 +78,7 @@ class ColumnMeasure(Measure):
     provider = BuiltinProvider()
     label: ClassVar[str]
     plain_name: ClassVar[str | None] = None
-    """What service answers and metrics call it; ``None`` for its canonical name."""
+    """Its name in service answers and metrics; ``None`` for the canonical one."""
     requires_cutoff: ClassVar[bool] = False
     parameter_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"rel": 1})
 

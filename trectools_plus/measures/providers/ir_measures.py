@@ -197,7 +197,7 @@ def _provider_of(bound: Any) -> Any:
 
 
 def _not_computed(bound: Any, specs: list[Any]) -> UsageError:
-    """What stands between these parameters and the provider that asks for the least change."""
+    """Return an error with the fewest changes that a provider would need."""
     by_spec = [_errors(bound, spec) for spec in specs if spec.NAME == bound.NAME]
     if not by_spec:
         return UsageError(
@@ -208,7 +208,7 @@ def _not_computed(bound: Any, specs: list[Any]) -> UsageError:
     return UsageError(
         f"{bound.NAME} {' and '.join(errors.values())}",
         where=repr(bound),
-        # The words are of a parameter in general; here it may not be left out.
+        # The description is general; here the parameter may not be left out.
         remedy="; ".join(
             f"{name}: {bound.SUPPORTED_PARAMS[name].desc.partition(', or NOT_PROVIDED')[0]}"
             for name in errors

@@ -56,7 +56,7 @@ def call_pytrec_eval(
     """Call pytrec_eval: the only place of this package that does.
 
     Args:
-        requests: What trec_eval is asked for with ``-m``, such as ``P.5,10``.
+        requests: Values of trec_eval's ``-m``, such as ``P.5,10``.
         qrels: Grades by query and document; no query without a grade from 0.
         rankings: Scores by query and document.
         level: The lowest grade that is relevant.
@@ -279,7 +279,7 @@ class TrecEvalMeasure(Measure):
 
     @property
     def gain_of(self) -> Callable[[int], int] | None:
-        """What replaces each grade before trec_eval sees it; ``None`` for nothing."""
+        """The gain that replaces each grade before trec_eval sees it; ``None`` for none."""
         if self.parameters.get("dcg") == "exp-log2":
             return _exponential_gain
         if self.parameters.get("gains") is not None:

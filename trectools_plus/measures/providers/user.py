@@ -77,7 +77,7 @@ class UserProvider:
 
 
 class BaseMeasure(Measure):
-    """A measure that scores one query at a time; subclass it to add a measure of your own.
+    """A measure that scores one query at a time; subclass it to add a measure.
 
     ::
 
@@ -106,7 +106,7 @@ class BaseMeasure(Measure):
     parameter_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Each parameter it takes, with its default."""
     plain_name: ClassVar[str | None] = None
-    """What service answers and metrics call a built-in one; ``None`` for its canonical name."""
+    """The name of a built-in one in service answers and metrics; ``None`` for the canonical one."""
     requires_cutoff: ClassVar[bool] = False
     """Whether the name must end in ``@k``."""
 
@@ -185,7 +185,7 @@ def load_class(module_name: str, class_name: str) -> type[BaseMeasure]:
     """Import a measure class; modules in the working directory are found too.
 
     Raises:
-        UsageError: If the module cannot be imported, or the name is no subclass of BaseMeasure.
+        UsageError: If the module cannot be imported, or the class is not a subclass of BaseMeasure.
     """
     where = f"{module_name}:{class_name}"
     with _named_errors(where, "name a measure as importable.module:ClassName"):
@@ -197,7 +197,7 @@ def load_entry_point(name: str) -> type[BaseMeasure]:
     """Load a measure class that an installed package registers under ``name``.
 
     Raises:
-        UsageError: If two packages register the name, or what they register is no measure.
+        UsageError: If two packages register the name, or what they register is not a measure.
     """
     found = list(entry_points(group=ENTRY_POINT_GROUP, name=name))
     if len(found) > 1:
@@ -212,7 +212,7 @@ def load_entry_point(name: str) -> type[BaseMeasure]:
 
 
 def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -> _M:
-    """Bind a class's parameters; whatever its constructor raises becomes a UsageError."""
+    """Bind a class's parameters; an error of its constructor becomes a UsageError."""
     cutoff = {} if at is None else {"cutoff": at}
     with _named_errors(measure_class.__qualname__):
         measure = measure_class(**cutoff, **parameters)
@@ -226,14 +226,14 @@ def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -
 
 
 def refuse_false_name(measure: Measure, is_standard: Callable[[str], bool]) -> None:
-    """Refuse a class from outside whose name would mislead whoever reads its figures.
+    """Refuse a class from outside whose name would mislead readers of its figures.
 
     Args:
-        measure: Any measure; this package's own are taken as they are.
+        measure: Any measure; the built-in ones are taken as they are.
         is_standard: Whether a name is taken by a measure that everybody knows.
 
     Raises:
-        UsageError: If its name is no text, is that of a standard measure, or hides its cutoff.
+        UsageError: If its name is not a text, is that of a standard measure, or hides its cutoff.
     """
     measure_class = type(measure)
     if measure_class.__module__.startswith("trectools_plus."):

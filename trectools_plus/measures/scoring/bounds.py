@@ -1,4 +1,4 @@
-"""How far ties and unjudged documents could move a measure, and how many ties there are.
+"""Bounds of measures over ties and unjudged documents, and counts of ties.
 
 trec_eval 9 compares scores in 32 bits, version 10 in 64: scores may be equal in the first only.
 
@@ -61,7 +61,7 @@ class TieCounts:
 
     @property
     def pairs_only_in_32_bits(self) -> int:
-        """Neighbours that 64 bits tell apart and 32 do not."""
+        """Neighbours that differ in 64 bits and not in 32."""
         return self.in_32_bits.pairs - self.in_64_bits.pairs
 
     def as_dict(self) -> dict[str, Any]:

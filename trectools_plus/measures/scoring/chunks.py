@@ -39,7 +39,7 @@ OpenView = Callable[[str, bytes], RunView]
 _T = TypeVar("_T")
 
 _AHEAD = 8
-"""How many chunks may be under way; more than there are processors while the qrels are read."""
+"""Chunks under way at most; more than there are processors while the qrels are read."""
 
 
 class NotInChunksError(Exception):

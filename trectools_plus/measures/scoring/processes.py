@@ -1,4 +1,4 @@
-"""Scoring in processes of their own: pytrec_eval holds Python's lock for as long as it computes.
+"""Scoring in separate processes: pytrec_eval holds Python's lock for as long as it computes.
 
 While one thread scores whole rankings, no other could read the run on. A process beside costs a
 third of a second to start, so only large files get one.
@@ -19,7 +19,7 @@ from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.measures.scoring.ranking import depth_seen, score_judged
 
 WORTH_BYTES = 100 << 20
-"""How large a run is, uncompressed or not, that pays for a process."""
+"""The size of a run, uncompressed or not, that makes a process worth its start."""
 
 _DEEP = 200
 
