@@ -55,13 +55,13 @@ if TYPE_CHECKING:
     from trectools_plus.measures.ties import tie_bounds as tie_bounds
     from trectools_plus.ontology.hpo import load_ontology as load_ontology
     from trectools_plus.ontology.ontology import Ontology as Ontology
-    from trectools_plus.reporting.extraction_files import write_extraction as write_extraction
+    from trectools_plus.reporting.comparison import report_table as report_table
+    from trectools_plus.reporting.export import write_table as write_table
+    from trectools_plus.reporting.extraction import write_extraction as write_extraction
     from trectools_plus.reporting.files import write_reports as write_reports
     from trectools_plus.reporting.ir_metadata import ir_metadata_header as ir_metadata_header
     from trectools_plus.reporting.multilingual import write_multilingual as write_multilingual
     from trectools_plus.reporting.plots.files import write_plots as write_plots
-    from trectools_plus.reporting.tables import report_table as report_table
-    from trectools_plus.reporting.tables_data import write_table as write_table
     from trectools_plus.retrieval.fetch import fetch as fetch
     from trectools_plus.retrieval.index_build import build_indexes as build_indexes
     from trectools_plus.retrieval.modes import build_retrievers as build_retrievers
@@ -169,7 +169,7 @@ _HOMES = {
     "read_extraction_report": "extraction.report",
     "read_topics": "formats.topics",
     "refresh_test_set": "testsets.refreshing",
-    "report_table": "reporting.tables",
+    "report_table": "reporting.comparison",
     "residual_bounds": "measures.residuals",
     "root_mean_square_error": "statistics.reproducibility",
     "run_benchmark": "benchmark.runner",
@@ -186,13 +186,13 @@ _HOMES = {
     "validate_qrels": "validation.engine",
     "validate_test_sets": "testsets.validating",
     "verify_report": "benchmark.verify",
-    "write_extraction": "reporting.extraction_files",
+    "write_extraction": "reporting.extraction",
     "write_multilingual": "reporting.multilingual",
     "write_plots": "reporting.plots.files",
     "write_qrels": "formats.qrels",
     "write_reports": "reporting.files",
     "write_run": "formats.run",
-    "write_table": "reporting.tables_data",
+    "write_table": "reporting.export",
 }
 
 __all__ = [*_HOMES]

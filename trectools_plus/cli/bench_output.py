@@ -67,7 +67,7 @@ def _refuse_unscored(result: BenchmarkResult) -> None:
 
 
 def _print_result(result: BenchmarkResult, files: dict[str, Path]) -> None:
-    from trectools_plus.reporting.console import print_report
+    from trectools_plus.reporting.terminal import print_report
 
     print_report(result.report, sys.stdout)
     typer.echo(

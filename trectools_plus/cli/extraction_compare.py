@@ -49,7 +49,7 @@ def extraction_compare(
     from trectools_plus.extraction.comparison import compare_extractions
     from trectools_plus.extraction.report import read_extraction_report
     from trectools_plus.extraction.scores import Resampling
-    from trectools_plus.reporting.extraction_comparison_text import (
+    from trectools_plus.reporting.extraction import (
         comparison_document,
         print_comparison,
         render_comparison_markdown,

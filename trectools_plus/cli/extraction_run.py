@@ -100,10 +100,11 @@ def extraction_run(
     from trectools_plus.extraction.settings import make_extraction_settings
     from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
-    from trectools_plus.reporting.extraction_files import render_extraction_json, write_extraction
-    from trectools_plus.reporting.extraction_text import (
+    from trectools_plus.reporting.extraction import (
         print_extraction,
+        render_extraction_json,
         render_extraction_markdown,
+        write_extraction,
     )
 
     values: dict[str, Any] = {

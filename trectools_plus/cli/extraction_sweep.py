@@ -58,8 +58,7 @@ def extraction_sweep(
     from trectools_plus.extraction.scores import Resampling
     from trectools_plus.extraction.sweep import DEFAULT_VALUES, sweep
     from trectools_plus.progress import progress_bar
-    from trectools_plus.reporting.extraction_comparison_text import print_sweep, sweep_document
-    from trectools_plus.reporting.extraction_files import write_sweep
+    from trectools_plus.reporting.extraction import print_sweep, sweep_document, write_sweep
     from trectools_plus.text import split_list
 
     with progress_bar() as progress:

@@ -21,7 +21,6 @@ Database = Annotated[
         help="The file of judgments that the review page wrote, or the folder with its review.db.",
     ),
 ]
-_WIDTH = 100
 
 
 def review_serve(
@@ -192,17 +191,11 @@ def _print_agreements(summary: ReviewSummary) -> None:
     _print_table(["Annotators", "Both graded", "Kappa", "Quadratic", "Kappa of choices"], rows)
 
 
-def _print_table(header: list[str], rows: list[list[str]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+def _print_table(names: list[str], rows: list[list[str]]) -> None:
+    from trectools_plus.reporting.table import Cell, Column, Table
+    from trectools_plus.reporting.terminal import print_table
+    from trectools_plus.text import make_console
 
-    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=_WIDTH)
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    for place, name in enumerate(header):
-        table.add_column(
-            name, overflow="fold", justify="right" if place else "left", no_wrap=place > 0
-        )
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    first, *others = names
+    numbers = [Column(Cell(name), right=True, whole=True) for name in others]
+    print_table(make_console(sys.stdout), Table.of([first, *numbers], rows))

@@ -21,7 +21,7 @@ from trectools_plus.reporting.html.page import PageFigure, write_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
 from trectools_plus.reporting.ir_metadata import write_annotated_runs
 from trectools_plus.reporting.json_report import write_json
-from trectools_plus.reporting.markdown import write_markdown
+from trectools_plus.reporting.markdown.report import write_markdown
 from trectools_plus.reporting.plots.files import save_plots
 from trectools_plus.reporting.plots.gallery import draw_plots
 

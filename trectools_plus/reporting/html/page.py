@@ -15,21 +15,26 @@ from typing import TYPE_CHECKING, Any
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.targets import describe_status
 from trectools_plus.formats.atomic import atomic_write
-from trectools_plus.reporting import report_facts
-from trectools_plus.reporting.comparison_table import describe_dataset, legend, show
-from trectools_plus.reporting.components_text import (
+from trectools_plus.reporting import facts
+from trectools_plus.reporting.comparison import report_table, show
+from trectools_plus.reporting.facts import (
+    NONE_NEAR,
     describe_components_test,
     left_out,
+    mode_notes,
+    near_rows,
+    near_sentence,
+    report_notes,
     show_contribution,
 )
-from trectools_plus.reporting.html.comparison_view import view_comparison
-from trectools_plus.reporting.html.differences_view import view_differences
 from trectools_plus.reporting.html.per_query import QueryEvidence, collect_queries
-from trectools_plus.reporting.html.strata_view import view_strata
 from trectools_plus.reporting.html.verdict import make_title, make_verdict
-from trectools_plus.reporting.html.whiskers import WIDTH
-from trectools_plus.reporting.mode_notes import mode_notes, report_notes
-from trectools_plus.reporting.near_misses_text import NONE_NEAR, near_rows, near_sentence
+from trectools_plus.reporting.html.views import (
+    WIDTH,
+    view_comparison,
+    view_differences,
+    view_strata,
+)
 from trectools_plus.reporting.significance import TEST_NAMES, describe_test, show_p
 from trectools_plus.text import plural
 
@@ -98,6 +103,7 @@ def render_html(
             of queries.
         figures: Drawings for the page.
     """
+    comparison = report_table(report)
     styles = "".join(_read_asset(name) for name in _STYLES)
     scripts = "".join(_read_asset(name) for name in _SCRIPTS)
     return (
@@ -109,17 +115,17 @@ def render_html(
             modes=list(report.modes.values()),
             title=make_title(report),
             verdict=make_verdict(report),
-            dataset=describe_dataset(report),
-            legend=legend(report),
+            dataset=comparison.title,
+            legend=comparison.legend,
             notes=mode_notes(report),
             further_notes=report_notes(report),
-            comparison=view_comparison(report),
+            comparison=view_comparison(report, comparison),
             differences=view_differences(report),
             figures=figures,
             strata=view_strata(report),
-            findings=report_facts.collect_findings(report),
-            hashes=report_facts.list_hashes(report),
-            commands=report_facts.list_commands(report),
+            findings=facts.collect_findings(report),
+            hashes=facts.list_hashes(report),
+            commands=facts.list_commands(report),
             failing_counts=report.higher_is_better(report.measure_names[0]),
             most_failing=MOST_FAILING,
             near=near_rows(report),
@@ -160,14 +166,14 @@ def _environment() -> Environment:
         plural=plural,
         WIDTH=WIDTH,
         describe_status=describe_status,
-        show_baseline=report_facts.show_baseline,
-        show_rank=report_facts.show_rank,
+        show_baseline=facts.show_baseline,
+        show_rank=facts.show_rank,
         show_p=show_p,
         describe_test=describe_test,
         TEST_NAMES=TEST_NAMES,
         NONE_NEAR=NONE_NEAR,
         sentence=_begin_sentence,
-        list_definition=report_facts.list_definition,
+        list_definition=facts.list_definition,
         left_out=left_out,
         describe_components_test=describe_components_test,
         show_contribution=show_contribution,

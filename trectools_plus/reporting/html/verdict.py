@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_parts import ends_of
-from trectools_plus.reporting.comparison_table import show
-from trectools_plus.reporting.mode_notes import join_labels
+from trectools_plus.reporting.comparison import show
+from trectools_plus.reporting.facts import join_labels
 from trectools_plus.text import plural
 
 

@@ -13,7 +13,7 @@ from trectools_plus.benchmark.compare import resampling_of
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.reporting.comparison_table import describe_dataset
+from trectools_plus.reporting.comparison import describe_dataset
 from trectools_plus.reporting.plots.differences import plot_differences
 from trectools_plus.reporting.plots.dots import MOST_VALUES, ROW_PADDING, plot_measures, plot_strata
 from trectools_plus.reporting.plots.lines import plot_hit_rate, plot_precision_recall

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from trectools_plus.benchmark.overfitting import OverfittingCheck, PartContrast
-from trectools_plus.reporting.comparison_table import show
+from trectools_plus.reporting.comparison import show
 from trectools_plus.reporting.significance import show_p
+from trectools_plus.reporting.table import Table
+from trectools_plus.reporting.terminal import print_table
 from trectools_plus.testsets.agreement import GradeAgreement
-from trectools_plus.text import plural, visible
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from trectools_plus.text import make_console, plural, visible
 
 _SHOWN = 20
-_WIDTH = 100
 
 
 def agreement_document(found: GradeAgreement) -> dict[str, Any]:
@@ -45,26 +43,29 @@ def print_agreement(
         stream: Where to.
         every: Whether all disagreements are listed.
     """
-    console = _console(stream)
+    console = make_console(stream)
     for place, name in zip("AB", names, strict=True):
         console.print(f"{place}  {name}")
     console.print(
         f"{plural(found.pairs, 'pair')} graded by both, {found.agreed:,} alike; only A graded "
         f"{found.only_first:,}, only B {found.only_second:,}: they are left out"
     )
-    grid = _table("Kappa", "Value", "Interval")
-    for weights, one in found.kappas.items():
-        name = "unweighted" if weights == "none" else f"{weights} weights"
-        grid.add_row(name, _figure(one.value), _interval(one.low, one.high))
-    console.print(grid)
+    kappas = [
+        [
+            "unweighted" if weights == "none" else f"{weights} weights",
+            _figure(one.value),
+            _interval(one.low, one.high),
+        ]
+        for weights, one in found.kappas.items()
+    ]
+    print_table(console, Table.of(["Kappa", "Value", "Interval"], kappas))
     shown = found.disagreements if every else found.disagreements[:_SHOWN]
     if shown:
-        listed = _table("Query", "Term", "A", "B")
-        for pair in shown:
-            listed.add_row(
-                visible(pair.query_id), visible(pair.doc_id), str(pair.first), str(pair.second)
-            )
-        console.print(listed)
+        pairs = [
+            [visible(pair.query_id), visible(pair.doc_id), str(pair.first), str(pair.second)]
+            for pair in shown
+        ]
+        print_table(console, Table.of(["Query", "Term", "A", "B"], pairs))
     if len(shown) < len(found.disagreements):
         console.print(f"… {len(found.disagreements) - len(shown):,} more: --all lists them")
     decisive = found.kappas[found.weights].value
@@ -107,22 +108,8 @@ def overfitting_document(found: OverfittingCheck) -> dict[str, Any]:
 
 def print_overfitting(found: OverfittingCheck, stream: TextIO) -> None:
     """The check for the terminal, at most 100 columns wide."""
-    console = _console(stream)
-    grid = _table("Mode", "Metric", "Used", "Held out", "Difference", "Interval", "p", "Adj. p", "")
-    for one in found.contrasts:
-        sides = one.comparison
-        grid.add_row(
-            one.mode,
-            one.measure,
-            f"{show(sides.first)} ({sides.n_first})",
-            f"{show(sides.second)} ({sides.n_second})",
-            show(sides.difference, "+"),
-            f"[{sides.low:+.3f}, {sides.high:+.3f}]",
-            show_p(sides.p_permutation),
-            show_p(one.p_adjusted),
-            "*" if one.flagged else "",
-        )
-    console.print(grid)
+    console = make_console(stream)
+    print_table(console, _contrast_table(found))
     level = found.contrasts[0].comparison.level
     console.print(
         f"Difference: used minus held out, with Welch's {level * 100:g}% interval; in brackets how "
@@ -135,14 +122,34 @@ def print_overfitting(found: OverfittingCheck, stream: TextIO) -> None:
         console.print(line, style="bold")
 
 
+def _contrast_table(found: OverfittingCheck) -> Table:
+    header = ["Mode", "Metric", "Used", "Held out", "Difference", "Interval", "p", "Adj. p", ""]
+    rows = []
+    for one in found.contrasts:
+        sides = one.comparison
+        cells = [
+            one.mode,
+            one.measure,
+            f"{show(sides.first)} ({sides.n_first})",
+            f"{show(sides.second)} ({sides.n_second})",
+            show(sides.difference, "+"),
+            f"[{sides.low:+.3f}, {sides.high:+.3f}]",
+            show_p(sides.p_permutation),
+            show_p(one.p_adjusted),
+            "*" if one.flagged else "",
+        ]
+        rows.append(cells)
+    return Table.of(header, rows)
+
+
 def _verdict(found: OverfittingCheck) -> list[str]:
     flagged = [one for one in found.contrasts if one.flagged]
     if not flagged:
         return ["No mode differs between the parts by more than chance."]
-    return [_told(one) for one in flagged]
+    return [_explain(one) for one in flagged]
 
 
-def _told(one: PartContrast) -> str:
+def _explain(one: PartContrast) -> str:
     what = f"{one.mode}, {one.measure}:"
     if one.better_used:
         return f"{what} better on the used part than chance explains. It may be overfitted."
@@ -162,19 +169,3 @@ def _figure(value: float) -> str:
 
 def _interval(low: float, high: float) -> str:
     return "–" if math.isnan(low) else f"[{_figure(low)}, {_figure(high)}]"
-
-
-def _console(stream: TextIO) -> Any:
-    from rich.console import Console
-
-    return Console(file=stream, highlight=False, markup=False, emoji=False, width=_WIDTH)
-
-
-def _table(*names: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    for name in names:
-        table.add_column(name, overflow="fold")
-    return table

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.reporting.console import print_report
+from trectools_plus.reporting.terminal import print_report
 
 SIX = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10", "MaxOntSim@10")
 

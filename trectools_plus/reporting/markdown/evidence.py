@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.reporting.markdown_text import MOST_QUERIES, escape, table
-from trectools_plus.reporting.report_facts import (
+from trectools_plus.reporting.facts import (
     collect_findings,
     list_commands,
     list_definition,
     list_hashes,
 )
+from trectools_plus.reporting.markdown.tables import MOST_QUERIES, escape, markdown_table
 from trectools_plus.text import plural
 
 
@@ -39,7 +39,7 @@ def diagnostics_section(report: BenchmarkReport) -> str:
     header = ["Mode", "Status", "Queries", "Results", "Missing", "Shallow", "Ties", "Judged"]
     parts = [
         "## Diagnostics",
-        table(header, rows),
+        markdown_table(header, rows),
         "Missing: queries with a relevant document and no result, counted 0 with `missing: zero`. "
         "Shallow: queries with fewer results than the deepest cutoff asked, or than there are "
         "documents. Ties: neighbouring results whose scores are equal as 32-bit floats; document "
@@ -81,7 +81,7 @@ def latency_section(report: BenchmarkReport) -> str:
     limited = f", matrix products limited to {plural(threads, 'thread')}" if threads else ""
     return (
         f"## Latency\n\nMilliseconds per query on this machine, index loading left out{limited}."
-        "\n\n" + table(header, rows)
+        "\n\n" + markdown_table(header, rows)
     )
 
 
@@ -116,7 +116,7 @@ def reproduction_section(report: BenchmarkReport) -> str:
             "\n".join(["```sh", *list_commands(report), "```"]),
             f"Experiment {manifest.experiment_id}, {manifest.created_at}, seed {manifest.seed}; "
             f"{manifest.python} on {manifest.platform}; {versions}.",
-            table(
+            markdown_table(
                 ["What", "SHA-256"],
                 [[escape(what), f"`{digest}`"] for what, digest in list_hashes(report)],
             ),

@@ -9,13 +9,14 @@ from typing import Any, TextIO
 from trectools_plus.benchmark.contrast import Contrast, ModeContrast, state_verdict
 from trectools_plus.benchmark.contrast_latency import LatencyDifference
 from trectools_plus.benchmark.report import Comparison
-from trectools_plus.reporting.comparison_table import show
-from trectools_plus.reporting.markdown_comparisons import show_interval
-from trectools_plus.reporting.markdown_text import escape, table
-from trectools_plus.reporting.significance import describe_test, show_p
-from trectools_plus.text import plural
+from trectools_plus.reporting.comparison import show
+from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
+from trectools_plus.reporting.significance import describe_test, show_difference_interval, show_p
+from trectools_plus.reporting.table import Cell, Column, Table
+from trectools_plus.reporting.terminal import print_table
+from trectools_plus.text import make_console, plural
 
-_HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p (t)", "Adj. p", "")
+_HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p (t)", "Adj. p")
 _SHOWN = 5
 _SHOWN_CHANGES = 8
 
@@ -24,7 +25,7 @@ def render_contrast_markdown(contrast: Contrast) -> str:
     """The comparison as GitHub-flavoured Markdown."""
     parts = [
         f"**{escape(state_verdict(contrast))}**",
-        table([*_HEADER[:-1], "Significant"], _rows(contrast, starred=False)),
+        render_table(_table(contrast, "yes", "no")),
         *(escape(line) for line in _remarks(contrast)),
     ]
     for mode in contrast.modes:
@@ -39,9 +40,10 @@ def render_contrast_markdown(contrast: Contrast) -> str:
                     ]
                     for one in changes
                 ]
+                changed = markdown_table(["Query", "A", "B", "B − A"], rows)
                 parts.append(
                     f"<details><summary>{escape(mode.label)}, {measure}: the queries that changed "
-                    f"most</summary>\n\n{table(['Query', 'A', 'B', 'B − A'], rows)}\n\n</details>"
+                    f"most</summary>\n\n{changed}\n\n</details>"
                 )
     return "\n\n".join(parts) + "\n"
 
@@ -90,19 +92,10 @@ def _changes_document(changes: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[
 
 def print_contrast(contrast: Contrast, stream: TextIO) -> None:
     """The comparison for the terminal, at most 100 columns wide."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(file=stream, highlight=False, markup=False, emoji=False, width=100)
+    console = make_console(stream)
     for place, name in zip("AB", contrast.names, strict=True):
         console.print(f"{place}  {name}")
-    grid = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    for name in _HEADER:
-        grid.add_column(name, overflow="fold")
-    for row in _rows(contrast, starred=True):
-        grid.add_row(*row)
-    console.print(grid)
+    print_table(console, _table(contrast, "*", ""))
     for line in _remarks(contrast):
         console.print(line)
     for mode in contrast.modes:
@@ -116,22 +109,22 @@ def print_contrast(contrast: Contrast, stream: TextIO) -> None:
     console.print(state_verdict(contrast), style="bold")
 
 
-def _rows(contrast: Contrast, *, starred: bool) -> list[list[str]]:
-    marks = ("*", "") if starred else ("yes", "no")
-    return [
+def _table(contrast: Contrast, significant: str, otherwise: str) -> Table:
+    rows = [
         [
             mode.label,
             entry.measure,
             *_means(mode, entry, contrast.queries),
             show(entry.difference, "+"),
-            show_interval(entry),
+            show_difference_interval(entry),
             *_student(entry),
             show_p(entry.p_adjusted),
-            marks[0] if entry.significant else marks[1],
+            significant if entry.significant else otherwise,
         ]
         for mode in contrast.modes
         for entry in mode.comparisons
     ]
+    return Table.of([*_HEADER, Column(Cell("Significant"), short="")], rows)
 
 
 def _means(mode: ModeContrast, entry: Comparison, queries: int) -> list[str]:

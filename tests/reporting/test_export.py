@@ -14,16 +14,14 @@ import pytest
 
 from trectools_plus import report_table, write_table
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.reporting.tables_data import (
+from trectools_plus.reporting.export import (
+    escape_latex,
     table_as_csv,
     table_as_frame,
     table_as_json,
-    write_tables,
-)
-from trectools_plus.reporting.tables_text import (
-    escape_latex,
     table_as_latex,
     table_as_markdown,
+    write_tables,
 )
 
 MEANS = {

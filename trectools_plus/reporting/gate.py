@@ -6,10 +6,12 @@ from typing import Any, TextIO
 
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.reporting.comparison_table import show
-from trectools_plus.reporting.markdown_text import escape, table
+from trectools_plus.reporting.comparison import show
+from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
 from trectools_plus.reporting.significance import show_p
-from trectools_plus.text import plural
+from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row
+from trectools_plus.reporting.terminal import print_table
+from trectools_plus.text import make_console, plural
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
 """The first line of the comment, by which it is found again."""
@@ -23,10 +25,7 @@ def render_gate_markdown(result: GateResult) -> str:
     head = "passed ✅" if result.passed else "failed ❌"
     parts = [
         f"{MARKER}\n### Retrieval benchmark: {head}",
-        table(
-            ["Mode", "Metric", "Baseline", "Current", "Change", "Adjusted p", "Verdict"],
-            [_row(entry, result.rules) for entry in result.entries],
-        ),
+        render_table(_table(result)),
         escape(describe_rules(result)),
         *(f"> {escape(line)}" for line in gate_remarks(result)),
         _strata(result),
@@ -57,17 +56,8 @@ def gate_document(result: GateResult) -> dict[str, Any]:
 
 def print_gate(result: GateResult, stream: TextIO) -> None:
     """The same for the terminal, at most 100 columns wide."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(file=stream, highlight=False, markup=False, emoji=False, width=100)
-    grid = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    for name in ("Mode", "Metric", "Baseline", "Current", "Change", "Adj. p", "Verdict"):
-        grid.add_column(name, overflow="fold")
-    for entry in result.entries:
-        grid.add_row(*_row(entry, result.rules), style="bold red" if entry.failed else "")
-    console.print(grid)
+    console = make_console(stream)
+    print_table(console, _table(result))
     for line in [describe_rules(result), *gate_remarks(result)]:
         console.print(line)
     for entry in result.entries:
@@ -130,19 +120,24 @@ def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
     return entry.drop > rules.max_drop + 1e-12
 
 
-def _row(entry: GateEntry, rules: GateRules) -> list[str]:
-    verdict = "failed" if entry.failed else "better" if entry.higher else "ok"
-    return [
+def _table(result: GateResult) -> Table:
+    adjusted = Column(Cell("Adjusted p"), short="Adj. p")
+    rows = [_row(entry, result.rules) for entry in result.entries]
+    return Table.of(["Mode", "Metric", "Baseline", "Current", "Change", adjusted, "Verdict"], rows)
+
+
+def _row(entry: GateEntry, rules: GateRules) -> Row:
+    change = entry.current - entry.baseline
+    cells = [
         entry.label,
         entry.measure,
         show(entry.baseline),
         show(entry.current),
-        show(entry.current - entry.baseline, "+")
-        if rules.absolute
-        else f"{(entry.current - entry.baseline) / abs(entry.baseline):+.1%}",
+        show(change, "+") if rules.absolute else f"{change / abs(entry.baseline):+.1%}",
         show_p(entry.p_adjusted),
-        verdict,
+        "failed" if entry.failed else "better" if entry.higher else "ok",
     ]
+    return make_row(cells, alarming=entry.failed)
 
 
 def _entry_document(entry: GateEntry) -> dict[str, Any]:
@@ -190,7 +185,7 @@ def _strata(result: GateResult) -> str:
     header = ["Stratum (queries)", "Mode", "Metric", "Baseline", "Current", "Change"]
     return (
         "<details><summary>Per stratum</summary>\n\n"
-        f"{table(header, [[escape(cell) for cell in row] for row in rows[:_MOST_STRATA]])}"
+        f"{markdown_table(header, [[escape(cell) for cell in row] for row in rows[:_MOST_STRATA]])}"
         + (f"\n\nand {len(rows) - _MOST_STRATA} more." if len(rows) > _MOST_STRATA else "")
         + "\n\n</details>"
     )
@@ -221,7 +216,7 @@ def _fallen(result: GateResult) -> str:
         parts.append(
             f"<details><summary>{escape(entry.label)}, {entry.measure}: "
             f"{plural(len(entry.fallen), 'query', 'queries')} got worse</summary>\n\n"
-            + table(["Query", "Baseline", "Current"], rows)
+            + markdown_table(["Query", "Baseline", "Current"], rows)
             + (f"\n\nand {more} more." if more else "")
             + "\n\n</details>"
         )
