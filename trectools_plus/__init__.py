@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from trectools_plus.reporting.files import write_reports as write_reports
     from trectools_plus.reporting.ir_metadata import ir_metadata_header as ir_metadata_header
     from trectools_plus.reporting.multilingual import write_multilingual as write_multilingual
-    from trectools_plus.reporting.plots.files import write_plots as write_plots
+    from trectools_plus.reporting.plots.gallery import write_plots as write_plots
     from trectools_plus.retrieval.fetch import fetch as fetch
     from trectools_plus.retrieval.index_build import build_indexes as build_indexes
     from trectools_plus.retrieval.modes import build_retrievers as build_retrievers
@@ -188,7 +188,7 @@ _HOMES = {
     "verify_report": "benchmark.verify",
     "write_extraction": "reporting.extraction",
     "write_multilingual": "reporting.multilingual",
-    "write_plots": "reporting.plots.files",
+    "write_plots": "reporting.plots.gallery",
     "write_qrels": "formats.qrels",
     "write_reports": "reporting.files",
     "write_run": "formats.run",

@@ -45,7 +45,7 @@ def report_benchmark(
         result = run_benchmark(config, progress, command=format_command(argv), cached=cached)
     files = write_reports(result, ir_metadata=ir_metadata)
     if as_json:
-        from trectools_plus.reporting.json_report import render_json
+        from trectools_plus.reporting.files import render_json
 
         typer.echo(render_json(result.report), nl=False)
     else:

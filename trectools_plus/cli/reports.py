@@ -78,7 +78,7 @@ def benchmark_show(
     from trectools_plus.benchmark.report_folder import ReportFolder
     from trectools_plus.reporting.comparison import report_table
     from trectools_plus.reporting.export import table_as_csv, table_as_latex, write_tables
-    from trectools_plus.reporting.json_report import render_json
+    from trectools_plus.reporting.files import render_json
     from trectools_plus.reporting.markdown.report import render_markdown
     from trectools_plus.reporting.terminal import print_report
 
