@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from trectools_plus.cli.printing import write_json
-from trectools_plus.cli.serve_review import serve_review
+from trectools_plus.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from trectools_plus.service.review.summary import ReviewSummary
@@ -66,15 +67,21 @@ def review_serve(
       trectools-plus review serve results/today --modes lexical,hybrid --depth 5
       trectools-plus review serve results/today --host 0.0.0.0 --key-from-env REVIEW_KEY
     """
-    serve_review(
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise MissingExtraError("the review page", "service")
+    from trectools_plus.service.review.server import run_review
+    from trectools_plus.service.server import read_key
+
+    run_review(
         report,
         database,
         host=host,
         port=port,
-        modes=modes,
+        modes=None if modes is None else [name.strip() for name in modes.split(",")],
         depth=depth,
         seed=seed,
-        key_from_env=key_from_env,
+        key=None if key_from_env is None else read_key(key_from_env),
+        tell=lambda line: typer.echo(line, err=True),
     )
 
 
