@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.service import listening
-from trectools_plus.service.app import create_app
+from trectools_plus.service.api.app import create_app
 from trectools_plus.service.server import listen
 
 pytestmark = pytest.mark.process

@@ -69,7 +69,7 @@ def review_serve(
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise MissingExtraError("the review page", "service")
-    from trectools_plus.service.review.server import run_review
+    from trectools_plus.service.review.app import run_review
     from trectools_plus.service.server import read_key
 
     run_review(
@@ -139,7 +139,7 @@ def review_export(
     from contextlib import closing
 
     from trectools_plus.formats.qrels import write_qrels
-    from trectools_plus.service.review.export import export_qrels
+    from trectools_plus.service.review.judgments import export_qrels
     from trectools_plus.service.review.store import read_store
     from trectools_plus.text import plural
 

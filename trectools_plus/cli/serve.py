@@ -94,8 +94,8 @@ def serve(
       trectools-plus serve --host 0.0.0.0 --port 8080 --key-from-env SERVICE_KEY
     """
     from trectools_plus.retrieval.settings import make_settings
+    from trectools_plus.service.api.settings import Limits, ServiceSettings
     from trectools_plus.service.server import read_key, run_server
-    from trectools_plus.service.settings import Limits, ServiceSettings
     from trectools_plus.text import split_list
 
     values = retrieval_values(
@@ -147,13 +147,13 @@ def benchmark_metrics(
       benchmark metrics results/today --prefix medicalkg --textfile /var/lib/node/retrieval.prom
       benchmark metrics results/today --pushgateway http://localhost:9091
     """
-    from trectools_plus.service.metrics import (
+    from trectools_plus.service.api.metrics import (
         check_gateway,
         push,
         render_metrics,
         write_textfile,
     )
-    from trectools_plus.service.snapshots import read_snapshots
+    from trectools_plus.service.api.snapshots import read_snapshots
 
     if pushgateway is not None:
         check_gateway(pushgateway)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.service.settings import SHORTEST_KEY, ServiceSettings
+from trectools_plus.service.api.settings import SHORTEST_KEY, ServiceSettings
 
 _LOG = logging.getLogger("trectools_plus.service")
 
@@ -87,9 +87,9 @@ def run_server(settings: ServiceSettings, host: str, port: int, key: str | None)
         InputError: If it cannot listen, or a report or the documents are not there.
         MissingExtraError: If the extra ``service`` is not installed.
     """
-    from trectools_plus.service.app import create_app
+    from trectools_plus.service.api.app import create_app
+    from trectools_plus.service.api.snapshots import read_snapshots
     from trectools_plus.service.listening import serve_app
-    from trectools_plus.service.snapshots import read_snapshots
 
     for report in settings.reports:  # now, and not only when somebody looks
         read_snapshots(report)

@@ -22,18 +22,18 @@ from trectools_plus.benchmark.report import BenchmarkReport, read_report
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.measures.names import measure_labels
-from trectools_plus.service.metrics import (
+from trectools_plus.service.api.metrics import (
     BUCKETS,
     push,
     render_metrics,
     render_report,
     write_textfile,
 )
+from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.api.snapshots import Figure, Snapshot, SnapshotStore, read_snapshots
 from trectools_plus.service.names import answer_key, split_measure
-from trectools_plus.service.settings import ServiceSettings
-from trectools_plus.service.snapshots import Figure, Snapshot, SnapshotStore, read_snapshots
 
-GARDEN = Path(__file__).resolve().parents[2] / "fixtures/garden-trec"
+GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 

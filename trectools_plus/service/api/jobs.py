@@ -19,8 +19,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from trectools_plus.progress import Progress
+from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.problems import Problem, ProblemError, as_problem, to_json
-from trectools_plus.service.settings import Limits
 
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 Work = Callable[[Progress], dict[str, Any]]

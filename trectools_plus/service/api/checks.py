@@ -11,14 +11,14 @@ from trectools_plus.benchmark.report import FindingRecord
 from trectools_plus.measures.base import Measure
 from trectools_plus.measures.evaluation import Missing
 from trectools_plus.progress import Progress
-from trectools_plus.service.documents import refuse_large
-from trectools_plus.service.evaluation import refuse_many
-from trectools_plus.service.settings import Limits
-from trectools_plus.service.uploads import (
+from trectools_plus.service.api.evaluation import refuse_many
+from trectools_plus.service.api.settings import Limits
+from trectools_plus.service.api.uploads import (
     Folder,
     Part,
     file_name,
     named,
+    refuse_large,
     stored,
 )
 from trectools_plus.validation.findings import FileReport, Severity

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from trectools_plus.progress import Progress
-from trectools_plus.service.jobs import Job, Jobs
+from trectools_plus.service.api.jobs import Job, Jobs
+from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.problems import ProblemError
-from trectools_plus.service.settings import Limits
 
 
 def wait_for(job: Job, *states: str) -> None:

@@ -12,14 +12,14 @@ from harness.program import Program
 from starlette.testclient import TestClient
 
 from trectools_plus.measures.names import parse_measures
-from trectools_plus.service.checks import ScoreAnswer, ValidationAnswer, score_parts
-from trectools_plus.service.jobs import StoppedError
-from trectools_plus.service.settings import Limits
-from trectools_plus.service.uploads import Part
+from trectools_plus.service.api.checks import ScoreAnswer, ValidationAnswer, score_parts
+from trectools_plus.service.api.jobs import StoppedError
+from trectools_plus.service.api.settings import Limits
+from trectools_plus.service.api.uploads import Part
 
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RUNS = ROOT / "fixtures/runs"
 QRELS = ROOT / "fixtures/garden-trec/qrels.txt"
 TOPICS = ROOT / "fixtures/garden-trec/topics.tsv"

@@ -26,9 +26,9 @@ from schemathesis.specs.openapi.checks import (
 )
 from starlette.testclient import TestClient
 
-from trectools_plus.service.settings import ServiceSettings
+from trectools_plus.service.api.settings import ServiceSettings
 
-GARDEN = Path(__file__).resolve().parents[2] / "fixtures/garden-trec"
+GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
 OPERATIONS = [
     ("GET", "/healthz"),
     ("GET", "/readyz"),

@@ -18,9 +18,9 @@ from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Qrels, Run, Topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.base import Retriever
 from trectools_plus.retrieval.modes import canonical_mode
+from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.names import dataset_name
 from trectools_plus.service.problems import ProblemError
-from trectools_plus.service.settings import ServiceSettings
 
 if TYPE_CHECKING:
     from trectools_plus.ontology.ontology import Ontology

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from trectools_plus.service.documents import refuse_large
+from trectools_plus.service.api.settings import Limits
+from trectools_plus.service.api.uploads import Part, refuse_large
 from trectools_plus.service.problems import ProblemError
-from trectools_plus.service.settings import Limits
-from trectools_plus.service.uploads import Part
 
 Check = Callable[..., dict[str, Any]]
 WIDE = (

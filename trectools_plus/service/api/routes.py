@@ -2,46 +2,155 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from starlette.requests import Request
 from starlette.responses import Response
 
 from trectools_plus.measures.evaluator import DEFAULT_MEASURES as SCORE_MEASURES
 from trectools_plus.progress import Progress
-from trectools_plus.service import openapi
-from trectools_plus.service.checks import (
+from trectools_plus.service.api import openapi
+from trectools_plus.service.api.checks import (
+    Kind,
     ScoreAnswer,
     ValidationAnswer,
     score_parts,
     validate_parts,
 )
-from trectools_plus.service.context import Context, context_of
-from trectools_plus.service.evaluation import (
+from trectools_plus.service.api.evaluation import (
     DEFAULT_MEASURES,
+    LONGEST_MEASURES,
     EvaluationAnswer,
     choose_measures,
     choose_mode,
     evaluate_test_set,
 )
-from trectools_plus.service.jobs import JobStatus, Work
-from trectools_plus.service.parameters import (
-    EvaluateParameters,
-    ScoreParameters,
-    ValidateParameters,
-)
-from trectools_plus.service.problems import ProblemError, json_response
-from trectools_plus.service.uploads import (
+from trectools_plus.service.api.jobs import Jobs, JobStatus, Work
+from trectools_plus.service.api.metrics import ServiceMetrics
+from trectools_plus.service.api.search import Search
+from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.api.snapshots import SnapshotStore
+from trectools_plus.service.api.uploads import (
     JSON_TYPES,
     TEXT_TYPES,
     YAML_TYPES,
     named,
     read_parts,
 )
+from trectools_plus.service.problems import ProblemError, json_response
 
 router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """What the requests of one service share.
+
+    Attributes:
+        settings: What it was started with.
+        search: The documents.
+        jobs: The workers.
+        store: The figures that ``/metrics`` shows.
+        metrics: The page of ``/metrics``.
+    """
+
+    settings: ServiceSettings
+    search: Search
+    jobs: Jobs
+    store: SnapshotStore
+    metrics: ServiceMetrics
+
+
+def make_context(settings: ServiceSettings) -> Context:
+    """Everything that a service needs, nothing of it begun.
+
+    Raises:
+        MissingExtraError: If the extra ``service`` is not installed.
+    """
+    search, jobs = Search(settings), Jobs(settings.limits)
+    store = SnapshotStore(settings.reports)
+    metrics = ServiceMetrics(
+        settings.prefix, store, jobs.count, lambda: search.state in ("ready", "off")
+    )
+    return Context(settings, search, jobs, store, metrics)
+
+
+def context_of(request: Request) -> Context:
+    """The context of the service that got a request."""
+    found: Context = request.app.state.context
+    return found
+
+
+MeasureNames = Field(
+    default=None,
+    max_length=LONGEST_MEASURES,
+    min_length=1,
+    description="Measures with commas, such as `R@10,nDCG@10,RR`.",
+    examples=["R@10,nDCG@10,RR"],
+)
+Background = Field(
+    default=False, description="Answer 202 at once, with the job to look at, instead of waiting."
+)
+
+_COMPONENTS = r"^(bm25|lexical|dense|vector|hybrid)(,(bm25|lexical|dense|vector|hybrid))*$"
+
+
+class _Parameters(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EvaluateParameters(_Parameters):
+    """What to evaluate with."""
+
+    components: str | None = Field(
+        default=None,
+        max_length=100,
+        description="What searches: `bm25`, `dense`, or both with a comma, which is `hybrid`. "
+        "Without it the service's hybrid search is evaluated, or the lexical one where it has no "
+        "hybrid search; `mode` of the answer says which.",
+        examples=["bm25", "bm25,dense"],
+        json_schema_extra={"pattern": _COMPONENTS},
+    )
+    measures: str | None = MeasureNames
+    publish: bool = Field(
+        default=True, description="Whether `/metrics` shows the figures from now on."
+    )
+    background: bool = Background
+
+    @field_validator("components")
+    @classmethod
+    def _known_components(cls, names: str | None) -> str | None:
+        if names is not None and not re.fullmatch(_COMPONENTS, names):
+            raise ValueError("expected bm25, dense, or both with a comma between")
+        return names
+
+
+class ValidateParameters(_Parameters):
+    """What to check, and how."""
+
+    kind: Kind = Field(description="What the file is.")
+    strict: bool = Field(default=False, description="Warnings fail the check too.")
+    profile: Literal["default", "trec", "submission"] = Field(
+        default="default", description="Severities and limits."
+    )
+    background: bool = Background
+
+
+class ScoreParameters(_Parameters):
+    """What to compute."""
+
+    measures: str | None = MeasureNames
+    missing: Literal["zero", "drop"] = Field(
+        default="zero",
+        description="A judged query without results counts 0 (trec_eval -c), or is left out.",
+    )
+    per_query: bool = Field(default=False, description="Answer with every query's value too.")
+    background: bool = Background
 
 
 class Health(BaseModel):

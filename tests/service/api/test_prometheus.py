@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 import yaml
 
-from trectools_plus.service.metrics import render_report
-from trectools_plus.service.settings import DEFAULT_PREFIX
+from trectools_plus.service.api.metrics import render_report
+from trectools_plus.service.api.settings import DEFAULT_PREFIX
 
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 MONITORING = ROOT / "docs/monitoring"
 BIN = Path(sys.executable).parent
 SECONDS = 90

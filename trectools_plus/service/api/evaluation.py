@@ -27,13 +27,12 @@ from trectools_plus.measures.evaluator import score_runs
 from trectools_plus.measures.names import parse_measures, split_names
 from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_time, utc_now
-from trectools_plus.service.documents import refuse_large
+from trectools_plus.service.api.search import Search, canonical_modes
+from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.api.snapshots import ALL_QUERIES, Figure, Snapshot, group_field
+from trectools_plus.service.api.uploads import Part, file_name, refuse_large, stored
 from trectools_plus.service.names import answer_key
 from trectools_plus.service.problems import ProblemError
-from trectools_plus.service.search import Search, canonical_modes
-from trectools_plus.service.settings import ServiceSettings
-from trectools_plus.service.snapshots import ALL_QUERIES, Figure, Snapshot, group_field
-from trectools_plus.service.uploads import Part, file_name, stored
 
 DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
 LONGEST_MEASURES = 300

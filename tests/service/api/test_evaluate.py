@@ -17,12 +17,12 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.runner import run_benchmark
 from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.topics import write_topics
-from trectools_plus.service.evaluation import EvaluationAnswer
-from trectools_plus.service.settings import ServiceSettings
+from trectools_plus.service.api.evaluation import EvaluationAnswer
+from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.testsets.shipped import find_test_set
 from trectools_plus.testsets.tables import qrels_of, topics_of
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 MEASURES = {"recall_at_10": "R@10", "ndcg_at_10": "nDCG@10", "mrr": "RR"}
 Check = Callable[..., dict[str, Any]]
 
@@ -155,7 +155,7 @@ def test_categories_stand_in_for_query_types(
 
 
 def test_terms_of_the_ontology(open_service: Any, cache: Path) -> None:
-    from trectools_plus.service.settings import ServiceSettings
+    from trectools_plus.service.api.settings import ServiceSettings
 
     data = find_test_set("hpo-en-tiny").read_bytes()
     settings = ServiceSettings(dataset="hpo", modes=("lexical",), resamples=200)
@@ -309,8 +309,8 @@ def test_nothing_to_search(
 def test_documents_that_cannot_be_opened(
     cache: Path, garden_set: dict[str, Any], check_problem: Check
 ) -> None:
-    from trectools_plus.service.app import create_app
-    from trectools_plus.service.settings import ServiceSettings
+    from trectools_plus.service.api.app import create_app
+    from trectools_plus.service.api.settings import ServiceSettings
 
     app = create_app(ServiceSettings(dataset="nowhere"))
     with TestClient(app, base_url="http://localhost") as client:
