@@ -22,14 +22,13 @@ from starlette.types import Scope
 
 from trectools_plus.errors import UsageError
 from trectools_plus.service.guard import KEY_REMEDY, Guard, Key, Rules, is_this_machine
-from trectools_plus.service.listening import serve_app
 from trectools_plus.service.problems import ProblemError, answer_problem, problem_response
 from trectools_plus.service.review import models
 from trectools_plus.service.review.desk import ReviewDesk
 from trectools_plus.service.review.judgments import Annotator
 from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material
 from trectools_plus.service.review.store import DATABASE_NAME, open_store
-from trectools_plus.service.server import listen, shown_host
+from trectools_plus.service.server import listen, serve_app, shown_host
 
 LARGEST_BODY = 65_536
 """Bytes of a request's body."""
