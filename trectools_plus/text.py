@@ -1,9 +1,16 @@
-"""Texts for people: plurals, lists of ids, visible characters; and lists that people write."""
+"""Texts for people: plurals, lists of ids, visible characters, the console; lists they write."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDEST = 100
+"""Columns that no line for people exceeds, unless a single word does."""
 
 LONGEST_ID = 48
 """Ids longer than this are cut in the middle of a message."""
@@ -96,3 +103,19 @@ def split_list(text: str) -> list[str]:
             parts.append(text[start:place])
             start = place + 1
     return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+
+
+def make_console(stream: TextIO, width: int | None = None) -> Console:
+    """Return a console that takes no text as markup, at most :data:`WIDEST` columns wide.
+
+    Args:
+        stream: Where it writes; colours and bold are used when it is a terminal.
+        width: Columns; the terminal's own up to :data:`WIDEST`, or as many where the stream is no
+            terminal, when not given.
+    """
+    from rich.console import Console
+
+    console = Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
+    if width is None:  # without a terminal rich would take 80 columns, or COLUMNS
+        console.width = min(console.width, WIDEST) if console.is_terminal else WIDEST
+    return console

@@ -17,12 +17,12 @@ from trectools_plus.benchmark.report import read_report
 from trectools_plus.benchmark.report_parts import MeasureDefinition
 from trectools_plus.benchmark.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
-from trectools_plus.reporting.comparison_table import comparison_rows, mode_marks
-from trectools_plus.reporting.components_text import component_lines
-from trectools_plus.reporting.html.verdict import make_verdict
-from trectools_plus.reporting.markdown import render_markdown
+from trectools_plus.reporting.comparison import report_table
+from trectools_plus.reporting.facts import component_lines
+from trectools_plus.reporting.html.page import make_verdict
+from trectools_plus.reporting.markdown.report import render_markdown
 from trectools_plus.reporting.plots.differences import plot_differences
-from trectools_plus.reporting.plots.dots import plot_measures
+from trectools_plus.reporting.plots.means import plot_measures
 
 mpl.use("Agg")
 
@@ -75,10 +75,11 @@ def test_a_cost_is_ranked_with_its_lowest_mean_first(folder: Path) -> None:
 
 def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
     report = read_report(folder / "BenchmarkReport.json")
-    row = comparison_rows(report)[0]
-    assert [cell.best for cell in row.cells] == [True, False]
-    assert [cell.marks for cell in row.cells] == [mode_marks(report)["far"], ""]
-    assert row.best == "near *"
+    table = report_table(report)
+    _, *cells, best = table.by_measure().rows[0].cells
+    assert [cell.best for cell in cells] == [True, False]
+    assert [cell.marks for cell in cells] == [table.letters()["far"], ""]
+    assert best.marked == "near *"
     assert "near has the lowest Cost" in make_verdict(report)
     assert "| **2.0000 [2.000, 2.000]** ᵇ | 6.0000" in render_markdown(report)
     assert "fail in every mode" not in render_markdown(report)

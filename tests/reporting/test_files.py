@@ -11,8 +11,7 @@ import polars as pl
 from trectools_plus.benchmark.output_folder import OutputFolder
 from trectools_plus.benchmark.report import read_report
 from trectools_plus.benchmark.runner import BenchmarkResult
-from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.json_report import render_json
+from trectools_plus.reporting.files import render_json, write_reports
 
 TABLE = pl.DataFrame(
     {"run": ["a"], "query_id": ["1"], "measure": ["RR@10"], "value": [None]},

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.reporting.html.page import embed_json
-from trectools_plus.reporting.html.verdict import make_title, make_verdict
-from trectools_plus.reporting.html.whiskers import WIDTH, make_scale
+from trectools_plus.reporting.html.page import embed_json, make_title, make_verdict
+from trectools_plus.reporting.html.views import WIDTH, make_scale
 
 
 @pytest.mark.parametrize(

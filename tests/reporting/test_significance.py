@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.report import BenchmarkReport, SetSize
-from trectools_plus.reporting.comparison_table import comparison_rows, legend
-from trectools_plus.reporting.console import print_report
+from trectools_plus.reporting.comparison import report_table
+from trectools_plus.reporting.export import table_as_latex, table_as_markdown
 from trectools_plus.reporting.html.page import render_html
-from trectools_plus.reporting.markdown import render_markdown
+from trectools_plus.reporting.markdown.report import render_markdown
 from trectools_plus.reporting.significance import denominator_line, group_lines, show_p
-from trectools_plus.reporting.tables import report_table
-from trectools_plus.reporting.tables_text import table_as_latex, table_as_markdown
+from trectools_plus.reporting.terminal import print_report
 
 WARNING = "a set of 9 queries is a sanity check"
 
@@ -28,18 +27,22 @@ def console(report: Any) -> str:
 def test_the_legend_names_test_correction_and_family(make_report: Any) -> None:
     assert (
         "(randomisation test, p ≤ 0.05 after Holm over 3 comparisons on one measure: every pair of "
-        "3 modes)" in " ".join(legend(make_report()))
+        "3 modes)" in " ".join(report_table(make_report()).legend)
     )
     tukey = [
         one.model_copy(update={"test": "tukey_hsd", "correction": "tukey_hsd"})
         for one in make_report().comparisons
     ]
-    text = " ".join(legend(make_report(comparisons=tukey)))
+    text = " ".join(report_table(make_report(comparisons=tukey)).legend)
     assert "(randomised Tukey HSD, p ≤ 0.05, for 3 comparisons" in text
 
 
 def test_the_best_mode_is_judged_by_every_pair_and_the_legend_says_so(make_report: Any) -> None:
-    assert legend(make_report())[-1].endswith("n.s. not significantly ahead of every other mode.")
+    assert (
+        report_table(make_report())
+        .legend[-1]
+        .endswith("n.s. not significantly ahead of every other mode.")
+    )
     against = "2 comparisons on one measure: 2 modes against 1 baseline"
     some = [
         one.model_copy(update={"family": against})
@@ -47,17 +50,17 @@ def test_the_best_mode_is_judged_by_every_pair_and_the_legend_says_so(make_repor
         if one.baseline == "lexical"
     ]
     every = "after Holm over 3 comparisons on one measure: every pair of 3 modes)."
-    assert legend(make_report(comparisons=some))[-1].endswith(every)
+    assert report_table(make_report(comparisons=some)).legend[-1].endswith(every)
     # No letter is used among modes that are not told apart: the test is named all the same.
     equal = make_report({"a": {"RR@10": 0.5}, "b": {"RR@10": 0.51}})
-    assert "randomisation test" in legend(equal)[-1]
+    assert "randomisation test" in report_table(equal).legend[-1]
     none = make_report(comparisons=[], best_mode_significant={"nDCG@10": True, "RR@10": True})
-    assert legend(none)[-1] == "* significantly ahead of every other mode."
+    assert report_table(none).legend[-1] == "* significantly ahead of every other mode."
 
 
 def test_eight_modes_have_marks_and_names_in_groups(make_report: Any) -> None:
     report = make_report({f"r{n}": {"RR@10": n / 10} for n in range(8)}, groups={})
-    assert comparison_rows(report)[0].cells[7].marks == "ᵃᵇᶜᵈᵉᶠᵍ"
+    assert report_table(report).by_measure().rows[0].cells[8].marks == "ᵃᵇᶜᵈᵉᶠᵍ"
     grouped = make_report(
         {f"r{n}": {"RR@10": n / 10} for n in range(9)},
         groups={"RR@10": [[f"r{n}" for n in range(8)], ["r8"]]},
@@ -132,10 +135,11 @@ def over_different_queries(make_report: Any) -> Any:
 
 def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
     report = over_different_queries(make_report)
-    row, other = comparison_rows(report)
-    assert (row.best, [cell.best for cell in row.cells]) == ("–", [False, False])
-    assert [(cell.n_text, cell.marks) for cell in row.cells] == [("n = 19", ""), ("", "")]
-    assert [cell.best for cell in other.cells] == [False, True]
+    row, other = report_table(report).by_measure().rows
+    _, *cells, best = row.cells
+    assert (best.marked, [cell.best for cell in cells]) == ("–", [False, False])
+    assert [(cell.count, cell.marks) for cell in cells] == [("n = 19", ""), ("", "")]
+    assert [cell.best for cell in other.cells[1:-1]] == [False, True]
     text = render_markdown(report)
     assert "| MeanRank | 1.5000 [1.470, 1.530] (n = 19) | 9.0000 [8.970, 9.030] | – |" in text
     assert "| MeanRank | all − few (n = 19) |" in text

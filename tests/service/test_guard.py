@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from trectools_plus.service.api.app import make_rules
+from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.guard import Guard
 from trectools_plus.service.problems import Problem
 
@@ -161,7 +163,7 @@ def test_a_compressed_body(locked: TestClient, check_problem: Check) -> None:
 def test_too_many_queries(
     open_service: Any, limited: Any, garden_set: dict[str, Any], check_problem: Check
 ) -> None:
-    from trectools_plus.service.settings import Limits, ServiceSettings
+    from trectools_plus.service.api.settings import Limits, ServiceSettings
 
     root = Path(__file__).resolve().parents[2]
     run, qrels = root / "fixtures/runs/lexical.run", root / "fixtures/garden-trec/qrels.txt"
@@ -221,12 +223,12 @@ def test_what_is_unexpected_tells_nothing(
         raise RuntimeError("secret detail")
 
     with open_service(limited()) as client:
-        monkeypatch.setattr("trectools_plus.service.routes.validate_parts", broken)
+        monkeypatch.setattr("trectools_plus.service.api.routes.validate_parts", broken)
         answer = client.post(
             "/v1/validate?kind=run", content=b"x", headers={"content-type": "text/plain"}
         )
         check_problem(answer, 500, "internal-error")
-        monkeypatch.setattr("trectools_plus.service.routes.read_parts", broken)
+        monkeypatch.setattr("trectools_plus.service.api.routes.read_parts", broken)
         outside = client.post("/v1/validate?kind=run", content=b"x")
     check_problem(outside, 500, "internal-error")
     assert "secret" not in answer.text + outside.text
@@ -293,13 +295,8 @@ def test_a_body_that_never_arrives() -> None:
             pass
 
     observed: list[int] = []
-    guard = Guard(
-        app,
-        key=None,
-        body_bytes=10,
-        body_seconds=0.05,
-        observe=lambda *about: observed.append(about[2]),
-    )
+    limits = Limits(body_bytes=10, seconds=0.05)
+    guard = Guard(app, make_rules(None, limits, lambda *about: observed.append(about[2])))
     scope = {"type": "http", "path": "/v1/score", "method": "POST", "headers": []}
     asyncio.run(guard(scope, receive, send))
     assert sent[0]["status"] == 408

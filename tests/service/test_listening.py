@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.service import listening
-from trectools_plus.service.app import create_app
+from trectools_plus.service import server
+from trectools_plus.service.api.app import create_app
 from trectools_plus.service.server import listen
 
 pytestmark = pytest.mark.process
@@ -35,7 +35,7 @@ async def _app(scope: Any, receive: Any, send: Any) -> None:
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A server that waits half a second for a request."""
-    monkeypatch.setattr(listening, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.5)
     with serving(_app, monkeypatch) as port:
         yield port
 
@@ -44,17 +44,17 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 def serving(app: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """The port of a server in a thread."""
     servers: list[Any] = []
-    made = listening._Server.__init__
+    made = server._Server.__init__
 
     def remember(self: Any, *arguments: Any) -> None:
         made(self, *arguments)
         servers.append(self)
 
-    monkeypatch.setattr(listening._Server, "__init__", remember)
+    monkeypatch.setattr(server._Server, "__init__", remember)
     started = threading.Event()
     with listen("127.0.0.1", 0, has_key=False) as listener:
         thread = threading.Thread(
-            target=lambda: listening.serve_app(app, listener, started=started.set, lifespan="off")
+            target=lambda: server.serve_app(app, listener, started=started.set, lifespan="off")
         )
         thread.start()
         assert started.wait(30)

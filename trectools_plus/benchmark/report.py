@@ -237,7 +237,7 @@ def report_json_schema() -> dict[str, Any]:
 
 
 def read_report(path: str | Path) -> BenchmarkReport:
-    """Read a report that :func:`trectools_plus.reporting.json_report.write_json` wrote.
+    """Read a report that :func:`trectools_plus.reporting.files.write_json` wrote.
 
     Raises:
         InputError: If the file cannot be read, is no report, or has another schema version.

@@ -11,9 +11,7 @@ from trectools_plus.cli import (
     compare,
     compare_vectors,
     explain,
-    extraction_compare,
-    extraction_run,
-    extraction_sweep,
+    extraction,
     gate,
     index,
     multilingual,
@@ -80,9 +78,9 @@ testset_app.command("refresh")(testset.testset_refresh)
 testset_app.command("agreement")(testset_checks.testset_agreement)
 
 extraction_app = _group("Extract ontology terms from documents, and score what was extracted.")
-extraction_app.command("run")(extraction_run.extraction_run)
-extraction_app.command("compare")(extraction_compare.extraction_compare)
-extraction_app.command("sweep")(extraction_sweep.extraction_sweep)
+extraction_app.command("run")(extraction.extraction_run)
+extraction_app.command("compare")(extraction.extraction_compare)
+extraction_app.command("sweep")(extraction.extraction_sweep)
 
 review_app = _group("Have people judge results side by side, and see what they think.")
 review_app.command("serve")(review.review_serve)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trectools_plus.cli.bench_output import report_benchmark
+from trectools_plus.cli.bench import report_benchmark
 from trectools_plus.cli.benchmark_options import (
     CorpusFile,
     Dataset,
@@ -22,7 +22,7 @@ from trectools_plus.cli.benchmark_options import (
     SetOfHpo,
     TopicsFile,
 )
-from trectools_plus.cli.option_groups import with_groups
+from trectools_plus.cli.option_groups import AnnotationsFile, with_groups
 from trectools_plus.cli.retrieval_options import (
     DeviceName,
     EmbeddingModel,
@@ -31,7 +31,6 @@ from trectools_plus.cli.retrieval_options import (
     Setting,
     retrieval_values,
 )
-from trectools_plus.cli.term_files import AnnotationsFile
 
 
 @with_groups

@@ -101,6 +101,10 @@ def _call(command: Callable[..., object], name: str) -> int:
     return result if isinstance(result, int) else 0
 
 
+_REMOVED_OPTIONS = {"--review": "to serve the review page, use trectools-plus review serve REPORT"}
+"""Options that had a meaning once, with what to type instead."""
+
+
 def _report_usage(error: Any) -> int:
     """What Typer refuses, as one line; without any argument, the help text."""
     if type(error).__name__ == "NoArgsIsHelpError":
@@ -109,7 +113,8 @@ def _report_usage(error: Any) -> int:
     context = getattr(error, "ctx", None)
     program = context.command_path if context else None
     what = error.format_message().rstrip(".").replace("Value error, ", "")
-    remedy = f"see {program} -h" if program else None
+    remedy = _REMOVED_OPTIONS.get(getattr(error, "option_name", ""))
+    remedy = remedy or (f"see {program} -h" if program else None)
     print(f"error: {UsageError(what[:1].lower() + what[1:], remedy=remedy)}", file=sys.stderr)
     return int(error.exit_code)
 

@@ -15,9 +15,8 @@ from trectools_plus.cli.benchmark_options import (
     OntologyFile,
     ResamplingOptions,
 )
-from trectools_plus.cli.option_groups import with_groups
+from trectools_plus.cli.option_groups import AnnotationsFile, with_groups
 from trectools_plus.cli.retrieval_options import RetrievalOptions
-from trectools_plus.cli.term_files import AnnotationsFile
 
 
 @with_groups

@@ -1,4 +1,4 @@
-"""Options that several commands take together, as one parameter of each of them."""
+"""Options that several commands share, and groups of options as one parameter of a command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,27 @@ import inspect
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+AnnotationsFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Where the formulas resnik, lin and jiang_conrath of MaxOntSim have information "
+        "content from, in the format of phenotype.hpoa [default: from the ontology's graph].",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="tcp://HOST:PORT",
+        help="Spread the work over the workers of this Dask scheduler; same figures "
+        "[default: this machine].",
+    ),
+]
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:

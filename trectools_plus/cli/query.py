@@ -111,20 +111,19 @@ def _results(found: Ranking, exact: list[str], documents: Corpus) -> list[dict[s
 
 
 def _print_results(results: list[dict[str, Any]]) -> None:
-    """A table, at most 100 columns wide."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    from trectools_plus.reporting.table import Table
+    from trectools_plus.reporting.terminal import print_table
+    from trectools_plus.text import make_console
 
-    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=100)
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("Rank", justify="right")
-    table.add_column("Id", overflow="fold")
-    table.add_column("Score", justify="right")
-    table.add_column("Title", overflow="fold")
-    table.add_column("")
-    for one in results:
-        score = "–" if one["score"] is None else f"{one['score']:.4f}"
-        match = "exact match" if one["exact"] else ""
-        table.add_row(str(one["rank"]), one["doc_id"], score, one["title"], match)
-    console.print(table)
+    header = ["Rank", "Id", "Score", "Title", ""]
+    rows = [
+        [
+            str(one["rank"]),
+            one["doc_id"],
+            "–" if one["score"] is None else f"{one['score']:.4f}",
+            one["title"],
+            "exact match" if one["exact"] else "",
+        ]
+        for one in results
+    ]
+    print_table(make_console(sys.stdout), Table.of(header, rows, right=("Rank", "Score")))

@@ -76,12 +76,11 @@ def benchmark_show(
       benchmark show results/today --table paper/table.tex --table figures.csv
     """
     from trectools_plus.benchmark.report_folder import ReportFolder
-    from trectools_plus.reporting.console import print_report
-    from trectools_plus.reporting.json_report import render_json
-    from trectools_plus.reporting.markdown import render_markdown
-    from trectools_plus.reporting.tables import report_table
-    from trectools_plus.reporting.tables_data import table_as_csv, write_tables
-    from trectools_plus.reporting.tables_text import table_as_latex
+    from trectools_plus.reporting.comparison import report_table
+    from trectools_plus.reporting.export import table_as_csv, table_as_latex, write_tables
+    from trectools_plus.reporting.files import render_json
+    from trectools_plus.reporting.markdown.report import render_markdown
+    from trectools_plus.reporting.terminal import print_report
 
     found = ReportFolder(report).report
     if table:
@@ -148,8 +147,8 @@ def benchmark_merge(
     """
     from trectools_plus.benchmark.merge import merge_run
     from trectools_plus.progress import progress_bar
-    from trectools_plus.reporting.console import print_report
     from trectools_plus.reporting.files import write_reports
+    from trectools_plus.reporting.terminal import print_report
 
     name, equals, path = run.partition("=")
     if not (name and equals and path):
@@ -164,18 +163,20 @@ def benchmark_merge(
 
 
 def _print_list(reports: list[ListedReport]) -> None:
-    """A table, at most 100 columns wide."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    from trectools_plus.reporting.table import Table
+    from trectools_plus.reporting.terminal import print_table
+    from trectools_plus.text import make_console
 
-    console = Console(highlight=False, markup=False, emoji=False, width=100)
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    for name in ("Folder", "Made", "Dataset", "Queries", "Modes", "Best"):
-        table.add_column(name, overflow="fold")
-    for one in reports:
-        modes = ", ".join(one.modes) if len(one.modes) < 4 else f"{len(one.modes)} modes"
-        table.add_row(
-            one.folder, one.created_at[:16], one.dataset, f"{one.queries:,}", modes, one.best
-        )
-    console.print(table)
+    rows = [
+        [
+            one.folder,
+            one.created_at[:16],
+            one.dataset,
+            f"{one.queries:,}",
+            ", ".join(one.modes) if len(one.modes) < 4 else f"{len(one.modes)} modes",
+            one.best,
+        ]
+        for one in reports
+    ]
+    header = ["Folder", "Made", "Dataset", "Queries", "Modes", "Best"]
+    print_table(make_console(sys.stdout), Table.of(header, rows))

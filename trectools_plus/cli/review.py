@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from trectools_plus.cli.printing import write_json
-from trectools_plus.cli.serve_review import serve_review
+from trectools_plus.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from trectools_plus.service.review.summary import ReviewSummary
@@ -21,7 +22,6 @@ Database = Annotated[
         help="The file of judgments that the review page wrote, or the folder with its review.db.",
     ),
 ]
-_WIDTH = 100
 
 
 def review_serve(
@@ -67,15 +67,21 @@ def review_serve(
       trectools-plus review serve results/today --modes lexical,hybrid --depth 5
       trectools-plus review serve results/today --host 0.0.0.0 --key-from-env REVIEW_KEY
     """
-    serve_review(
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise MissingExtraError("the review page", "service")
+    from trectools_plus.service.review.app import run_review
+    from trectools_plus.service.server import read_key
+
+    run_review(
         report,
         database,
         host=host,
         port=port,
-        modes=modes,
+        modes=None if modes is None else [name.strip() for name in modes.split(",")],
         depth=depth,
         seed=seed,
-        key_from_env=key_from_env,
+        key=None if key_from_env is None else read_key(key_from_env),
+        tell=lambda line: typer.echo(line, err=True),
     )
 
 
@@ -133,7 +139,7 @@ def review_export(
     from contextlib import closing
 
     from trectools_plus.formats.qrels import write_qrels
-    from trectools_plus.service.review.export import export_qrels
+    from trectools_plus.service.review.judgments import export_qrels
     from trectools_plus.service.review.store import read_store
     from trectools_plus.text import plural
 
@@ -192,17 +198,11 @@ def _print_agreements(summary: ReviewSummary) -> None:
     _print_table(["Annotators", "Both graded", "Kappa", "Quadratic", "Kappa of choices"], rows)
 
 
-def _print_table(header: list[str], rows: list[list[str]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+def _print_table(names: list[str], rows: list[list[str]]) -> None:
+    from trectools_plus.reporting.table import Cell, Column, Table
+    from trectools_plus.reporting.terminal import print_table
+    from trectools_plus.text import make_console
 
-    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=_WIDTH)
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    for place, name in enumerate(header):
-        table.add_column(
-            name, overflow="fold", justify="right" if place else "left", no_wrap=place > 0
-        )
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    first, *others = names
+    numbers = [Column(Cell(name), right=True, whole=True) for name in others]
+    print_table(make_console(sys.stdout), Table.of([first, *numbers], rows))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from trectools_plus.cli.scheduler_option import Scheduler
-from trectools_plus.cli.term_files import AnnotationsFile
+from trectools_plus.cli.option_groups import AnnotationsFile, Scheduler
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:

@@ -15,17 +15,11 @@ from trectools_plus.cli.retrieval_options import (
     Setting,
     retrieval_values,
 )
-from trectools_plus.errors import UsageError
 
 Prefix = Annotated[str, typer.Option(help="What the names of metrics begin with.")]
 
 
-_OF_REVIEW = frozenset({"review", "database", "host", "port", "key_from_env", "modes", "depth"})
-"""Options of ``serve`` that go with ``--review``."""
-
-
 def serve(
-    context: typer.Context,
     host: Annotated[
         str, typer.Option(help="Address to listen on; any but this machine's own needs a key.")
     ] = "127.0.0.1",
@@ -53,17 +47,12 @@ def serve(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Modes that are made ready, with commas [default: lexical,vector,hybrid]; with "
-            "--review those that are shown [default: all].",
+            help="Modes that are made ready, with commas [default: lexical,vector,hybrid].",
         ),
     ] = None,
     depth: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Results fetched per query [default: 100]; with --review those shown of each "
-            "mode [default: 10].",
-        ),
+        typer.Option(min=1, help="Results fetched per query [default: 100]."),
     ] = None,
     multi_vector: MultiVector = False,
     embedding_model: EmbeddingModel = None,
@@ -74,21 +63,6 @@ def serve(
         typer.Option(
             metavar="REPORT",
             help="Report whose figures /metrics shows, read again when it changes; repeatable.",
-        ),
-    ] = None,
-    review: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="REPORT",
-            help="Serve instead a page on which people judge this report's results; goes with "
-            "--database, --host, --port, --key-from-env, --modes and --depth.",
-        ),
-    ] = None,
-    database: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --review: where judgments are kept [default: review.db beside the report].",
         ),
     ] = None,
     prefix: Prefix = "trectools_plus",
@@ -118,27 +92,10 @@ def serve(
       trectools-plus serve
       trectools-plus serve --dataset none --report results/today --prefix medicalkg
       trectools-plus serve --host 0.0.0.0 --port 8080 --key-from-env SERVICE_KEY
-      trectools-plus serve --review results/today
     """
-    if review is not None:
-        from trectools_plus.cli.serve_review import serve_review
-
-        _refuse_others(context)
-        serve_review(
-            review,
-            database,
-            host=host,
-            port=port,
-            key_from_env=key_from_env,
-            modes=modes,
-            depth=depth,
-        )
-        return
-    if database is not None:
-        raise UsageError("--database goes with --review only")
     from trectools_plus.retrieval.settings import make_settings
+    from trectools_plus.service.api.settings import Limits, ServiceSettings
     from trectools_plus.service.server import read_key, run_server
-    from trectools_plus.service.settings import Limits, ServiceSettings
     from trectools_plus.text import split_list
 
     values = retrieval_values(
@@ -161,23 +118,6 @@ def serve(
         ),
     )
     run_server(settings, host, port, None if key_from_env is None else read_key(key_from_env))
-
-
-def _refuse_others(context: typer.Context) -> None:
-    """See that no option was given that means nothing to the review page."""
-    given = [
-        parameter.opts[0]
-        for parameter in context.command.params
-        if parameter.name not in _OF_REVIEW
-        and (source := context.get_parameter_source(str(parameter.name))) is not None
-        and source.name != "DEFAULT"
-    ]
-    if given:
-        raise UsageError(
-            f"of no effect with --review: {', '.join(given)}",
-            remedy="leave out what is for the service; the page has no documents to search, no "
-            "metrics and no limits to set",
-        )
 
 
 def benchmark_metrics(
@@ -207,13 +147,13 @@ def benchmark_metrics(
       benchmark metrics results/today --prefix medicalkg --textfile /var/lib/node/retrieval.prom
       benchmark metrics results/today --pushgateway http://localhost:9091
     """
-    from trectools_plus.service.metrics import (
+    from trectools_plus.service.api.metrics import (
         check_gateway,
         push,
         render_metrics,
         write_textfile,
     )
-    from trectools_plus.service.snapshots import read_snapshots
+    from trectools_plus.service.api.snapshots import read_snapshots
 
     if pushgateway is not None:
         check_gateway(pushgateway)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,10 +13,10 @@ from trectools_plus.cli.printing import write_json
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
+    from trectools_plus.reporting.table import Column
     from trectools_plus.testsets.loading import ListedTestSet
     from trectools_plus.testsets.model import TestQuery, TestSet
 
-_WIDTH = 100
 _PLURALS = {"category": "categories", "query_type": "query_types"}
 
 Set = Annotated[str, typer.Argument(metavar="SET", help="A test set: a file, or a shipped name.")]
@@ -229,11 +230,13 @@ def _shown(query: TestQuery) -> dict[str, str]:
 
 
 def _print_list(found: list[ListedTestSet]) -> None:
-    """A table, at most 100 columns wide."""
+    from trectools_plus.reporting.table import Cell, Column
+
+    description = Column(Cell("Description"), fills=True)
     rows = [
         [one.name, one.language, f"{one.queries:,}", one.version, one.description] for one in found
     ]
-    _print_table(["Name", "Language", "Queries", "Version", "Description"], rows)
+    _print_table(["Name", "Language", "Queries", "Version", description], rows)
 
 
 def _print_parts(used: TestSet, held_out: TestSet, field: str) -> None:
@@ -243,28 +246,13 @@ def _print_parts(used: TestSet, held_out: TestSet, field: str) -> None:
         for name in dict.fromkeys([*one, *other])
     ]
     rows.append(["all", str(len(used.queries)), str(len(held_out.queries))])
-    header = field.replace("_", " ").capitalize()
-    _print_table([header, "Used", "Held out"], rows)
+    _print_table([field.replace("_", " ").capitalize(), "Used", "Held out"], rows)
 
 
-def _print_table(header: list[str], rows: list[list[str]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+def _print_table(header: Sequence[str | Column], rows: list[list[str]]) -> None:
+    from trectools_plus.reporting.table import Table
+    from trectools_plus.reporting.terminal import print_table
+    from trectools_plus.text import make_console
 
-    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=_WIDTH)
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    left = _WIDTH - 2 - sum(width + 2 for width in widths[:-1])  # for the last column
-    for name in header:
-        number, is_long = name in ("Queries", "Used", "Held out"), name == "Description"
-        table.add_column(
-            name,
-            overflow="ellipsis" if is_long else "fold",
-            no_wrap=is_long,
-            max_width=left if is_long else None,
-            justify="right" if number else "left",
-        )
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    table = Table.of(header, rows, right=("Queries", "Used", "Held out"))
+    print_table(make_console(sys.stdout), table)

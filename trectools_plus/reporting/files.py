@@ -13,17 +13,15 @@ from trectools_plus.benchmark.output_folder import (
 )
 from trectools_plus.benchmark.output_folder import HTML_FILE as HTML_FILE
 from trectools_plus.benchmark.output_folder import MARKDOWN_FILE as MARKDOWN_FILE
-from trectools_plus.benchmark.report import read_report
+from trectools_plus.benchmark.report import BenchmarkReport, read_report
 from trectools_plus.benchmark.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.reporting.html.page import PageFigure, write_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
 from trectools_plus.reporting.ir_metadata import write_annotated_runs
-from trectools_plus.reporting.json_report import write_json
-from trectools_plus.reporting.markdown import write_markdown
-from trectools_plus.reporting.plots.files import save_plots
-from trectools_plus.reporting.plots.gallery import draw_plots
+from trectools_plus.reporting.markdown.report import write_markdown
+from trectools_plus.reporting.plots.gallery import draw_plots, save_plots
 
 
 def write_reports(
@@ -82,6 +80,21 @@ def write_reports(
         "checksums": folder.path / CHECKSUMS_FILE,
         **{image.name: folder.path / image.relative_to(folder.partial) for image in images},
     }
+
+
+def render_json(report: BenchmarkReport) -> str:
+    """The report as JSON: two blanks of indent, floats by their shortest exact spelling."""
+    return report.model_dump_json(indent=2) + "\n"
+
+
+def write_json(report: BenchmarkReport, path: str | Path) -> None:
+    """Write the report as JSON, whole or not at all.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    with atomic_write(path) as stream:
+        stream.write(render_json(report))
 
 
 def _write_page(result: BenchmarkResult, folder: Path, plots: bool) -> list[Path]:

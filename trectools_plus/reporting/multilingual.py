@@ -13,9 +13,12 @@ from trectools_plus.benchmark.multilingual import (
 )
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.formats.atomic import atomic_write
-from trectools_plus.reporting.comparison_table import show
+from trectools_plus.reporting.comparison import show, show_interval
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.markdown_text import escape, table
+from trectools_plus.reporting.markdown.tables import escape, markdown_table
+from trectools_plus.reporting.table import Table, make_row
+from trectools_plus.reporting.terminal import print_table
+from trectools_plus.text import make_console
 
 JSON_FILE = "MultilingualReport.json"
 MARKDOWN_FILE = "MultilingualComparison.md"
@@ -58,7 +61,7 @@ def render_multilingual_markdown(report: MultilingualReport) -> str:
         [code, escape(one.test_set), escape(one.version), str(one.queries), _link(one.folder, code)]
         for code, one in report.languages.items()
     ]
-    parts.append(table(["Language", "Test set", "Version", "Queries", "Report"], sets))
+    parts.append(markdown_table(["Language", "Test set", "Version", "Queries", "Report"], sets))
     for mode, measures in report.across.items():
         parts.append(f"## {escape(report.mode_names[mode])}")
         rows = [
@@ -69,7 +72,7 @@ def render_multilingual_markdown(report: MultilingualReport) -> str:
             ]
             for measure, across in measures.items()
         ]
-        parts.append(table(["Metric", *report.languages, "Mean", "Variance", "Gap"], rows))
+        parts.append(markdown_table(["Metric", *report.languages, "Mean", "Variance", "Gap"], rows))
     parts += [f"> **{escape(said)}:** {escape(note)}" for said, note in _notes(report)]
     if report.command:
         parts.append(f"Made by `{report.command}`.")
@@ -78,26 +81,20 @@ def render_multilingual_markdown(report: MultilingualReport) -> str:
 
 def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
     """The report for the terminal, at most 100 columns wide."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(file=stream, highlight=False, markup=False, emoji=False, width=100)
+    console = make_console(stream)
     sets = ", ".join(
         f"{code} {one.test_set} ({one.queries})" for code, one in report.languages.items()
     )
     console.print(f"{report.corpus} · {sets}", style="bold")
-    grid = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    grid.add_column("Mode", overflow="fold")
-    grid.add_column("Metric", overflow="fold")
-    for name in (*report.languages, "Mean", "Variance", "Gap"):
-        grid.add_column(name, justify="right")
+    rows = []
     for mode, measures in report.across.items():
+        last = list(measures)[-1]
         for measure, across in measures.items():
             means = [show(one.mean) for one in _of_languages(report, mode, measure)]
-            grid.add_row(report.mode_names[mode], measure, *means, *_across(across))
-        grid.add_section()
-    console.print(grid)
+            cells = [report.mode_names[mode], measure, *means, *_across(across)]
+            rows.append(make_row(cells, ends_section=measure == last))
+    header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
+    print_table(console, Table.of(header, rows, right=header[2:]))
     console.print(READING, style="dim")
     for languages, note in _notes(report):
         console.print(f"{languages}: {note}")
@@ -125,9 +122,7 @@ def _across(one: CrossLingual) -> list[str]:
 
 
 def _with_interval(one: LanguageMeasure) -> str:
-    low, high = ends_of(one.ci)
-    interval = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
-    return f"{show(one.mean)}{interval}"
+    return " ".join(filter(None, (show(one.mean), show_interval(*ends_of(one.ci)))))
 
 
 def _link(folder: str, code: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from trectools_plus.benchmark.compare import alpha_of, describe_family
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
-from trectools_plus.reporting.mode_notes import join_labels
+from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.reporting.facts import join_labels
 from trectools_plus.text import plural
 
 _NAMED = 8
@@ -31,6 +32,12 @@ def show_p(p: float | None) -> str:
     if p is None:
         return "–"
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def show_difference_interval(entry: Comparison) -> str:
+    """The interval of a difference, or a dash."""
+    low, high = ends_of(entry.ci)
+    return "–" if low is None or high is None else f"[{low:+.4f}, {high:+.4f}]"
 
 
 def describe_test(entry: Comparison, confidence: float) -> str:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from ipaddress import ip_address
 from time import monotonic
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from trectools_plus.service.access import KEY_REMEDY, Key, is_this_machine
 from trectools_plus.service.problems import ProblemError, as_problem, problem_response
-
-OPEN_PATHS = frozenset({"/healthz", "/readyz"})
-"""Answered without a key: whoever watches over processes need not have one."""
 
 CLIENT_LEFT = 499
 """The status in log and metrics of a request whose client left before the answer, as in nginx: it
 is no failure of the service."""
+KEY_REMEDY = (
+    "send the header 'Authorization: Bearer KEY'; KEY is what the server's environment variable "
+    "holds that its option --key-from-env names"
+)
 
 _LOG = logging.getLogger("trectools_plus.service.access")
 _METHODS = frozenset({"GET", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"})
@@ -29,36 +34,74 @@ _HEADERS = (
 )
 
 Observer = Callable[[str, str, int, float], None]
-"""Told of method, route, status and seconds of each answer."""
+"""Receives method, route, status and seconds of each answer."""
+
+
+class Key:
+    """The key that requests bear.
+
+    Args:
+        key: Its text.
+    """
+
+    def __init__(self, key: str) -> None:
+        self._digest = _digest(key.encode())
+
+    def is_in(self, headers: Headers) -> bool:
+        """Whether the ``Authorization`` header holds it."""
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        # Digests have one length, so that the time tells nothing, not even how long the key is.
+        found = _digest(given.strip().encode("latin-1", "replace"))
+        return hmac.compare_digest(found, self._digest) and scheme.lower() == "bearer"
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a ``Host`` header names loopback: by ``localhost``, or by any of its addresses.
+
+    Any other name may be somebody else's who has it lead here (DNS rebinding).
+    """
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What an application lets in.
+
+    Attributes:
+        check: Raises a :class:`~trectools_plus.service.problems.ProblemError` for a request that is
+            refused before its body is read.
+        body_bytes: Largest body.
+        body_seconds: For the body to arrive.
+        size_remedy: What the client can do about a body that is too large.
+        headers: Headers of every answer, beside those against sniffing and storing.
+        reads_ahead: Whether the whole body is read before the application is called.
+        observe: Called after each answer, which is logged then; neither if ``None``.
+    """
+
+    check: Callable[[Scope, Headers], None]
+    body_bytes: int
+    body_seconds: float
+    size_remedy: str | None = None
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    reads_ahead: bool = False
+    observe: Observer | None = None
 
 
 class Guard:
-    """ASGI middleware.
+    """ASGI middleware that refuses requests, and ends work for clients that have left.
 
     Args:
         app: What answers.
-        key: The key that requests must bear; ``None`` where only this machine can reach the
-            service. Then requests that name another host are refused, so that no web page can
-            reach it by a name of its own.
-        body_bytes: Largest body.
-        body_seconds: For the body to arrive.
-        observe: Told of each answer.
+        rules: What it lets in.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        key: str | None,
-        body_bytes: int,
-        body_seconds: float,
-        observe: Observer,
-    ) -> None:
+    def __init__(self, app: ASGIApp, rules: Rules) -> None:
         self._app = app
-        self._key = None if key is None else Key(key)
-        self._body_bytes = body_bytes
-        self._body_seconds = body_seconds
-        self._observe = observe
+        self._rules = rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -76,7 +119,8 @@ class Guard:
             nonlocal status, started
             if message["type"] == "http.response.start":
                 status, started = int(message["status"]), True
-                message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
+                headers = [*message.get("headers", ()), *_HEADERS, *self._rules.headers]
+                message = {**message, "headers": headers}
             elif is_head:
                 message = {**message, "body": b""}
             await send(message)
@@ -87,8 +131,8 @@ class Guard:
                 left = True
                 working.cancel()  # nobody waits for the answer
 
-        body = _Body(receive, self._body_bytes, self._body_seconds, leave)
-        working = asyncio.create_task(self._work(asked, scope, body.receive, send_watched))
+        body = _Body(receive, self._rules, leave)
+        working = asyncio.create_task(self._work(asked, scope, body, send_watched))
         try:
             await working
         except asyncio.CancelledError:
@@ -103,45 +147,24 @@ class Guard:
             counted = CLIENT_LEFT if left else status
             self._note(scope["method"], asked, counted, monotonic() - began)
 
-    async def _work(self, asked: Scope, given: Scope, receive: Receive, send: Send) -> None:
-        self._check(given)
+    async def _work(self, asked: Scope, given: Scope, body: _Body, send: Send) -> None:
+        headers = Headers(scope=given)
+        self._rules.check(given, headers)
+        length = headers.get("content-length", "")
+        most = self._rules.body_bytes
+        if length.isdecimal() and (len(length) > 18 or int(length) > most):
+            raise _too_large(self._rules)
+        receive = await body.read_ahead() if self._rules.reads_ahead else body.receive
         await self._app(asked, receive, send)
 
-    def _check(self, scope: Scope) -> None:
-        headers = Headers(scope=scope)
-        if scope["path"] not in OPEN_PATHS:
-            self._check_key(headers)
-        if self._key is None:
-            _check_local(headers)
-        length = headers.get("content-length", "")
-        if length.isdecimal() and (len(length) > 18 or int(length) > self._body_bytes):
-            raise _too_large(self._body_bytes)
-        if headers.get("content-encoding", "identity").lower() != "identity":
-            raise ProblemError(
-                415,
-                "compressed-body",
-                "the body is compressed",
-                remedy="send it as it is",
-                headers={"Accept-Encoding": "identity"},
-            )
-
-    def _check_key(self, headers: Headers) -> None:
-        if self._key is None or self._key.is_in(headers.get("authorization", "")):
-            return
-        raise ProblemError(
-            401,
-            "unauthorised",
-            "the request bears no valid key",
-            remedy=KEY_REMEDY,
-            headers={"WWW-Authenticate": 'Bearer realm="trectools-plus"'},
-        )
-
     def _note(self, given: str, scope: Scope, status: int, seconds: float) -> None:
-        """One line without query and headers: neither a key nor a text ever gets there."""
+        """Log one line without query and headers: neither a key nor a text ever gets there."""
+        if self._rules.observe is None:
+            return
         route: Any = scope.get("route")
         path = str(getattr(route, "path", "other"))
         method = given if given in _METHODS else "other"
-        self._observe(method, path, status, seconds)
+        self._rules.observe(method, path, status, seconds)
         _LOG.info("%s %s %d %.0f ms", method, path, status, 1000 * seconds)
 
 
@@ -150,19 +173,15 @@ class _Body:
 
     Args:
         receive: Where it comes from.
-        most: Bytes that it may have.
-        seconds: For it to arrive.
+        rules: How large it may be and how long it may take.
         leave: Called when the client has left.
     """
 
-    def __init__(
-        self, receive: Receive, most: int, seconds: float, leave: Callable[[], None]
-    ) -> None:
+    def __init__(self, receive: Receive, rules: Rules, leave: Callable[[], None]) -> None:
         self._receive = receive
-        self._most = most
-        self._seconds = seconds
+        self._rules = rules
         self._leave = leave
-        self._ends = monotonic() + seconds
+        self._ends = monotonic() + rules.body_seconds
         self._taken = 0
         self._watching: asyncio.Task[None] | None = None
 
@@ -180,17 +199,30 @@ class _Body:
             raise ProblemError(
                 408,
                 "slow-body",
-                f"the body did not arrive within {self._seconds:g} s",
+                f"the body did not arrive within {self._rules.body_seconds:g} s",
                 headers={"Connection": "close"},
             ) from None
         self._taken += len(message.get("body", b""))
-        if self._taken > self._most:
-            raise _too_large(self._most)
+        if self._taken > self._rules.body_bytes:
+            raise _too_large(self._rules)
         if message["type"] == "http.disconnect":
             self._leave()
         elif not message.get("more_body", False):
             self._watching = asyncio.create_task(self._watch())
         return message
+
+    async def read_ahead(self) -> Receive:
+        """Read the whole body, and return what gives it as one message, then what follows it."""
+        parts = [await self.receive()]
+        while parts[-1].get("more_body", False):
+            parts.append(await self.receive())
+        body = b"".join(part.get("body", b"") for part in parts)
+        pending: list[Message] = [{**parts[-1], "body": body}]
+
+        async def receive() -> Message:
+            return pending.pop() if pending else await self.receive()
+
+        return receive
 
     def close(self) -> None:
         """Stop looking whether the client leaves."""
@@ -203,24 +235,15 @@ class _Body:
         self._leave()
 
 
-def _too_large(most: int) -> ProblemError:
+def _too_large(rules: Rules) -> ProblemError:
     return ProblemError(
         413,
         "body-too-large",
-        f"the body is larger than {most:,} bytes",
-        remedy="send less, or have the service started with --max-body-mib",
+        f"the body is larger than {rules.body_bytes:,} bytes",
+        remedy=rules.size_remedy,
         headers={"Connection": "close"},
     )
 
 
-def _check_local(headers: Headers) -> None:
-    """Refuse what a web page of somebody else's has a browser send."""
-    origin = headers.get("origin")
-    foreign = origin is not None and not is_this_machine(origin.partition("://")[2])
-    if foreign or not is_this_machine(headers.get("host", "localhost")):
-        raise ProblemError(
-            403,
-            "foreign-host",
-            "without a key the service answers to requests from this machine only",
-            remedy="ask for http://127.0.0.1, or start the service with --key-from-env",
-        )
+def _digest(key: bytes) -> bytes:
+    return sha256(key).digest()

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 import os
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal
 
-from trectools_plus.errors import InputError, UsageError
-from trectools_plus.service.settings import SHORTEST_KEY, ServiceSettings
+from trectools_plus.errors import InputError, MissingExtraError, UsageError
 
+try:
+    import uvicorn
+except ImportError as error:
+    raise MissingExtraError("the service", "service") from error
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from trectools_plus.service.api.settings import SHORTEST_KEY, ServiceSettings
+
+HEAD_SECONDS = 15.0
+"""For a request's first line and headers; the body has a limit of its own."""
+_KEEP_ALIVE_SECONDS = 5
 _LOG = logging.getLogger("trectools_plus.service")
 
 
@@ -87,9 +101,8 @@ def run_server(settings: ServiceSettings, host: str, port: int, key: str | None)
         InputError: If it cannot listen, or a report or the documents are not there.
         MissingExtraError: If the extra ``service`` is not installed.
     """
-    from trectools_plus.service.app import create_app
-    from trectools_plus.service.listening import serve_app
-    from trectools_plus.service.snapshots import read_snapshots
+    from trectools_plus.service.api.app import create_app
+    from trectools_plus.service.api.snapshots import read_snapshots
 
     for report in settings.reports:  # now, and not only when somebody looks
         read_snapshots(report)
@@ -101,6 +114,35 @@ def run_server(settings: ServiceSettings, host: str, port: int, key: str | None)
     address = f"http://{shown_host(host)}:{opened.getsockname()[1]}"
     with opened:
         serve_app(app, opened, started=lambda: _LOG.info("listening on %s", address))
+
+
+def serve_app(
+    app: Any,
+    listener: socket.socket,
+    *,
+    started: Callable[[], None],
+    lifespan: Literal["on", "off"] = "on",
+) -> None:
+    """Serve until a signal ends it.
+
+    Args:
+        app: The ASGI application.
+        listener: Where requests come in.
+        started: Called once the server answers, and can be ended by a signal.
+        lifespan: Whether the application is told of start and end.
+    """
+    config = uvicorn.Config(
+        app,
+        http=_Impatient,
+        ws="none",
+        lifespan=lifespan,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+    )
+    _Server(config, started).run(sockets=[listener])
 
 
 def shown_host(host: str) -> str:
@@ -132,3 +174,46 @@ def _prepare_log() -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO if name == "trectools_plus" else logging.WARNING)
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_start = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_start()
+
+
+class _Impatient(H11Protocol):
+    """Closes connections on which no request arrives; Uvicorn itself waits for ever.
+
+    A client may otherwise hold thousands of them by sending a byte now and then.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        at_work = self.cycle is not None and not self.cycle.response_complete
+        if at_work or self.timeout_keep_alive_task is not None:
+            self._stop()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

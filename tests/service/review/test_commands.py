@@ -113,7 +113,7 @@ def test_the_key_comes_from_the_environment(serve: Any, ask: Any, report: Path) 
 def test_stopping_is_no_error(serve: Any, report: Path) -> None:
     import signal
 
-    server = serve(report, command=["serve", "--review"])
+    server = serve(report)
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(timeout=60) == 0
     assert server.process.stderr.read_text().endswith("\nstopped; every judgment is kept\n")
@@ -151,19 +151,24 @@ def test_mistakes_are_one_line(call: Call, report: Path, tmp_path: Path) -> None
 
 
 def test_serve_refuses_what_is_not_for_the_page(program: Program, report: Path) -> None:
-    command = ["trectools-plus", "serve", "--review", report]
-    for given, names in (
-        (["--prefix", "p"], "--prefix"),
-        (["--workers", "2"], "--workers"),
-        (["--dataset", "none", "--max-queries", "5"], "--dataset, --max-queries"),
-        (["--report", str(report), "--time-limit", "9"], "--report, --time-limit"),
-        (["--set", "bm25.k1=1"], "--set"),
+    done = program(["trectools-plus", "serve", "--review", report], report)
+    assert (done.code, done.text) == (2, "")
+    assert done.stderr.startswith("error: no such option: --review")
+    assert done.stderr.endswith(
+        " — to serve the review page, use trectools-plus review serve REPORT\n"
+    )
+    for given in (
+        ["--prefix", "p"],
+        ["--workers", "2"],
+        ["--dataset", "none"],
+        ["--report", str(report)],
+        ["--set", "bm25.k1=1"],
     ):
-        done = program([*command, *given], report)
+        done = program(["trectools-plus", "review", "serve", report, *given], report)
         assert (done.code, done.text) == (2, "")
-        assert done.stderr.startswith(f"error: of no effect with --review: {names} — ")
+        assert done.stderr.startswith(f"error: no such option: {given[0]}")
         assert len(done.stderr.splitlines()) == 1
-    done = program([*command, "--host", "0.0.0.0"], report)
+    done = program(["trectools-plus", "review", "serve", report, "--host", "0.0.0.0"], report)
     assert (done.code, "there is no key" in done.stderr) == (2, True)
 
 
@@ -172,9 +177,7 @@ def test_serve_honours_what_is_for_the_page(
 ) -> None:
     key, database = "a-key-of-twenty-char", tmp_path / "mine.db"
     arguments = (report, "--modes", "lexical,hybrid", "--depth", 3, "--database", database)
-    server = serve(
-        *arguments, "--key-from-env", "REVIEW_KEY", command=["serve", "--review"], REVIEW_KEY=key
-    )
+    server = serve(*arguments, "--key-from-env", "REVIEW_KEY", REVIEW_KEY=key)
     with pytest.raises(HTTPError, match="401") as refused:
         ask(f"{server.url}api/about")
     assert "--key-from-env" in json.loads(refused.value.read())["remedy"]

@@ -17,12 +17,10 @@ from sklearn.metrics import cohen_kappa_score
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.service.review import judgments
-from trectools_plus.service.review.export import export_qrels, merge_grades
-from trectools_plus.service.review.judgments import Grade
+from trectools_plus.service.review.judgments import Grade, export_qrels, merge_grades
 from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
-from trectools_plus.service.review.shares import share_choices, wilson_share
 from trectools_plus.service.review.store import Store, open_store
-from trectools_plus.service.review.summary import summarise_review
+from trectools_plus.service.review.summary import share_choices, summarise_review, wilson_share
 
 QUERIES = tuple(f"q{n}" for n in range(6))
 RESULTS = {"a": ("d1", "d2"), "b": ("d2", "d3")}

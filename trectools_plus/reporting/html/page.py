@@ -13,23 +13,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.benchmark.targets import describe_status
 from trectools_plus.formats.atomic import atomic_write
-from trectools_plus.reporting import report_facts
-from trectools_plus.reporting.comparison_table import describe_dataset, legend, show
-from trectools_plus.reporting.components_text import (
+from trectools_plus.reporting import facts
+from trectools_plus.reporting.comparison import report_table, show
+from trectools_plus.reporting.facts import (
+    NONE_NEAR,
     describe_components_test,
     left_out,
+    mode_notes,
+    near_rows,
+    near_sentence,
+    report_notes,
     show_contribution,
 )
-from trectools_plus.reporting.html.comparison_view import view_comparison
-from trectools_plus.reporting.html.differences_view import view_differences
 from trectools_plus.reporting.html.per_query import QueryEvidence, collect_queries
-from trectools_plus.reporting.html.strata_view import view_strata
-from trectools_plus.reporting.html.verdict import make_title, make_verdict
-from trectools_plus.reporting.html.whiskers import WIDTH
-from trectools_plus.reporting.mode_notes import mode_notes, report_notes
-from trectools_plus.reporting.near_misses_text import NONE_NEAR, near_rows, near_sentence
+from trectools_plus.reporting.html.views import (
+    WIDTH,
+    view_comparison,
+    view_differences,
+    view_strata,
+)
 from trectools_plus.reporting.significance import TEST_NAMES, describe_test, show_p
 from trectools_plus.text import plural
 
@@ -98,6 +103,7 @@ def render_html(
             of queries.
         figures: Drawings for the page.
     """
+    comparison = report_table(report)
     styles = "".join(_read_asset(name) for name in _STYLES)
     scripts = "".join(_read_asset(name) for name in _SCRIPTS)
     return (
@@ -109,17 +115,17 @@ def render_html(
             modes=list(report.modes.values()),
             title=make_title(report),
             verdict=make_verdict(report),
-            dataset=describe_dataset(report),
-            legend=legend(report),
+            dataset=comparison.title,
+            legend=comparison.legend,
             notes=mode_notes(report),
             further_notes=report_notes(report),
-            comparison=view_comparison(report),
+            comparison=view_comparison(report, comparison),
             differences=view_differences(report),
             figures=figures,
             strata=view_strata(report),
-            findings=report_facts.collect_findings(report),
-            hashes=report_facts.list_hashes(report),
-            commands=report_facts.list_commands(report),
+            findings=facts.collect_findings(report),
+            hashes=facts.list_hashes(report),
+            commands=facts.list_commands(report),
             failing_counts=report.higher_is_better(report.measure_names[0]),
             most_failing=MOST_FAILING,
             near=near_rows(report),
@@ -131,6 +137,44 @@ def render_html(
             policy=_make_policy(styles, scripts),
         )
     )
+
+
+def make_title(report: BenchmarkReport) -> str:
+    """Which modes were compared on what."""
+    labels = [result.label for result in report.modes.values()]
+    return f"{facts.join_labels(labels)} on {report.manifest.dataset.id}"
+
+
+def make_verdict(report: BenchmarkReport) -> str:
+    """What the first measure says of the modes, and whether the queries suffice to say it."""
+    measure = report.measure_names[0]
+    mode = report.best_mode[measure]
+    if mode is not None:
+        return _judge_best(report, measure, mode)
+    if measure in report.unranked:
+        counts = ", ".join(
+            f"{result.label} {show(figures.mean)} over {figures.n}"
+            for result in report.modes.values()
+            if (figures := result.measures[measure]).mean is not None
+        )
+        return (
+            f"The means of {measure} are over different queries, so they are not ranked: {counts}."
+        )
+    means = [result.measures[measure].mean for result in report.modes.values()]
+    mean = means[0]
+    if mean is None or None in means:
+        return f"{measure} is undefined for some mode, so there is no best one."
+    if len(means) > 1:
+        best = _best_mean(report)
+        return f"No mode is ahead of the others on {measure}: the best ones reach {best}."
+    ((label, figures),) = (
+        (result.label, result.measures[measure]) for result in report.modes.values()
+    )
+    interval = ""
+    low, high = ends_of(figures.ci)
+    if low is not None and high is not None:
+        interval = f" ({report.confidence * 100:g}% interval {low:.3f} to {high:.3f})"
+    return f"{label} reaches {measure} {mean:.4f}{interval} over {_queries(figures.n)}."
 
 
 def embed_json(value: Any) -> str:
@@ -160,14 +204,14 @@ def _environment() -> Environment:
         plural=plural,
         WIDTH=WIDTH,
         describe_status=describe_status,
-        show_baseline=report_facts.show_baseline,
-        show_rank=report_facts.show_rank,
+        show_baseline=facts.show_baseline,
+        show_rank=facts.show_rank,
         show_p=show_p,
         describe_test=describe_test,
         TEST_NAMES=TEST_NAMES,
         NONE_NEAR=NONE_NEAR,
         sentence=_begin_sentence,
-        list_definition=report_facts.list_definition,
+        list_definition=facts.list_definition,
         left_out=left_out,
         describe_components_test=describe_components_test,
         show_contribution=show_contribution,
@@ -195,3 +239,36 @@ def _make_policy(styles: str, scripts: str) -> str:
         f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+def _judge_best(report: BenchmarkReport, measure: str, mode: str) -> str:
+    figures = report.modes[mode].measures[measure]
+    extreme = "highest" if report.higher_is_better(measure) else "lowest"
+    opening = f"{report.modes[mode].label} has the {extreme} {measure}, {show(figures.mean)}"
+    others = [name for name in report.modes if name != mode]
+    if report.best_mode_significant[measure]:
+        every = report.modes[others[0]].label if len(others) == 1 else "every other mode"
+        return f"{opening}, and is significantly ahead of {every} over {_queries(figures.n)}."
+    close = [report.modes[name].label for name in others if _is_close(report, mode, name, measure)]
+    if not close:
+        return f"{opening}, but is not significantly ahead of every other mode."
+    return f"{opening}, but {_queries(figures.n)} cannot tell it from {facts.join_labels(close)}."
+
+
+def _is_close(report: BenchmarkReport, mode: str, other: str, measure: str) -> bool:
+    """Whether the two were compared, and their difference may as well be 0."""
+    entry = report.find_comparison(other, mode, measure) or report.find_comparison(
+        mode, other, measure
+    )
+    return entry is not None and not entry.significant
+
+
+def _best_mean(report: BenchmarkReport) -> str:
+    measure = report.measure_names[0]
+    means = [result.measures[measure].mean for result in report.modes.values()]
+    known = [mean for mean in means if mean is not None]
+    return f"{(max if report.higher_is_better(measure) else min)(known):.4f}"
+
+
+def _queries(n: int) -> str:
+    return plural(n, "query", "queries")

@@ -4,10 +4,19 @@ Matplotlib is imported where it is used, and its global state (``pyplot``) is ne
 """
 
 from trectools_plus.reporting.plots.differences import plot_differences
-from trectools_plus.reporting.plots.dots import plot_measures, plot_strata
-from trectools_plus.reporting.plots.files import render_plot, save_plots, write_plots
-from trectools_plus.reporting.plots.gallery import Plot, draw_plots
-from trectools_plus.reporting.plots.lines import plot_hit_rate, plot_precision_recall
+from trectools_plus.reporting.plots.gallery import (
+    Plot,
+    draw_plots,
+    render_plot,
+    save_plots,
+    write_plots,
+)
+from trectools_plus.reporting.plots.means import (
+    plot_hit_rate,
+    plot_measures,
+    plot_precision_recall,
+    plot_strata,
+)
 
 __all__ = [
     "Plot",

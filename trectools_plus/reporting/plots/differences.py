@@ -12,7 +12,7 @@ from trectools_plus.benchmark.compare import EQUAL
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting.plots.dots import require_measure
+from trectools_plus.reporting.plots.means import require_measure
 from trectools_plus.reporting.plots.style import AHEAD, BEHIND, INK, label_text
 
 if TYPE_CHECKING:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import string
+from collections.abc import Sequence
+from hashlib import sha256
+
 from trectools_plus.errors import UsageError
 from trectools_plus.service.review import judgments, models
-from trectools_plus.service.review.blinding import LABELS, order_modes, order_queries
-from trectools_plus.service.review.judgments import NO_CHOICE, Annotator, Grade, Judged
+from trectools_plus.service.review.judgments import NO_CHOICE, Annotator, Grade, Judged, clean_name
 from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
-from trectools_plus.service.review.names import clean_name
 from trectools_plus.service.review.store import Store
 
 
@@ -179,3 +181,41 @@ def _progress(query: ReviewQuery, judged: Judged) -> models.QueryProgress:
         chosen=chosen,
         complete=chosen and graded == len(results),
     )
+
+
+LABELS = string.ascii_uppercase
+"""What columns are called, from the left."""
+
+
+def order_queries(query_ids: Sequence[str], seed: int) -> list[str]:
+    """Shuffle the queries, alike for everyone.
+
+    So what several people have judged when they stop early is the same random sample.
+
+    Args:
+        query_ids: All queries, each once.
+        seed: Decides the order.
+    """
+    return sorted(query_ids, key=lambda query_id: _place(seed, "query", query_id))
+
+
+def order_modes(modes: Sequence[str], seed: int, annotator: str, query_id: str) -> list[str]:
+    """Shuffle the columns of a query for an annotator.
+
+    Args:
+        modes: The modes.
+        seed: Decides the order, with the two next.
+        annotator: Who judges, as :func:`~trectools_plus.service.review.judgments.key_of` spells it.
+        query_id: The query.
+
+    Returns:
+        The modes from left to right: labels A, B, …
+    """
+    return sorted(modes, key=lambda mode: _place(seed, "mode", annotator, query_id, mode))
+
+
+def _place(seed: int, *names: str) -> bytes:
+    parts = [str(seed), *names]
+    # Lengths go in too, so that ("ab", "c") and ("a", "bc") differ.
+    text = "".join(f"{len(part)}:{part}" for part in parts)
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()

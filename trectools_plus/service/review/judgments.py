@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+import unicodedata
 from dataclasses import dataclass, field
 from hashlib import sha256
 from secrets import token_urlsafe
 
-from trectools_plus.service.review.names import clean_name, key_of
+import polars as pl
+
+from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels
 from trectools_plus.service.review.store import Store, utc_now
 
 NO_CHOICE = ""
@@ -196,3 +200,84 @@ def _judged(rows: list[tuple[str | None, int | None, int, str | None]]) -> Judge
 
 def _digest(secret: str) -> str:
     return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+LONGEST_NAME = 64
+
+
+def clean_name(text: str) -> str:
+    """A name as it is shown: composed characters, single blanks.
+
+    Raises:
+        UsageError: If nothing is left, it is longer than 64 characters, or holds characters that
+            are not seen.
+    """
+    name = " ".join(unicodedata.normalize("NFC", text).split())
+    if not name or len(name) > LONGEST_NAME:
+        raise UsageError(f"expected a name of 1 to {LONGEST_NAME} characters")
+    if any(unicodedata.category(character).startswith("C") for character in name):
+        raise UsageError("the name holds a character that cannot be seen")
+    return name
+
+
+def key_of(name: str) -> str:
+    """What two spellings of one name have in common: "anna" and "Anna" are one person."""
+    folded = unicodedata.normalize("NFKC", clean_name(name)).casefold()
+    return " ".join(unicodedata.normalize("NFKC", folded).split())
+
+
+MERGE_RULE = "the median of the annotators' grades; of two in the middle, the lower"
+
+
+def grades_of(store: Store, annotator: Annotator) -> Qrels:
+    """What one annotator has graded, sorted by query and document; may be empty."""
+    rows = [
+        (query_id, "0", doc_id, one.grade)
+        for query_id, judged in read_all_judged(store, annotator).items()
+        for doc_id, one in judged.grades.items()
+    ]
+    frame = pl.DataFrame(rows, schema=QRELS_SCHEMA, orient="row")
+    return Qrels(frame.sort("query_id", "doc_id"))
+
+
+def merge_grades(all_grades: list[Qrels]) -> Qrels:
+    """One grade per query and document: the median; of two in the middle, the lower.
+
+    Args:
+        all_grades: Of each annotator.
+
+    Returns:
+        Every pair that anyone has graded, sorted by query and document.
+    """
+    frame = pl.concat([pl.DataFrame(schema=QRELS_SCHEMA), *(one.frame for one in all_grades)])
+    middle = pl.col("relevance").sort().get((pl.len() - 1) // 2)
+    merged = frame.group_by("query_id", "doc_id").agg(middle)
+    return Qrels(merged.sort("query_id", "doc_id"))
+
+
+def export_qrels(store: Store, annotator: str | None = None) -> Qrels:
+    """The judgments as qrels.
+
+    Args:
+        store: The judgments.
+        annotator: Whose; ``None`` for everyone's, merged as :func:`merge_grades` does.
+
+    Raises:
+        UsageError: If nobody of this name has judged.
+        CheckFailedError: If nothing was graded yet.
+    """
+    if annotator is None:
+        qrels = merge_grades([grades_of(store, one) for one in list_annotators(store)])
+    else:
+        found = find_annotator(store, annotator)
+        if found is None:
+            names = ", ".join(one.name for one in list_annotators(store)) or "nobody"
+            raise UsageError(
+                f"no annotator '{annotator}'",
+                where="--annotator",
+                remedy=f"these have begun: {names}",
+            )
+        qrels = grades_of(store, found)
+    if qrels.frame.is_empty():
+        raise CheckFailedError("nothing was graded yet")
+    return qrels

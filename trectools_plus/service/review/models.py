@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from trectools_plus.service.review.names import LONGEST_NAME
+from trectools_plus.service.review.judgments import LONGEST_NAME
 
 NONE_OF_THEM = "none"
 """The choice of someone who would choose none of the columns."""

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from trectools_plus.text import plural, sentences
+from trectools_plus.text import make_console, plural, sentences
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
 from trectools_plus.validation.rendering.places import iter_rows, line_ranges, printable
 from trectools_plus.validation.rendering.tally import Tally
@@ -54,14 +54,14 @@ def print_text(
     if not stream.isatty():
         stream.writelines(iter_text(reports, statistics=statistics, list_clean=list_clean))
         return
-    from rich.console import Console
     from rich.text import Text
 
     width = max(_NARROWEST, min(WIDTH, shutil.get_terminal_size().columns))
     plain = bool(os.environ.get("NO_COLOR"))
-    console = Console(file=stream, highlight=False, soft_wrap=True)
+    console = make_console(stream)
     for line in text_lines(reports, width, statistics=statistics, list_clean=list_clean):
-        console.print(Text.assemble(*((text, "" if plain else style) for text, style in line)))
+        pieces = ((text, "" if plain else style) for text, style in line)
+        console.print(Text.assemble(*pieces), soft_wrap=True)
 
 
 def text_lines(

@@ -1,0 +1,186 @@
+"""Tables in every format hold the report's own figures and marks."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from trectools_plus import report_table, write_table
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.reporting.export import (
+    escape_latex,
+    table_as_csv,
+    table_as_frame,
+    table_as_json,
+    table_as_latex,
+    table_as_markdown,
+    write_tables,
+)
+
+MEANS = {
+    "lexical": {"nDCG@10": 0.3, "MeanRank": 12.5},
+    "vector": {"nDCG@10": 0.1, "MeanRank": None},
+    "hybrid": {"nDCG@10": 1 / 3, "MeanRank": 10.0},
+}
+
+
+def latex_rows(text: str) -> list[list[str]]:
+    body = text.split("\\toprule")[1].split("\\bottomrule")[0]
+    lines = [line.strip() for line in body.splitlines() if line.strip().endswith("\\\\")]
+    split = [re.split(r"(?<!\\)&", line.removesuffix("\\\\")) for line in lines]
+    return [[cell.strip() for cell in row] for row in split]
+
+
+def test_the_table_holds_the_reports_figures_and_marks(make_report: Any) -> None:
+    report = make_report(MEANS)
+    table = report_table(report)
+    assert list(table.cells) == report.measure_names
+    for measure, cells in table.cells.items():
+        assert [cell.mode for cell in cells] == list(report.modes)
+        for cell in cells:
+            figures = report.modes[cell.mode].measures[measure]
+            assert (cell.mean, cell.low, cell.high) == (
+                figures.mean,
+                figures.ci.low,
+                figures.ci.high,
+            )
+            assert (cell.n, cell.level) == (figures.n, figures.ci.level)
+    better = {cell.mode: cell.better_than for cell in table.cells["nDCG@10"]}
+    assert better == {"lexical": ("vector",), "vector": (), "hybrid": ("lexical", "vector")}
+    assert [cell.best for cell in table.cells["nDCG@10"]] == [False, False, True]
+    assert [cell.best for cell in table.cells["MeanRank"]] == [False, False, True]
+
+
+def test_frame_csv_and_json_are_one_row_a_figure(make_report: Any) -> None:
+    table = report_table(make_report(MEANS))
+    frame = table_as_frame(table)
+    assert frame.height == 6
+    hybrid = frame.row(2, named=True)
+    assert hybrid["mean"] == 1 / 3
+    assert hybrid["label"] == "Hybrid"
+    assert hybrid["better_than"] == ["lexical", "vector"]
+    rows = list(csv.DictReader(io.StringIO(table_as_csv(table))))
+    assert float(rows[2]["mean"]) == 1 / 3, "exact"
+    assert rows[2]["better_than"] == "lexical;vector"
+    assert rows[4]["mean"] == ""
+    assert json.loads(table_as_json(table)) == frame.to_dicts()
+
+
+def test_markdown_marks_the_best_and_the_significant(make_report: Any) -> None:
+    text = table_as_markdown(report_table(make_report(MEANS)))
+    lines = text.splitlines()
+    assert lines[0] == (
+        "| Metric | Lexical-Only<sup>a</sup> | Vector-Only<sup>b</sup> | Hybrid<sup>c</sup> |"
+    )
+    assert lines[2] == (
+        "| nDCG@10 | 0.3000 [0.270, 0.330]<sup>b</sup> | 0.1000 [0.070, 0.130] | "
+        "**0.3333 [0.303, 0.363]**<sup>ab</sup> |"
+    )
+    assert "| –" in lines[3]
+    assert "significantly better than the mode with that letter" in text
+
+
+def test_latex_has_booktabs_rules_superscripts_and_intervals_below(make_report: Any) -> None:
+    text = table_as_latex(report_table(make_report(MEANS)))
+    header, means, intervals, *_ = latex_rows(text)
+    assert header == [
+        "Metric",
+        r"Lexical-Only\textsuperscript{a}",
+        r"Vector-Only\textsuperscript{b}",
+        r"Hybrid\textsuperscript{c}",
+    ]
+    assert means == [
+        "nDCG@10",
+        r"0.3000\textsuperscript{b}",
+        "0.1000",
+        r"\textbf{0.3333}\textsuperscript{ab}",
+    ]
+    assert intervals[0] == ""
+    assert intervals[3] == r"{\scriptsize [0.303, 0.363]}"
+    assert text.index("\\toprule") < text.index("\\midrule") < text.index("\\bottomrule")
+    assert r"95\% interval" in text
+    assert {len(row) for row in latex_rows(text)} == {4}
+
+
+@pytest.mark.parametrize("count", [1, 6, 30])
+def test_many_modes_become_rows(make_report: Any, count: int) -> None:
+    modes = {f"m{number}": {"nDCG@10": number / 40, "RR@10": 0.5} for number in range(count)}
+    table = report_table(make_report(modes))
+    header = latex_rows(table_as_latex(table))[0]
+    assert len(header) == (2 if count == 1 else 3)
+    assert (header[0] == "Mode") == (count > 5)
+    assert ("superscript" in table_as_latex(table)) == (count == 6), "letters end at z"
+    first = table_as_markdown(table).splitlines()[0]
+    assert first.count("|") == len(header) + 1
+
+
+def test_latex_is_balanced_whatever_the_names(make_report: Any) -> None:
+    report = make_report(MEANS)
+    label = r"50% {a}_b & $x$ #1 ~^ \input{x} | <b>"
+    mode = report.modes["vector"].model_copy(update={"label": label})
+    odd = report.model_copy(update={"modes": {**report.modes, "vector": mode}})
+    text = table_as_latex(report_table(odd))
+    bare = re.sub(r"\\.", "", text)
+    assert bare.count("{") == bare.count("}")
+    assert escape_latex(label) in text
+    assert {len(row) for row in latex_rows(text)} == {4}
+    assert "<b>" not in table_as_markdown(report_table(odd))
+
+
+@pytest.mark.parametrize("ending", [".md", ".tex", ".csv", ".json", ".parquet"])
+def test_a_table_is_written_as_its_ending_says(
+    make_report: Any, tmp_path: Path, ending: str
+) -> None:
+    table = report_table(make_report(MEANS))
+    path = tmp_path / f"table{ending}"
+    write_table(table, path)
+    content = path.read_bytes()
+    write_table(table, path)
+    assert path.read_bytes() == content
+    if ending == ".parquet":
+        assert pl.read_parquet(path).equals(table_as_frame(table))
+    else:
+        assert "0.333" in content.decode()
+
+
+def test_other_endings_and_missing_folders_are_refused(make_report: Any, tmp_path: Path) -> None:
+    table = report_table(make_report(MEANS))
+    with pytest.raises(UsageError, match=r"\.docx"):
+        write_table(table, tmp_path / "table.docx")
+    with pytest.raises(InputError):
+        write_table(table, tmp_path / "no" / "table.csv")
+
+
+def test_the_notes_name_the_test_and_the_family(make_report: Any) -> None:
+    table = report_table(make_report(MEANS))
+    family = "after Holm over 3 comparisons on one measure: every pair of 3 modes)."
+    assert f"(randomisation test, p ≤ 0.05 {family}" in table_as_markdown(table)
+    assert rf"(randomisation test, p \(\leq\) 0.05 {family}" in table_as_latex(table)
+    alone = report_table(make_report({"only": {"nDCG@10": 0.3}}))
+    assert "test" not in table_as_latex(alone)
+
+
+def test_a_latex_row_never_begins_with_what_its_line_end_would_read(make_report: Any) -> None:
+    means = {name: {"nDCG@10": 0.5} for name in ("[best]", "*starred", "c", "d", "e", "f")}
+    lines = [line.strip() for line in table_as_latex(report_table(make_report(means))).splitlines()]
+    ends = [place for place, line in enumerate(lines) if line.endswith("\\\\")]
+    assert len(ends) == 13
+    assert not any(lines[place + 1].startswith(("[", "*")) for place in ends)
+    assert any(line.startswith("{}[best] &") for line in lines)
+
+
+def test_several_files_are_written_or_none(make_report: Any, tmp_path: Path) -> None:
+    table = report_table(make_report(MEANS))
+    with pytest.raises(UsageError, match="docx"):
+        write_tables(table, [tmp_path / "a.tex", tmp_path / "b.docx"])
+    assert list(tmp_path.iterdir()) == []
+    write_tables(table, [tmp_path / "a.TEX", tmp_path / "b.parquet"])
+    assert (tmp_path / "a.TEX").read_text("utf-8") == table_as_latex(table)
+    assert pl.read_parquet(tmp_path / "b.parquet").equals(table_as_frame(table))

@@ -1,0 +1,322 @@
+"""``POST /v1/evaluate``: the same figures as a benchmark, in the form that was promised."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from starlette.testclient import TestClient
+
+from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.runner import run_benchmark
+from trectools_plus.formats.qrels import write_qrels
+from trectools_plus.formats.topics import write_topics
+from trectools_plus.service.api.evaluation import EvaluationAnswer
+from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.testsets.loading import find_test_set
+from trectools_plus.testsets.tables import qrels_of, topics_of
+
+ROOT = Path(__file__).resolve().parents[3]
+MEASURES = {"recall_at_10": "R@10", "ndcg_at_10": "nDCG@10", "mrr": "RR"}
+Check = Callable[..., dict[str, Any]]
+
+
+def post(client: TestClient, test_set: Any, **parameters: Any) -> Any:
+    return client.post("/v1/evaluate", params=parameters, json=test_set)
+
+
+@pytest.fixture(scope="module")
+def report(
+    cache: Path, garden_set: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> BenchmarkReport:
+    """The benchmark of the same test set, through files."""
+    from trectools_plus.testsets.loading import read_test_set
+
+    folder = tmp_path_factory.mktemp("garden")
+    path = folder / "garden.json"
+    path.write_text(json.dumps(garden_set))
+    test_set = read_test_set(path)
+    topics = folder / "topics.jsonl"
+    write_topics(topics_of(test_set), folder / "plain.tsv")
+    rows = topics_of(test_set).frame.to_dicts()
+    topics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_qrels(qrels_of(test_set), folder / "qrels.txt")
+    config = BenchmarkConfig(
+        corpus=str(ROOT / "fixtures/garden-trec/corpus.jsonl"),
+        topics=str(topics),
+        qrels=str(folder / "qrels.txt"),
+        measures=("R@10", "nDCG@10", "RR", "HitRate@10"),
+        resamples=500,
+        output_dir=folder / "out",
+    )
+    return run_benchmark(config).report
+
+
+@pytest.mark.parametrize(
+    ("components", "mode"), [("bm25", "lexical"), ("dense", "vector"), ("bm25,dense", "hybrid")]
+)
+def test_figures_are_those_of_a_benchmark(
+    client: TestClient,
+    garden_set: dict[str, Any],
+    report: BenchmarkReport,
+    components: str,
+    mode: str,
+) -> None:
+    answer = post(client, garden_set, components=components)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert found["mode"] == mode
+    EvaluationAnswer.model_validate(found)
+    for key, name in MEASURES.items():
+        expected = report.modes[mode].measures[name]
+        assert found["metrics"][key] == expected.mean
+        assert found["intervals"]["metrics"][key] == expected.ci.model_dump()
+        assert found["definitions"][key]["formula"] == expected.definition.formula
+        assert found["queries"]["all"] == expected.n
+        for value, modes in report.strata["query_type"].items():
+            one = modes[mode][name]
+            assert found["per_query_type"][value][key] == one.mean
+            assert found["intervals"]["per_query_type"][value][key] == one.ci.model_dump()
+            assert found["queries"]["per_query_type"][value] == one.n
+
+
+@pytest.mark.parametrize(
+    ("modes", "mode"),
+    [
+        (("lexical", "vector", "hybrid"), "hybrid"),
+        (("lexical", "vector"), "lexical"),
+        (("dense", "bm25"), "lexical"),
+        (("vector",), "vector"),
+    ],
+)
+def test_without_components_the_best_mode_that_is_ready_is_evaluated(
+    open_service: Any, garden_set: dict[str, Any], modes: tuple[str, ...], mode: str
+) -> None:
+    settings = ServiceSettings(
+        dataset=str(ROOT / "fixtures/garden-trec"), modes=modes, resamples=500
+    )
+    with open_service(settings) as client:
+        found = post(client, garden_set, publish=False).json()
+        asked = post(client, garden_set, components=mode, publish=False).json()
+    assert found["mode"] == mode
+    assert found["metrics"] == asked["metrics"]
+
+
+def test_fields_of_other_names(client: TestClient, garden_set: dict[str, Any]) -> None:
+    queries = [
+        {
+            "query_id": query["query_id"],
+            "query_text": query["text"],
+            "query_type": query["query_type"],
+            "relevant_docs": query["relevant"],
+        }
+        for query in garden_set["queries"]
+    ]
+    expected = post(client, garden_set, publish=False).json()
+    own = {"queries": queries, "metadata": garden_set["metadata"]}
+    yaml_type = {"content-type": "application/yaml"}
+    for answer in (
+        post(client, own, publish=False),
+        post(client, queries, publish=False),
+        client.post("/v1/evaluate?publish=false", content=yaml.dump(own), headers=yaml_type),
+    ):
+        assert answer.status_code == 200, answer.text
+        for key in ("metrics", "per_query_type", "grouped_by", "queries"):
+            assert answer.json()[key] == expected[key]
+
+
+def test_categories_stand_in_for_query_types(
+    client: TestClient, garden_set: dict[str, Any]
+) -> None:
+    typed = post(client, garden_set, publish=False).json()
+    words = {"exact_term": "synonym", "paraphrase": "layperson"}
+    queries = [
+        {**{key: value for key, value in query.items() if key != "query_type"},
+         "category": words[query["query_type"]]}
+        for query in garden_set["queries"]
+    ]  # fmt: skip
+    found = post(client, {**garden_set, "queries": queries}, publish=False).json()
+    assert (typed["grouped_by"], found["grouped_by"]) == ("query_type", "category")
+    assert found["per_query_type"] == {
+        words[name]: figures for name, figures in typed["per_query_type"].items()
+    }
+    queries[0]["query_type"] = "exact_term"  # one is enough: the two are never mixed
+    found = post(client, {**garden_set, "queries": queries}, publish=False).json()
+    assert list(found["per_query_type"]) == ["exact_term"]
+    neither = [{key: one[key] for key in ("query_id", "text", "relevant")} for one in queries]
+    found = post(client, {**garden_set, "queries": neither}, publish=False).json()
+    assert (found["grouped_by"], found["per_query_type"]) == (None, {})
+
+
+def test_terms_of_the_ontology(open_service: Any, cache: Path) -> None:
+    from trectools_plus.service.api.settings import ServiceSettings
+
+    data = find_test_set("hpo-en-tiny").read_bytes()
+    settings = ServiceSettings(dataset="hpo", modes=("lexical",), resamples=200)
+    with open_service(settings) as client:
+        answer = client.post(
+            "/v1/evaluate?components=bm25", content=data, headers={"content-type": "text/yaml"}
+        ).json()
+        wrong = json.loads(data)
+        wrong["queries"][0]["relevant"] = [{"doc_id": "HP:9999999", "grade": 3}]
+        refused = post(client, wrong)
+    assert refused.status_code == 422
+    assert "HP:9999999" in refused.json()["detail"]
+    config = BenchmarkConfig(
+        dataset="hpo",
+        test_file="hpo-en-tiny",
+        modes=("lexical",),
+        measures=tuple(MEASURES.values()),
+        resamples=200,
+        output_dir=cache / "hpo-out",
+    )
+    expected = run_benchmark(config).report.modes["lexical"].measures
+    for key, name in MEASURES.items():
+        assert answer["metrics"][key] == expected[name].mean
+        assert answer["intervals"]["metrics"][key]["low"] == expected[name].ci.low
+    assert set(answer["per_query_type"]) == {"exact_term", "paraphrase", "complex_clinical"}
+
+
+def test_yaml_form_and_json_give_the_same(client: TestClient, garden_set: dict[str, Any]) -> None:
+    import yaml
+
+    text = yaml.safe_dump(garden_set)
+    answers = [
+        post(client, garden_set),
+        client.post("/v1/evaluate", content=text, headers={"content-type": "application/yaml"}),
+        client.post("/v1/evaluate", files={"test_set": ("any.yaml", text, "text/yaml")}),
+        client.post("/v1/evaluate", files={"test_set": ("x", json.dumps(garden_set))}),
+    ]
+    for answer in answers:
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["metrics"] == answers[0].json()["metrics"]
+        assert answer.json()["test_set"] == "garden"
+
+
+def test_measures_of_ones_choice(client: TestClient, garden_set: dict[str, Any]) -> None:
+    answer = post(client, garden_set, measures="P@5,AP(rel=2)@100,MRR@10").json()
+    assert list(answer["metrics"]) == ["precision_at_5", "AP(rel=2)@100", "mrr_at_10"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "code"),
+    [
+        ({"components": "bm26"}, "invalid-parameter"),
+        ({"component": "bm25"}, "invalid-parameter"),
+        ({"measures": "nDGC@10"}, "unusable-content"),
+        ({"measures": "os:system"}, "unknown-measure"),
+        ({"measures": "MaxOntSim(ontology='/etc/passwd')@10"}, "unknown-measure"),
+        ({"measures": "(" * 300}, "unusable-content"),
+        ({"components": "bm25,dense,hybrid"}, "unknown-components"),
+    ],
+)
+def test_wrong_parameters(
+    client: TestClient,
+    garden_set: dict[str, Any],
+    check_problem: Check,
+    parameters: dict[str, str],
+    code: str,
+) -> None:
+    check_problem(post(client, garden_set, **parameters), 422, code)
+
+
+def test_unknown_components_are_told_in_words(
+    client: TestClient, garden_set: dict[str, Any], check_problem: Check
+) -> None:
+    problem = check_problem(post(client, garden_set, components="bm26"), 422, "invalid-parameter")
+    assert problem["errors"] == [
+        {"where": "query.components", "what": "expected bm25, dense, or both with a comma between"}
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{",
+        b"[]",
+        b"queries: [",
+        b"queries: []",
+        b"42",
+        b"\x00\xff\xfe",
+        b'{"queries": [{"query_id": "1", "text": "a", "relevant": {"no": 1}}]}',
+        b'{"queries": [{"query_id": "\\ud800", "text": "a", "relevant": {"g01": 1}}]}',
+        b'{"queries": [{"query_id": "1", "text": "a", "relevant": {"g01": 0}}]}',
+        b"!!python/object/apply:os.system ['true']",
+        b"<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><a>&x;</a>",
+    ],
+)
+def test_unusable_test_sets(client: TestClient, check_problem: Check, content: bytes) -> None:
+    for media in ("application/json", "application/yaml"):
+        answer = client.post("/v1/evaluate", content=content, headers={"content-type": media})
+        problem = check_problem(answer, 422, answer.json()["code"])
+        assert problem["code"] in ("unusable-content", "findings")
+        assert "/tmp" not in answer.text, "the service's own paths are its own business"
+
+
+def test_an_error_names_the_line(client: TestClient, check_problem: Check) -> None:
+    text = "queries:\n  - query_id: q1\n    text: a\n    relevant: [{doc_id: g01, grade: x}]\n"
+    answer = client.post("/v1/evaluate", content=text, headers={"content-type": "application/yaml"})
+    assert "test_set.yaml:4" in check_problem(answer, 422, "unusable-content")["detail"]
+
+
+def test_figures_are_published_unless_told_otherwise(
+    client: TestClient, garden_set: dict[str, Any]
+) -> None:
+    def shown(name: str) -> list[str]:
+        lines = client.get("/metrics").text.splitlines()
+        return [line for line in lines if f'dataset="{name}"' in line]
+
+    quiet = {**garden_set, "metadata": {"dataset_id": "quiet"}}
+    post(client, quiet, publish=False)
+    assert not shown("quiet")
+    value = post(client, quiet).json()["per_query_type"]["paraphrase"]["recall_at_10"]
+    labels = '{dataset="quiet",k="10",mode="hybrid",query_type="paraphrase"}'
+    assert f"trectools_plus_retrieval_recall_at_k{labels} {value}" in shown("quiet")
+
+
+def test_work_in_the_background(client: TestClient, garden_set: dict[str, Any]) -> None:
+    begun = post(client, garden_set, background=True)
+    assert begun.status_code == 202
+    job = begun.json()
+    assert begun.headers["location"] == f"/v1/jobs/{job['job_id']}"
+    for _ in range(200):
+        status = client.get(begun.headers["location"]).json()
+        if status["state"] == "succeeded":
+            break
+        time.sleep(0.05)
+    assert status["result"]["metrics"] == post(client, garden_set).json()["metrics"]
+    assert status["progress"]["total"] >= 1
+    assert status["finished_at"]
+    listed = client.get("/v1/jobs").json()["jobs"]
+    assert job["job_id"] in [one["job_id"] for one in listed]
+    assert all(one["result"] is None for one in listed)
+
+
+def test_nothing_to_search(
+    open_service: Any, limited: Any, garden_set: dict[str, Any], check_problem: Check
+) -> None:
+    with open_service(limited()) as client:
+        assert client.get("/readyz").json() == {"status": "off", "modes": []}
+        check_problem(post(client, garden_set), 404, "nothing-to-search")
+
+
+def test_documents_that_cannot_be_opened(
+    cache: Path, garden_set: dict[str, Any], check_problem: Check
+) -> None:
+    from trectools_plus.service.api.app import create_app
+    from trectools_plus.service.api.settings import ServiceSettings
+
+    app = create_app(ServiceSettings(dataset="nowhere"))
+    with TestClient(app, base_url="http://localhost") as client:
+        check_problem(post(client, garden_set), 503, "not-ready")
+        for _ in range(100):
+            if "nowhere" in check_problem(client.get("/readyz"), 503, "not-ready")["detail"]:
+                return
+            time.sleep(0.05)
+    raise AssertionError("the reason is never told")

@@ -1,0 +1,376 @@
+"""Figures for Prometheus: names, labels, files, gateways."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+from typer.testing import CliRunner
+
+from trectools_plus.benchmark.report import BenchmarkReport, read_report
+from trectools_plus.cli.app import benchmark_app
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.measures.registry import measure_labels
+from trectools_plus.service.api.metrics import (
+    BUCKETS,
+    push,
+    render_metrics,
+    render_report,
+    write_textfile,
+)
+from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.api.snapshots import Figure, Snapshot, SnapshotStore, read_snapshots
+from trectools_plus.service.names import answer_key, split_measure
+
+GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def samples(text: str) -> Samples:
+    """Values by name and labels; a series that stands there twice is a mistake."""
+    found: Samples = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            key = sample.name, frozenset(sample.labels.items())
+            assert key not in found, key
+            found[key] = sample.value
+    return found
+
+
+def key(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
+    return name, frozenset(labels.items())
+
+
+@pytest.fixture
+def report(bench: Any) -> Path:
+    folder: Path = bench.make("low", {"a": dict.fromkeys(range(30), 12), "b": {}})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def fetched(cache: Path, garden_set: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report with latencies and query types."""
+    from trectools_plus.benchmark.config import BenchmarkConfig
+    from trectools_plus.benchmark.runner import run_benchmark
+    from trectools_plus.reporting.files import write_reports
+
+    folder = tmp_path_factory.mktemp("fetched")
+    topics = folder / "topics.jsonl"
+    fields = ("query_id", "text", "query_type")
+    rows = [{name: query[name] for name in fields} for query in garden_set["queries"]]
+    topics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    config = BenchmarkConfig(
+        corpus=str(GARDEN / "corpus.jsonl"),
+        topics=str(topics),
+        qrels=str(GARDEN / "qrels.txt"),
+        modes=("lexical", "hybrid"),
+        measures=("R@10", "nDCG@10", "RR", "HitRate@10", "AP(rel=2)@100"),
+        resamples=200,
+        output_dir=folder / "out",
+    )
+    write_reports(run_benchmark(config), plots=False)
+    return folder / "out"
+
+
+def test_the_promised_name(report: Path) -> None:
+    found = samples(render_report(report, "medicalkg").decode())
+    labels = {"k": "10", "mode": "a", "dataset": "qrels.txt", "query_type": "all"}
+    assert found[key("medicalkg_retrieval_recall_at_k", **labels)] == 0.5
+
+
+def test_every_figure_of_a_report_is_there(fetched: Path) -> None:
+    found = samples(render_report(fetched).decode())
+    report = read_report(fetched / "BenchmarkReport.json")
+    assert report.strata["query_type"]
+    names = {
+        "R@10": ("recall_at_k", {"k": "10"}),
+        "nDCG@10": ("ndcg_at_k", {"k": "10"}),
+        "RR": ("mrr", {}),
+        "HitRate@10": ("hit_rate_at_k", {"k": "10"}),
+        "AP(rel=2)@100": ("measure", {"measure": "AP(rel=2)@100"}),
+    }
+    for mode, query_type, measure, one in _figures(report):
+        name, labels = names[measure]
+        labels = {**labels, "dataset": "corpus.jsonl", "mode": mode, "query_type": query_type}
+        for ending, value in {"": one.mean, "_low": one.ci.low, "_high": one.ci.high}.items():
+            assert found[key(f"trectools_plus_retrieval_{name}{ending}", **labels)] == value
+    labels = {"dataset": "corpus.jsonl", "mode": "lexical"}
+    timestamp = found[key("trectools_plus_retrieval_run_timestamp_seconds", **labels)]
+    assert np.datetime64(int(timestamp), "s") == np.datetime64(report.manifest.created_at[:-1])
+
+
+def _figures(report: BenchmarkReport) -> Iterator[tuple[str, str, str, Any]]:
+    for mode, result in report.modes.items():
+        for measure, one in result.measures.items():
+            yield mode, "all", measure, one
+    for value, modes in report.strata["query_type"].items():
+        for mode, results in modes.items():
+            for measure, stratum in results.items():
+                yield mode, value, measure, stratum
+
+
+def test_latencies_are_a_histogram(fetched: Path) -> None:
+    import polars as pl
+
+    found = samples(render_report(fetched).decode())
+    times = pl.read_parquet(fetched / "latency.parquet").filter(run="hybrid")["latency_ms"] / 1000
+    labels = {"dataset": "corpus.jsonl", "mode": "hybrid"}
+    name = "trectools_plus_retrieval_latency_seconds"
+    for end in BUCKETS:
+        below = int((times.to_numpy() <= end).sum())
+        assert found[key(f"{name}_bucket", **labels, le=str(end))] == below
+    assert found[key(f"{name}_bucket", **labels, le="+Inf")] == len(times)
+    assert found[key(f"{name}_count", **labels)] == len(times)
+    assert found[key(f"{name}_sum", **labels)] == pytest.approx(times.sum())
+
+
+def test_promtool_likes_the_page(
+    fetched: Path, client: TestClient, prometheus_tools: tuple[str, str]
+) -> None:
+    client.get("/healthz")
+    for page in (render_report(fetched), client.get("/metrics").content):
+        done = subprocess.run(
+            [prometheus_tools[1], "check", "metrics"], input=page, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode() + done.stdout.decode()
+
+
+@pytest.mark.parametrize("label", measure_labels())
+def test_every_measure_has_a_name(label: str) -> None:
+    from trectools_plus.cli.reference import example_of
+
+    name = example_of(label)
+    snapshot = Snapshot("d", "m", 0.0, (Figure("all", name, 0.5, 0.4, 0.6, 3),))
+    found = samples(render_metrics([snapshot]).decode())
+    parts = split_measure(name)
+    if parts is None:
+        assert answer_key(name) == name
+        labels = {"measure": name}
+        full = "trectools_plus_retrieval_measure"
+    else:
+        labels = {} if parts[1] is None else {"k": parts[1]}
+        full = f"trectools_plus_retrieval_{parts[0]}{'_at_k' if labels else ''}"
+    assert found[key(full, **labels, dataset="d", mode="m", query_type="all")] == 0.5
+
+
+def test_what_is_undefined_is_left_out() -> None:
+    snapshot = Snapshot("d", "m", 0.0, (Figure("all", "R@10", None, None, None, 0),))
+    assert not [
+        name for name, _ in samples(render_metrics([snapshot]).decode()) if "recall" in name
+    ]
+
+
+def test_the_store_keeps_the_latest_of_each(report: Path) -> None:
+    store = SnapshotStore([str(report)], most=3)
+    ours = read_snapshots(report)[0]
+    store.add(Snapshot("qrels.txt", ours.mode, ours.created + 999, ()))
+    for number in range(5):
+        store.add(Snapshot(f"d{number}", "m", 1.0, ()))
+        store.add(Snapshot(f"d{number}", "m", 2.0, ()))
+    found = {(one.dataset, one.mode): one for one in store.current()}
+    assert set(found) == {
+        ("qrels.txt", "a"), ("qrels.txt", "b"), ("d2", "m"), ("d3", "m"), ("d4", "m")
+    }  # fmt: skip
+    assert found["qrels.txt", "a"] == ours, "a report's figures are nobody else's to replace"
+    assert found["d4", "m"].created == 2.0
+
+
+def test_long_names_do_not_collide() -> None:
+    """Names are cut; of two that are one then, the later evaluation is shown."""
+    store = SnapshotStore()
+    for ending, mean in (("a", 0.25), ("b", 0.75)):
+        figure = Figure("all", "RR", mean, mean, mean, 1)
+        store.add(Snapshot("x" * 200 + ending, "m", 1.0, (figure,)))
+    found = samples(render_metrics(store.current()).decode())
+    (labels,) = [dict(labels) for name, labels in found if name == "trectools_plus_retrieval_mrr"]
+    assert labels == {"dataset": "x" * len(labels["dataset"]), "mode": "m", "query_type": "all"}
+    assert found[key("trectools_plus_retrieval_mrr", **labels)] == 0.75
+
+
+def test_a_report_is_read_again_when_it_changes(
+    bench: Any, open_service: Any, tmp_path: Path
+) -> None:
+    folder = bench.make("one", {"a": dict.fromkeys(range(60), 0), "b": {}})
+    better = bench.make("two", {"a": {}, "b": {}})
+    labels = {"k": "10", "mode": "a", "dataset": "qrels.txt", "query_type": "all"}
+    recall = key("p_retrieval_recall_at_k", **labels)
+    readable = key("p_service_report_readable", report="one")
+    settings = ServiceSettings(dataset="none", reports=(str(folder),), prefix="p")
+    with open_service(settings) as client:
+        found = samples(client.get("/metrics").text)
+        assert (found[recall], found[readable]) == (0, 1)
+        (folder / "BenchmarkReport.json").write_text("{")
+        found = samples(client.get("/metrics").text)
+        assert (found[recall], found[readable]) == (0, 0), "the last figures stand"
+        good = (better / "BenchmarkReport.json").read_text()
+        (folder / "BenchmarkReport.json").write_text(good)
+        found = samples(client.get("/metrics").text)
+        assert (found[recall], found[readable]) == (1, 1)
+
+
+def test_requests_are_counted_by_route(client: TestClient) -> None:
+    client.get("/v1/jobs/some-id")
+    client.get("/some/other/path")
+    found = samples(client.get("/metrics").text)
+    name = "trectools_plus_http_request_duration_seconds_count"
+    assert found[key(name, method="GET", route="/v1/jobs/{job_id}", status="404")] >= 1
+    assert found[key(name, method="GET", route="other", status="404")] >= 1
+    assert found[key("trectools_plus_service_ready")] == 1
+
+
+def test_no_label_is_a_path(fetched: Path, open_service: Any, tmp_path: Path) -> None:
+    """Who reads the figures need not know where things lie; a name is the same from anywhere."""
+    folder = shutil.copytree(fetched, tmp_path / "a/nightly")
+    other = shutil.copytree(fetched, tmp_path / "b/nightly")
+    path = folder / "BenchmarkReport.json"
+    document = json.loads(path.read_text())
+    document["manifest"]["dataset"]["id"] = str(GARDEN)
+    path.write_text(json.dumps(document))
+    settings = ServiceSettings(dataset="none", reports=(str(folder), str(other)))
+    with open_service(settings) as client:
+        found = samples(client.get("/metrics").text)
+    labels = [dict(labels) for _, labels in found]
+    assert {one["dataset"] for one in labels if "dataset" in one} == {"garden-trec", "corpus.jsonl"}
+    assert {one["report"] for one in labels if "report" in one} == {"nightly", "nightly#2"}
+    values = [value for one in labels for name, value in one.items() if name != "route"]
+    assert not [value for value in values if "/" in value]
+
+
+def test_categories_stand_in_for_query_types(fetched: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(fetched, tmp_path / "report")
+    path = folder / "BenchmarkReport.json"
+    document = json.loads(path.read_text())
+    types = document["strata"].pop("query_type")
+    document["strata"]["category"] = {"synonym": types["paraphrase"]}
+    path.write_text(json.dumps(document))
+    found = {figure.query_type for one in read_snapshots(folder) for figure in one.figures}
+    assert found == {"all", "synonym"}
+
+
+@pytest.mark.parametrize("prefix", ["", "1a", "a-b", "a:b", "é", "x" * 65])
+def test_a_prefix_that_is_none(report: Path, prefix: str) -> None:
+    with pytest.raises(UsageError, match="cannot begin"):
+        render_report(report, prefix)
+
+
+def call(*words: object) -> Any:
+    return CliRunner().invoke(benchmark_app, ["metrics", *map(str, words)])
+
+
+def test_benchmark_metrics_prints(report: Path) -> None:
+    done = call(report, "--prefix", "medicalkg")
+    assert done.exit_code == 0
+    assert done.stdout.encode() == render_report(report, "medicalkg")
+
+
+def test_textfile(report: Path, tmp_path: Path) -> None:
+    path = tmp_path / "retrieval.prom"
+    done = call(report, "--textfile", path)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert path.read_bytes() == render_report(report)
+    with pytest.raises(UsageError, match=r"\.prom"):
+        write_textfile(tmp_path / "retrieval.txt", b"")
+    with pytest.raises(InputError):
+        write_textfile(tmp_path / "nowhere" / "a.prom", b"")
+
+
+@pytest.fixture
+def gateway() -> Iterator[tuple[str, list[tuple[str, str, bytes]]]]:
+    """A stand-in that takes what is pushed; it refuses the job ``bad``."""
+    taken: list[tuple[str, str, bytes]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_PUT(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            taken.append(("PUT", self.path, body))
+            self.send_response(400 if self.path.endswith("bad") else 200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", taken
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_pushgateway(report: Path, gateway: tuple[str, list[tuple[str, str, bytes]]]) -> None:
+    url, taken = gateway
+    assert call(report, "--pushgateway", url, "--job", "nightly").exit_code == 0
+    assert taken == [("PUT", "/metrics/job/nightly", render_report(report))]
+    with pytest.raises(InputError, match="does not take"):
+        push(url, read_snapshots(report), job="bad")
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "localhost:9091", "http://", ""])
+def test_a_gateway_that_is_none(report: Path, url: str) -> None:
+    with pytest.raises(UsageError, match="URL"):
+        push(url, read_snapshots(report))
+
+
+def test_a_gateway_that_is_not_there(report: Path) -> None:
+    with pytest.raises(InputError, match="does not take"):
+        push("http://127.0.0.1:1", read_snapshots(report))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:hunter2@{host}",
+        "http://hunter2@{host}",
+        "http://user:hun/hunter2@{host}",
+        "http://user:hun?hunter2@{host}",
+        "HTTPS://user:hunter2@{host}/path",
+        "user:hunter2@{host}",
+        "http://{host}?token=hunter2",
+        "http://{host}/?x=1&api_key=hunter2",
+        "http://{host}/#hunter2",
+        "http://user:hunter2",
+        "http://[hunter2",
+        "http://{host}/hunter2 x",
+    ],
+)
+def test_a_gateway_with_a_secret_is_refused_before_anything_is_looked_up(
+    report: Path,
+    gateway: tuple[str, list[Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    url: str,
+) -> None:
+    address, taken = gateway
+    url = url.format(host=address.removeprefix("http://"))
+    looked_up: list[object] = []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **_: looked_up.append(given))
+    path = tmp_path / "figures.prom"
+    result = call(report, "--pushgateway", url, "--textfile", path)
+    assert isinstance(result.exception, UsageError)
+    assert "hunter2" not in result.output + str(result.exception)
+    assert "--pushgateway" in str(result.exception)
+    assert not looked_up
+    assert not taken
+    assert not path.exists()
+
+
+def test_without_the_extra(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from trectools_plus.errors import MissingExtraError
+
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    with pytest.raises(MissingExtraError, match="service"):
+        render_report(report)

@@ -1,0 +1,291 @@
+"""The comparison of a report: measures by modes, the best marked.
+
+Every rendering shows the same :class:`ComparisonTable`, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from trectools_plus.benchmark.report import BenchmarkReport, Latency
+from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.reporting.significance import (
+    denominator_line,
+    describe_claim,
+    describe_test,
+)
+from trectools_plus.reporting.table import Cell, Column, Table
+from trectools_plus.text import plural
+
+SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
+"""One mark per mode; with more modes than letters the table marks the best only."""
+AHEAD_OF_ALL = "*"
+NOT_AHEAD_OF_ALL = "n.s."
+_MOST_COLUMNS = 5
+"""With more modes than this, files show modes as rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measure of one mode.
+
+    Attributes:
+        mode: The mode.
+        measure: The measure's canonical name.
+        mean: Mean over the queries; ``None`` when undefined.
+        low: Lower end of its interval.
+        high: Upper end.
+        level: The interval's confidence level, between 0 and 1.
+        n: Queries averaged over.
+        of_all: Whether these are all queries.
+        best: Whether it is the best mean of the measure, or one of several equal ones but not of
+            all.
+        better_than: Modes that it is significantly better than.
+    """
+
+    mode: str
+    measure: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    level: float
+    n: int
+    of_all: bool
+    best: bool
+    better_than: tuple[str, ...]
+
+    @property
+    def n_text(self) -> str:
+        """``n = 19`` where the mean is not over all queries; else empty."""
+        return "" if self.of_all or self.mean is None else f"n = {self.n}"
+
+    def as_cell(self, letters: Mapping[str, str]) -> Cell:
+        """Return the mean with four decimals and its interval with three.
+
+        Args:
+            letters: The mark of each mode.
+        """
+        return Cell(
+            show(self.mean),
+            detail=show_interval(self.low, self.high),
+            count=self.n_text,
+            marks="".join(letters[mode] for mode in self.better_than if mode in letters),
+            best=self.best,
+            value=self.mean,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonTable:
+    """Measures by modes.
+
+    Attributes:
+        title: What was searched, and for how many queries.
+        legend: What the table's marks mean, one sentence an item.
+        test: How significance was decided, in words; empty where no mode is marked.
+        labels: The modes' names for people, by mode, in the report's order.
+        cells: By measure, in the order asked for; in each one figure per mode.
+        best: The best mode's label with its mark, by measure; ``tie``, or a dash for a single
+            mode and where the means are over different queries.
+        latencies: Milliseconds per query, by mode.
+    """
+
+    title: str
+    legend: list[str]
+    test: str
+    labels: dict[str, str]
+    cells: dict[str, tuple[Figure, ...]]
+    best: dict[str, Cell]
+    latencies: dict[str, Latency | None]
+
+    @property
+    def note(self) -> str:
+        """How means and intervals are to be read, one sentence or two."""
+        return self.legend[0]
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether any mode is significantly better than another."""
+        return bool(self.test)
+
+    def letters(self, alphabet: str = SUPERSCRIPTS) -> dict[str, str]:
+        """Return the letter of each mode; empty where nothing is marked, or letters run out."""
+        if not self.has_marks or len(self.labels) > len(alphabet):
+            return {}
+        return dict(zip(self.labels, alphabet, strict=False))
+
+    def by_measure(self, measures: Iterable[str] | None = None) -> Table:
+        """Return the table with a row per measure, a column per mode and one of the best mode.
+
+        Args:
+            measures: The measures to show; all of them if ``None``.
+        """
+        letters = self.letters()
+        header = [Column(Cell("Metric"), whole=True)]
+        header += [Column(Cell(label), widest=24) for label in self.labels.values()]
+        rows = [
+            [
+                Cell(measure),
+                *(cell.as_cell(letters) for cell in self.cells[measure]),
+                self.best[measure],
+            ]
+            for measure in (self.cells if measures is None else measures)
+        ]
+        return Table.of([*header, "Best Mode"], rows)
+
+    def for_paper(self, alphabet: str) -> Table:
+        """Return the table without best modes, modes marked where they are named.
+
+        Modes are columns, or rows when there are many.
+        """
+        letters = self.letters(alphabet)
+        modes = [
+            Column(Cell(label, marks=letters.get(mode, ""))) for mode, label in self.labels.items()
+        ]
+        rows = [
+            [Cell(measure), *(cell.as_cell(letters) for cell in cells)]
+            for measure, cells in self.cells.items()
+        ]
+        return fold(Table.of(["Metric", *modes], rows), len(modes))
+
+
+def fold(table: Table, modes: int, corner: str = "Mode") -> Table:
+    """Return a table of a file with its modes as rows where there are many of them."""
+    return table.transposed(corner) if modes > _MOST_COLUMNS else table
+
+
+def report_table(report: BenchmarkReport) -> ComparisonTable:
+    """The comparison table of a report, significance marks as its comparisons say."""
+    beaten = _find_beaten(report)
+    cells = {
+        measure: tuple(_figure(report, mode, measure, beaten) for mode in report.modes)
+        for measure in report.measure_names
+    }
+    marked = any(cell.better_than for row in cells.values() for cell in row)
+    table = ComparisonTable(
+        title=describe_dataset(report),
+        legend=[],
+        test=describe_test(report.comparisons[0], report.confidence) if marked else "",
+        labels={mode: result.label for mode, result in report.modes.items()},
+        cells=cells,
+        best={measure: _best_cell(report, measure) for measure in report.measure_names},
+        latencies={mode: result.latency_ms for mode, result in report.modes.items()},
+    )
+    return replace(table, legend=_legend(report, table))
+
+
+def describe_dataset(report: BenchmarkReport) -> str:
+    """One line: what was searched, and for how many queries."""
+    dataset = report.manifest.dataset
+    parts = [dataset.id, plural(dataset.queries, "query", "queries")]
+    if dataset.documents is not None:
+        parts.append(plural(dataset.documents, "document"))
+    return " · ".join(parts)
+
+
+def show(value: float | None, sign: str = "") -> str:
+    """A figure with four decimals, or a dash when undefined; ``sign="+"`` shows plus signs."""
+    return "–" if value is None else f"{value:{sign}.4f}"
+
+
+def show_interval(low: float | None, high: float | None) -> str:
+    """An interval with three decimals, in square brackets; empty when undefined."""
+    return "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+
+
+def _figure(
+    report: BenchmarkReport, mode: str, measure: str, beaten: Mapping[tuple[str, str], set[str]]
+) -> Figure:
+    figures = report.modes[mode].measures[measure]
+    means = [other.measures[measure].mean for other in report.modes.values()]
+    defined = [mean for mean in means if mean is not None]
+    best = (max if report.higher_is_better(measure) else min)(defined, default=None)
+    ranked = len(set(means)) > 1 and measure not in report.unranked
+    low, high = ends_of(figures.ci)
+    worse = beaten.get((mode, measure), set())
+    return Figure(
+        mode=mode,
+        measure=measure,
+        mean=figures.mean,
+        low=low,
+        high=high,
+        level=report.confidence,
+        n=figures.n,
+        of_all=figures.n == report.manifest.dataset.queries,
+        best=ranked and figures.mean is not None and figures.mean == best,
+        better_than=tuple(other for other in report.modes if other in worse),
+    )
+
+
+def _find_beaten(report: BenchmarkReport) -> dict[tuple[str, str], set[str]]:
+    """Find by mode and measure the modes that it is significantly better than.
+
+    None where their means are over different queries: the difference is over those of both, and a
+    mark beside the means would speak of others.
+    """
+    beaten: dict[tuple[str, str], set[str]] = {}
+    for entry in report.comparisons:
+        if entry.measure in report.unranked or not entry.significant or not entry.difference:
+            continue
+        modes = [entry.contrast, entry.baseline]
+        if (entry.difference > 0) != report.higher_is_better(entry.measure):
+            modes.reverse()
+        beaten.setdefault((modes[0], entry.measure), set()).add(modes[1])
+    return beaten
+
+
+def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
+    best = report.best_mode[measure]
+    if best is None:
+        ranked = len(report.modes) > 1 and measure not in report.unranked
+        return Cell("tie" if ranked else "–")
+    mark = AHEAD_OF_ALL if report.best_mode_significant[measure] else NOT_AHEAD_OF_ALL
+    return Cell(report.modes[best].label, marks=mark)
+
+
+def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
+    results = (each for mode in report.modes.values() for each in mode.measures.values())
+    ci = next((each.ci for each in results if each.ci is not None), None)
+    if ci is None:
+        lines = ["Mean. There are no intervals: one query does not show how queries vary."]
+    else:
+        drawn = f"{ci.method}; {ci.resamples:,} resamples of the queries"
+        lines = [
+            f"Mean with its {ci.level * 100:g}% interval ({drawn}, the same ones for every measure "
+            "and mode)."
+        ]
+    lines.append(denominator_line(report))
+    if len(report.modes) < 2:
+        return lines
+    if len(report.unranked) < len(report.measure_names):
+        lines[0] += " Bold: best mean."
+    if report.unranked:
+        lines.append(
+            f"Not ranked, as their means are over different queries (n): "
+            f"{', '.join(report.unranked)}."
+        )
+    beaten = {mode for row in table.cells.values() for cell in row for mode in cell.better_than}
+    named = ", ".join(
+        f"{letter} {table.labels[mode]}"
+        for mode, letter in table.letters().items()
+        if mode in beaten
+    )
+    if named:
+        lines.append(f"Significantly above: {named} ({table.test}).")
+    best = _best_line(report, table, table.test if named else "")
+    return [*lines, best] if best else lines
+
+
+def _best_line(report: BenchmarkReport, table: ComparisonTable, said: str) -> str:
+    """Explain the marks behind the best modes, and by which test where it was not ``said``."""
+    meanings = {
+        AHEAD_OF_ALL: "significantly ahead of every other mode",
+        NOT_AHEAD_OF_ALL: "not significantly ahead of every other mode",
+    }
+    shown = {cell.marks for cell in table.best.values()}
+    explained = [f"{mark} {words}" for mark, words in meanings.items() if mark in shown]
+    if not explained:
+        return ""
+    claim = describe_claim(report)
+    return f"{'; '.join(explained)}{'' if claim in ('', said) else f' ({claim})'}."

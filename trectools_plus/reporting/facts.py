@@ -1,0 +1,279 @@
+"""What every rendering of a report says in the same words: choices, lists, notes, short texts."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    Comparison,
+    ComponentMeasure,
+    ComponentResult,
+    FindingRecord,
+    MeasureDefinition,
+    ModeResult,
+    TargetResult,
+    TermLabel,
+)
+from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.text import plural
+
+_MOST_PAIRS = 60
+_MERGE = ("benchmark", "merge", "BenchmarkReport.json", "--run")
+_NAMED = 3
+"""How many modes are named before they are only counted."""
+NONE_NEAR = "None: no first result is wrong and a parent, child or sibling of an expected term."
+COMPONENTS_EXPLANATION = (
+    "The fusion of all minus the fusion without one: above 0, that one raises the measure."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the validators said of a benchmark's files.
+
+    Attributes:
+        serious: Errors and warnings, each with the label of what it is about.
+        infos: How many findings of severity info there are beside them.
+    """
+
+    serious: list[tuple[str, FindingRecord]]
+    infos: int
+
+
+def choose_comparisons(report: BenchmarkReport) -> list[Comparison]:
+    """All comparisons in the order of measures; of very many only those with the best mode."""
+    order = {name: place for place, name in enumerate(report.measure_names)}
+    entries = sorted(report.comparisons, key=lambda entry: order[entry.measure])
+    if len(entries) <= _MOST_PAIRS:
+        return entries
+    return [
+        entry
+        for entry in entries
+        if report.best_mode[entry.measure] in (entry.baseline, entry.contrast)
+    ][:_MOST_PAIRS]
+
+
+def name_difference(report: BenchmarkReport, entry: Comparison) -> str:
+    """``Hybrid − Lexical-Only``, with the number of queries where that is not all of them."""
+    name = f"{report.modes[entry.contrast].label} − {report.modes[entry.baseline].label}"
+    all_queries = entry.n == report.manifest.dataset.queries
+    return name if all_queries else f"{name} (n = {entry.n})"
+
+
+def collect_findings(report: BenchmarkReport) -> Findings:
+    """The findings about qrels and topics, then those about each mode's run."""
+    sources = [("Qrels and topics", report.manifest.dataset.findings)]
+    sources += [(result.label, result.diagnostics.findings) for result in report.modes.values()]
+    found = [(label, item) for label, findings in sources for item in findings]
+    serious = [(label, item) for label, item in found if item.severity != "info"]
+    return Findings(serious, len(found) - len(serious))
+
+
+def list_hashes(report: BenchmarkReport) -> list[tuple[str, str]]:
+    """SHA-256 of everything that the figures rest on, each with what it is the hash of."""
+    manifest = report.manifest
+    runs = (result.run for result in report.modes.values())
+    return [
+        *((f"data: {kind} (contents)", each) for kind, each in manifest.dataset.contents.items()),
+        *((f"file: {file.path}", file.sha256) for file in manifest.dataset.files.values()),
+        *((run.path, run.sha256) for run in runs if run.path is not None and run.sha256),
+        ("configuration", manifest.config_hash),
+    ]
+
+
+def list_commands(report: BenchmarkReport) -> list[str]:
+    """The command lines that make the report again."""
+    own = report.manifest.packages.get("trectools-plus")
+    return [
+        f"pip install trectools-plus{f'=={own}' if own else ''}",
+        report.manifest.command or "trectools-plus benchmark run --config benchmark.yaml",
+        *(
+            shlex.join(["trectools-plus", *_MERGE, f"{run.name}={run.path}"])
+            for run in report.manifest.merged
+        ),
+    ]
+
+
+def list_definition(definition: MeasureDefinition) -> list[str]:
+    """What a measure's figures mean, part by part."""
+    return [
+        definition.formula,
+        f"gain: {definition.gain}",
+        f"divided by: {definition.denominator}",
+        f"relevant from grade {definition.relevance_level}",
+        f"by {definition.provider}",
+    ]
+
+
+def show_baseline(target: TargetResult) -> str:
+    """What a plain baseline typically reaches: a value, a range, or a dash."""
+    if target.baseline is None:
+        return "–"
+    high = "" if target.baseline_high is None else f"–{target.baseline_high:g}"
+    return f"{target.baseline:g}{high}"
+
+
+def show_rank(rank: int | None) -> str:
+    """The rank of a first relevant document, in words."""
+    return "not found" if rank is None else f"rank {rank}"
+
+
+@dataclass(frozen=True, slots=True)
+class ModeNote:
+    """Notes that hold for one or several modes.
+
+    Attributes:
+        subject: ``Hybrid is incomplete``, ``12 modes are incomplete``, ``Lexical-Only``.
+        text: The notes.
+    """
+
+    subject: str
+    text: str
+
+
+def mode_notes(report: BenchmarkReport) -> list[ModeNote]:
+    """The notes of all modes, equal ones together, in the order of the modes."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for result in report.modes.values():
+        if result.diagnostics.notes:
+            key = _state_of(result), "; ".join(result.diagnostics.notes)
+            groups.setdefault(key, []).append(result.label)
+    return [ModeNote(_subject(labels, state), text) for (state, text), labels in groups.items()]
+
+
+def report_notes(report: BenchmarkReport) -> list[str]:
+    """What must be known of the report as a whole: too few queries, figures that came back."""
+    notes = []
+    if report.size is not None and report.size.warning:
+        notes.append(f"{report.size.warning[:1].upper()}{report.size.warning[1:]}.")
+    manifest = report.manifest
+    if manifest.cached_from is not None:
+        notes.append(
+            f"Nothing was computed anew: configuration, data and code are those of experiment "
+            f"{manifest.cached_from}, whose results (latencies included) came back; --no-cache "
+            "computes them again."
+        )
+    notes += [
+        f"{mode.label} is {mode.status} and was not scored, nor compared with any mode: "
+        f"{mode.reason}."
+        for mode in report.unscored.values()
+    ]
+    return [*notes, *report.notes] + [
+        f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
+    ]
+
+
+def join_labels(labels: list[str], named: int = _NAMED) -> str:
+    """``a``, ``a and b``, ``a, b and c``; ``12 modes`` where they are more than ``named``."""
+    if len(labels) > named:
+        return f"{len(labels)} modes"
+    return " and ".join(part for part in (", ".join(labels[:-1]), labels[-1]) if part)
+
+
+def _state_of(result: ModeResult) -> str:
+    if result.status != "ok":
+        return result.status
+    return "incomplete" if result.diagnostics.status == "incomplete" else ""
+
+
+def _subject(labels: list[str], state: str) -> str:
+    verb = "is" if len(labels) == 1 else "are"
+    return f"{join_labels(labels)} {verb} {state}" if state else join_labels(labels)
+
+
+@dataclass(frozen=True, slots=True)
+class NearRow:
+    """One near miss as texts: ``first`` is the ``relation`` of ``expected``."""
+
+    query_id: str
+    text: str
+    mode: str
+    first: str
+    relation: str
+    expected: str
+
+
+def near_rows(report: BenchmarkReport) -> list[NearRow]:
+    """The near misses, terms as label and id."""
+    return [
+        NearRow(
+            query_id=miss.query_id,
+            text=miss.text or "–",
+            mode=report.modes[miss.mode].label,
+            first=_show_term(miss.first),
+            relation=miss.relation,
+            expected="; ".join(map(_show_term, miss.expected)),
+        )
+        for miss in report.near_misses or ()
+    ]
+
+
+def near_sentence(report: BenchmarkReport) -> str:
+    """How many first results of each mode are near misses; empty where there are none."""
+    near = report.near_misses or []
+    if not near:
+        return ""
+    counts = {mode: sum(miss.mode == mode for miss in near) for mode in report.modes}
+    of_each = ", ".join(f"{report.modes[mode].label} {count}" for mode, count in counts.items())
+    queries = plural(report.manifest.dataset.queries, "query", "queries")
+    return (
+        "First results that are not relevant, but a parent, child or sibling of an expected term, "
+        f"by mode, of {queries}: {of_each}."
+    )
+
+
+def _show_term(term: TermLabel) -> str:
+    return f"{term.label} ({term.doc_id})" if term.label else term.doc_id
+
+
+def component_lines(report: BenchmarkReport) -> list[str]:
+    """One sentence for each mode that merges, on the first measure; for the terminal."""
+    name = report.measure_names[0]
+    lines = []
+    for mode in dict.fromkeys(one.mode for one in report.components):
+        parts = [
+            f"{component_label(report, one)} {show_contribution(one.measures.get(name))}"
+            for one in report.components
+            if one.mode == mode
+        ]
+        lower = "" if report.higher_is_better(name) else ", lower is better"
+        lines.append(
+            f"{report.modes[mode].label}, with minus without each component on {name}{lower}: "
+            f"{'; '.join(parts)}."
+        )
+    return lines
+
+
+def describe_components_test(report: BenchmarkReport) -> str:
+    """How significance of the components' differences was decided, as the end of a sentence."""
+    figures = (figure for one in report.components for figure in one.measures.values())
+    family = next((figure.family for figure in figures), "")
+    if not family:
+        return ", adjusted for the components"
+    return f", by the test of the paired differences, in one family with them ({family})"
+
+
+def left_out(report: BenchmarkReport, one: ComponentResult) -> str:
+    """The component, and which mode the fusion without it is: ``dense (the same as BM25)``."""
+    label = component_label(report, one)
+    mode = report.modes.get(one.same_as or "")
+    return label if mode is None else f"{label} (the same as {mode.label})"
+
+
+def component_label(report: BenchmarkReport, one: ComponentResult) -> str:
+    """The component's name in tables: that of the mode beside it, where there is one."""
+    mode = report.modes.get(one.component)
+    return one.component if mode is None else mode.label
+
+
+def show_contribution(figure: ComponentMeasure | None) -> str:
+    """``+0.0123 [+0.001, +0.024] *``."""
+    if figure is None or figure.difference is None:
+        return "–"
+    text = f"{figure.difference:+.4f}"
+    low, high = ends_of(figure.ci)
+    if low is not None and high is not None:
+        text += f" [{low:+.3f}, {high:+.3f}]"
+    return f"{text} *" if figure.significant else text

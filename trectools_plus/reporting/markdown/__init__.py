@@ -1,0 +1,1 @@
+"""``BenchmarkComparison.md``, and tables in Markdown."""

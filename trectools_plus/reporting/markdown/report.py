@@ -1,0 +1,344 @@
+"""``BenchmarkComparison.md``: the report as people read it on a code host or in a wiki."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    Comparison,
+    ModeResult,
+    StratumResult,
+)
+from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.targets import describe_status
+from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.reporting.comparison import (
+    ComparisonTable,
+    fold,
+    report_table,
+    show,
+    show_interval,
+)
+from trectools_plus.reporting.facts import (
+    COMPONENTS_EXPLANATION,
+    NONE_NEAR,
+    choose_comparisons,
+    describe_components_test,
+    left_out,
+    mode_notes,
+    name_difference,
+    near_rows,
+    near_sentence,
+    report_notes,
+    show_baseline,
+    show_contribution,
+    show_rank,
+)
+from trectools_plus.reporting.markdown.evidence import (
+    definitions_section,
+    diagnostics_section,
+    latency_section,
+    reproduction_section,
+)
+from trectools_plus.reporting.markdown.tables import (
+    MOST_QUERIES,
+    escape,
+    harmless,
+    markdown_table,
+    plain,
+    render_table,
+    shorten,
+    show_cell,
+)
+from trectools_plus.reporting.significance import (
+    TEST_NAMES,
+    describe_test,
+    group_lines,
+    show_difference_interval,
+    show_p,
+)
+from trectools_plus.reporting.table import Table
+from trectools_plus.statistics.size import advise_on_size
+from trectools_plus.text import plural
+
+_TESTS = ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
+_SMALL = "°"
+
+
+def write_markdown(report: BenchmarkReport, path: str | Path) -> None:
+    """Write the report as Markdown, whole or not at all.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    with atomic_write(path) as stream:
+        stream.write(render_markdown(report))
+
+
+def render_markdown(report: BenchmarkReport) -> str:
+    """The report as GitHub-flavoured Markdown, opening with the comparison table."""
+    comparison = report_table(report)
+    by_measure = fold(comparison.by_measure(), len(comparison.labels))
+    sections = [
+        render_table(by_measure, show_cell),
+        _introduction(report, comparison),
+        _targets(report),
+        _differences(report),
+        _components(report),
+        _strata(report),
+        _diagnosis(report),
+        _failing_queries(report),
+        _near_misses(report),
+        diagnostics_section(report),
+        latency_section(report),
+        definitions_section(report),
+        reproduction_section(report),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _introduction(report: BenchmarkReport, comparison: ComparisonTable) -> str:
+    notes = [f"> **{note.subject}:** {note.text}." for note in mode_notes(report)]
+    notes += [f"> **Note:** {line}" for line in report_notes(report)]
+    paragraphs = [
+        f"**{comparison.title}**",
+        "  \n".join(plain(line) for line in comparison.legend),
+        *notes,
+    ]
+    return "\n\n".join(escape(part) for part in paragraphs)
+
+
+def _targets(report: BenchmarkReport) -> str:
+    first = next(iter(report.modes.values()))
+    rows = []
+    for measure in report.measure_names:
+        target = first.measures[measure].target
+        if target is None:
+            continue
+        rows.append(
+            [
+                measure,
+                show_baseline(target),
+                f"≥ {target.competitive:g}",
+                "–" if target.strong is None else f"≥ {target.strong:g}",
+                *(_show_status(result, measure) for result in report.modes.values()),
+            ]
+        )
+    if not rows:
+        return ""
+    labels = [result.label for result in report.modes.values()]
+    return (
+        "## Targets\n\n"
+        + markdown_table(["Metric", "Typical baseline", "Competitive", "Strong", *labels], rows)
+        + "\n\nThe default targets are what BM25 typically reaches on ad hoc collections: a rule "
+        "of thumb, not a property of these queries. Set your own under `targets:` in "
+        "`benchmark.yaml`."
+    )
+
+
+def _show_status(result: ModeResult, measure: str) -> str:
+    target = result.measures[measure].target
+    return "–" if target is None else describe_status(target)
+
+
+def _diagnosis(report: BenchmarkReport) -> str:
+    if not report.diagnosis:
+        return "## Diagnosis\n\nNothing stands out: no measure with a target is below its baseline."
+    lines = []
+    for item in report.diagnosis:
+        label = "" if item.mode is None else f"**{report.modes[item.mode].label}:** "
+        lines.append(escape(f"- {label}{item.observed}. It suggests: {item.suggests}."))
+    return "## Diagnosis\n\n" + "\n".join(lines)
+
+
+def _failing_queries(report: BenchmarkReport) -> str:
+    title = "## Queries that fail in every mode"
+    measure = report.measure_names[0]
+    failing = report.failing_queries
+    if not report.higher_is_better(measure):
+        return ""
+    if not failing:
+        return f"{title}\n\nNone: some mode scores above 0 on {measure} for every query."
+    labels = [f"First relevant, {result.label}" for result in report.modes.values()]
+    rows = [
+        [
+            query.query_id,
+            shorten(query.text or "–"),
+            *(show_rank(query.first_relevant_rank[mode]) for mode in report.modes),
+        ]
+        for query in failing[:MOST_QUERIES]
+    ]
+    total = plural(report.manifest.dataset.queries, "query", "queries")
+    more = len(failing) - len(rows)
+    score = "scores" if len(failing) == 1 else "score"
+    return (
+        f"{title}\n\n{len(failing)} of {total} {score} 0 on {measure} everywhere. The rank "
+        "of the first relevant document tells whether it was found too far down or not at all.\n\n"
+        + markdown_table(["Query", "Text", *labels], rows)
+        + (f"\n\n{more} more are in `BenchmarkReport.json`." if more else "")
+    )
+
+
+def _near_misses(report: BenchmarkReport) -> str:
+    title = "## Near misses"
+    if report.near_misses is None:
+        return ""
+    if not report.near_misses:
+        return f"{title}\n\n{NONE_NEAR}"
+    rows = [
+        [
+            row.query_id,
+            shorten(row.text),
+            row.mode,
+            escape(row.first),
+            f"{row.relation} of",
+            escape(row.expected),
+        ]
+        for row in near_rows(report)[:MOST_QUERIES]
+    ]
+    more = len(report.near_misses) - len(rows)
+    header = ["Query", "Text", "Mode", "First result", "Relation", "Expected"]
+    return (
+        f"{title}\n\n{escape(near_sentence(report))}\n\n"
+        + markdown_table(header, rows)
+        + (f"\n\n{more} more are in `BenchmarkReport.json`." if more else "")
+    )
+
+
+def _differences(report: BenchmarkReport) -> str:
+    """Differences with intervals, tests, groups; empty where nothing was compared."""
+    entries = choose_comparisons(report)
+    if not entries:
+        return ""
+    header = ["Metric", "Difference", "Mean", "Interval", "Adjusted p", "Significant"]
+    header += ["d_z", "Detectable", "Won/tied/lost"]
+    rows = [
+        [
+            entry.measure,
+            name_difference(report, entry),
+            show(entry.difference, "+"),
+            show_difference_interval(entry),
+            show_p(entry.p_adjusted),
+            "yes" if entry.significant else "no",
+            "–" if entry.effect_size is None else f"{entry.effect_size:+.2f}",
+            show(entry.detectable_difference),
+            f"{entry.wins} / {entry.ties} / {entry.losses}",
+        ]
+        for entry in entries
+    ]
+    left_out = len(report.comparisons) - len(entries)
+    parts = [
+        "## Paired differences",
+        markdown_table(header, rows),
+        "Each row compares two modes query by query; won, tied and lost are queries, as seen "
+        "from the first mode. d_z is the mean difference by the standard deviation of the "
+        "differences. Detectable is the smallest true difference that a t-test over so many "
+        "queries, differing as much as these, finds in 80 of 100 sets of queries: a smaller one "
+        "may be there and not be seen. The intervals are those of one comparison alone. "
+        f"Significant: {describe_test(entries[0], report.confidence)}; nothing is corrected for "
+        "the number of measures, so decide on one before looking."
+        + (f" {left_out} more are in `BenchmarkReport.json`." if left_out else ""),
+        _groups(report),
+        _p_values(report, entries),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _groups(report: BenchmarkReport) -> str:
+    lines = group_lines(report)
+    if not lines:
+        return ""
+    listed = "\n".join(f"- {escape(line)}" for line in lines)
+    return f"Modes that cannot be told apart, best group first:\n\n{listed}"
+
+
+def _p_values(report: BenchmarkReport, entries: list[Comparison]) -> str:
+    """Every test's own p-value, none of them adjusted."""
+    found = [name for name in _TESTS if any(getattr(entry, name) for entry in entries)]
+    if not found:
+        return ""
+    header = ["Metric", "Difference", "t", *(TEST_NAMES[name] for name in found)]
+    rows = [
+        [
+            entry.measure,
+            name_difference(report, entry),
+            "–" if entry.t_test is None or entry.t_test.t is None else f"{entry.t_test.t:+.3f}",
+            *(show_p(getattr(getattr(entry, name), "p", None)) for name in found),
+        ]
+        for entry in entries
+    ]
+    return (
+        "<details><summary>p-values of every test, not adjusted</summary>\n\n"
+        f"{markdown_table(header, rows)}\n\n</details>"
+    )
+
+
+def _components(report: BenchmarkReport) -> str:
+    """Leave-one-out differences for the Markdown; empty where nothing was merged."""
+    if not report.components:
+        return ""
+    level = 100 * report.confidence
+    rows = [
+        [
+            escape(report.modes[one.mode].label),
+            f"without {escape(left_out(report, one))}",
+            *(show_contribution(one.measures.get(name)) for name in report.measure_names),
+        ]
+        for one in report.components
+    ]
+    return (
+        "## What each component contributes\n\n"
+        + markdown_table(["Fusion", "Left out", *report.measure_names], rows)
+        + f"\n\n{COMPONENTS_EXPLANATION} In brackets its {level:g}% interval; \\* is a significant "
+        f"difference{describe_components_test(report)}. The runs are in `components/`."
+    )
+
+
+def _strata(report: BenchmarkReport) -> str:
+    """The first measure by the values of each field; empty where queries have no fields."""
+    fields = [name for name, values in report.strata.items() if values]
+    if not fields:
+        return ""
+    level = report.confidence
+    others = len(report.measure_names) - 1
+    parts = ["## Groups of queries", *(_stratified(report, name) for name in fields)]
+    note = (
+        f"{report.measure_names[0]}: mean with its {level * 100:g}% interval, and in brackets how "
+        "many queries have the value. Queries without a value are in no group."
+    )
+    if any(_SMALL in part for part in parts):
+        note += f" {_SMALL}: too few queries to say anything in general."
+    if others:
+        note += " The other measures are in `BenchmarkReport.html` and `BenchmarkReport.json`."
+    return "\n\n".join([*parts, note])
+
+
+def _stratified(report: BenchmarkReport, field: str) -> str:
+    measure = report.measure_names[0]
+    labels = [escape(result.label) for result in report.modes.values()]
+    rows = []
+    for value, modes in report.strata[field].items():
+        results = [modes.get(mode, {}).get(measure) for mode in report.modes]
+        queries = _count(results)
+        shown = (_show_stratum(each, queries) for each in results)
+        rows.append([f"{harmless(value)} {_size(queries)}", *shown])
+    table = Table.of([harmless(field), *labels], rows)
+    return render_table(fold(table, len(labels), f"Mode by {harmless(field)}"))
+
+
+def _count(results: list[StratumResult | None]) -> int:
+    return max((each.n for each in results if each is not None), default=0)
+
+
+def _size(n: int) -> str:
+    """``(12)``, marked where that is too few."""
+    return f"({n})" + (f" {_SMALL}" if advise_on_size(n).use == "too_small" else "")
+
+
+def _show_stratum(result: StratumResult | None, queries: int) -> str:
+    if result is None:
+        return show(None)
+    count = f"(n = {result.n})" if result.mean is not None and result.n != queries else ""
+    parts = (show(result.mean), show_interval(*ends_of(result.ci)), count)
+    return " ".join(part for part in parts if part)

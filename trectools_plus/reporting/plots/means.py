@@ -1,0 +1,299 @@
+"""Means with their intervals: dots in rows for measures and strata, lines along recall or rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trectools_plus.benchmark.curves import Curves
+from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
+from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.errors import UsageError
+from trectools_plus.reporting.plots.style import INK, STRIPE, label_text, mode_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_VALUES = 20
+"""More values of a query field than this are not drawn."""
+_LINE = 28
+"""Letters on a line of a stratum's label."""
+ROW_PADDING = 0.9
+"""Room between rows, in steps from one mode to the next."""
+_TICKS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
+_MOST_BANDS = 4
+"""More bands than this hide each other; whiskers at the points take their place."""
+
+Stratum = Mapping[str, Mapping[str, StratumResult]]
+"""By mode and measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    label: str
+    figures: Mapping[str, MeasureResult | StratumResult]
+    """By mode."""
+
+
+def plot_measures(
+    axes: Axes, report: BenchmarkReport, measures: Sequence[str] | None = None
+) -> Axes:
+    """Draw the mean of each mode with its interval, a row per measure.
+
+    Every mode is one labelled artist, so that ``axes.legend()`` names them.
+
+    Args:
+        axes: Where to draw.
+        report: The report.
+        measures: Which measures, from top to bottom; all of them when not given.
+
+    Returns:
+        The same axes.
+
+    Raises:
+        UsageError: If the report has no such measure.
+    """
+    names = report.measure_names if measures is None else list(measures)
+    for name in names:
+        require_measure(report, name)
+    rows = [
+        _Row(
+            label_text(name)
+            + ("" if report.higher_is_better(name) else " (less is better)")
+            + _show_counts(report, name),
+            {mode: result.measures[name] for mode, result in report.modes.items()},
+        )
+        for name in names
+    ]
+    _draw(axes, report, rows)
+    axes.set_xlabel(f"Mean with its {_level(report)} interval")
+    return axes
+
+
+def plot_strata(axes: Axes, report: BenchmarkReport, field: str, measure: str) -> Axes:
+    """Draw the mean of each mode with its interval, a row per value of a query field.
+
+    Values with most queries come first; of very many only those are drawn.
+
+    Args:
+        axes: Where to draw.
+        report: A report with ``strata``.
+        field: The query field, such as ``difficulty``.
+        measure: The measure.
+
+    Returns:
+        The same axes.
+
+    Raises:
+        UsageError: If the report has no such field or measure.
+    """
+    require_measure(report, measure)
+    if field not in report.strata:
+        known = ", ".join(report.strata) or "none"
+        raise UsageError(f"the report has no strata by {field!r}", remedy=f"it has {known}")
+    rows = []
+    values = report.strata[field]
+    for value, modes in sorted(values.items(), key=_queries, reverse=True)[:MOST_VALUES]:
+        figures = {mode: modes[mode][measure] for mode in modes if measure in modes[mode]}
+        n = _queries((value, modes))
+        rows.append(_Row(_value_label(value, n, len(report.modes)), figures))
+    _draw(axes, report, rows)
+    left_out = len(values) - len(rows)
+    shown = f" (the {len(rows)} with most queries of {len(values)})" if left_out else ""
+    axes.set_title(f"{label_text(field)}{shown}")
+    axes.set_xlabel(f"{label_text(measure)}, mean with its {_level(report)} interval")
+    return axes
+
+
+def plot_precision_recall(
+    axes: Axes, curves: Curves, labels: Mapping[str, str] | None = None
+) -> Axes:
+    """Draw interpolated precision over recall, with the intervals of the means.
+
+    Every mode is one labelled line, so that ``axes.legend()`` names them.
+
+    Args:
+        axes: Where to draw.
+        curves: From :func:`trectools_plus.benchmark.curves.precision_recall_curves`.
+        labels: What the modes are called; their own names when not given.
+
+    Returns:
+        The same axes.
+    """
+    _draw_curves(axes, curves, labels or {})
+    axes.set_xlim(-0.02, 1.02)
+    ends = [*curves.mean.values(), *curves.high.values()]  # without an interval, nan
+    highest = max(float(np.nanmax(end, initial=0.0)) for end in ends)
+    axes.set_ylim(0.0, min(1.0, highest * 1.08 or 1.0) * 1.02)
+    axes.set_xlabel("Recall")
+    axes.set_ylabel("Interpolated precision")
+    return axes
+
+
+def plot_hit_rate(axes: Axes, curves: Curves, labels: Mapping[str, str] | None = None) -> Axes:
+    """Draw the share of queries with a relevant document in the first k results, over k.
+
+    Args:
+        axes: Where to draw.
+        curves: From :func:`trectools_plus.benchmark.curves.hit_rate_curves`.
+        labels: What the modes are called; their own names when not given.
+
+    Returns:
+        The same axes.
+    """
+    _draw_curves(axes, curves, labels or {})
+    deepest = float(curves.at.max())
+    axes.set_xscale("log")
+    ticks = [tick for tick in _TICKS if tick <= deepest]
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(0.92, max(deepest, 2.0) * 1.08)
+    axes.set_ylim(0.0, 1.02)
+    axes.set_xlabel("k (first results looked at, logarithmic)")
+    axes.set_ylabel("HitRate@k")
+    return axes
+
+
+def _value_label(value: str, n: int, modes: int) -> str:
+    """A stratum's name, on several lines where rows are high enough for them."""
+    if modes < 2:
+        return f"{label_text(value, 24)} (n = {n})"
+    # Wrapped at blanks only, and not within "(n = 3)"; a cut might part an escape from its dollar.
+    whole = f"{label_text(value, 44)} (n = {n})".replace(" = ", "\u00a0=\u00a0")
+    lines = wrap(whole, _LINE, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\u00a0", " ")
+
+
+def _queries(stratum: tuple[str, Stratum]) -> int:
+    """How many queries a value has: the most that any measure is averaged over."""
+    figures = (figure for modes in stratum[1].values() for figure in modes.values())
+    return max((figure.n for figure in figures), default=0)
+
+
+def require_measure(report: BenchmarkReport, measure: str) -> None:
+    """See that a report has a measure.
+
+    Raises:
+        UsageError: If not.
+    """
+    if measure not in report.measure_names:
+        known = ", ".join(report.measure_names)
+        raise UsageError(f"the report has no measure {measure!r}", remedy=f"it has {known}")
+
+
+def _draw(axes: Axes, report: BenchmarkReport, rows: Sequence[_Row]) -> None:
+    pitch = len(report.modes) + ROW_PADDING
+    centre = (len(report.modes) - 1) / 2
+    for index in range(0, len(rows), 2):
+        top = index * pitch + centre - pitch / 2
+        axes.axhspan(top, top + pitch, color=STRIPE, linewidth=0, zorder=0)
+    for place, (mode, result) in enumerate(report.modes.items()):
+        _draw_mode(axes, place, mode, label_text(result.label), rows, pitch)
+    labels = [row.label if _is_defined(row) else f"{row.label}, undefined" for row in rows]
+    axes.set_yticks([index * pitch + centre for index in range(len(rows))], labels)
+    axes.tick_params(axis="y", length=0, pad=7)  # room for a marker at 0
+    axes.set_ylim(len(rows) * pitch - pitch / 2 + centre, centre - pitch / 2)
+    axes.grid(axis="x", color=INK, alpha=0.12, linewidth=0.6)
+    axes.set_axisbelow(True)
+    _set_range(axes, rows)
+
+
+def _draw_mode(
+    axes: Axes, place: int, mode: str, label: str, rows: Sequence[_Row], pitch: float
+) -> None:
+    """One artist for the mode: its mean in every row where it is defined."""
+    means, heights, below, above = [], [], [], []
+    for index, row in enumerate(rows):
+        figure = row.figures.get(mode)
+        if figure is None or figure.mean is None:
+            continue
+        means.append(figure.mean)
+        heights.append(index * pitch + place)
+        # Ends of other kinds of interval need not enclose the mean; a whisker has no such length.
+        low, high = ends_of(figure.ci)
+        below.append(max(0.0, figure.mean - _or(low, figure.mean)))
+        above.append(max(0.0, _or(high, figure.mean) - figure.mean))
+    style = mode_style(place)
+    axes.errorbar(
+        means,
+        heights,
+        xerr=[below, above],
+        fmt=style.marker,
+        color=style.colour,
+        markersize=style.size,
+        markeredgewidth=0,
+        elinewidth=1.4,
+        capsize=2.2,
+        label=label,
+        clip_on=not means,  # an empty artist that is not clipped confuses the layout
+        zorder=3,
+    )
+
+
+def _set_range(axes: Axes, rows: Sequence[_Row]) -> None:
+    """From 0 to the largest value: a truncated scale makes small differences look large."""
+    ends = [
+        end
+        for row in rows
+        for figure in row.figures.values()
+        for end in (figure.mean, *ends_of(figure.ci))
+        if end is not None
+    ]
+    low, high = min([0.0, *ends]), max(ends, default=0.0)
+    if high <= low:
+        high = low + 1.0
+    axes.set_xlim(low - 0.02 * (high - low) * (low < 0), high + 0.03 * (high - low))
+
+
+def _show_counts(report: BenchmarkReport, name: str) -> str:
+    """The numbers of queries behind the means, where they are over different queries."""
+    if name not in report.unranked:
+        return ""
+    counts = (str(result.measures[name].n) for result in report.modes.values())
+    return f"\nn = {', '.join(counts)}"
+
+
+def _is_defined(row: _Row) -> bool:
+    return any(figure.mean is not None for figure in row.figures.values())
+
+
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value
+
+
+def _level(report: BenchmarkReport) -> str:
+    return f"{report.confidence * 100:g}%"
+
+
+def _draw_curves(axes: Axes, curves: Curves, labels: Mapping[str, str]) -> None:
+    for place, (mode, mean) in enumerate(curves.mean.items()):
+        style = mode_style(place)
+        axes.plot(
+            curves.at,
+            mean,
+            color=style.colour,
+            linestyle=style.line,
+            marker=style.marker,
+            markersize=style.size,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
+            linewidth=1.4,
+            label=label_text(labels.get(mode, mode)),
+            clip_on=False,
+            zorder=3,
+        )
+        low, high = curves.low[mode], curves.high[mode]
+        if len(curves.mean) <= _MOST_BANDS:
+            axes.fill_between(
+                curves.at, low, high, color=style.colour, alpha=0.13, linewidth=0, zorder=1
+            )
+        else:
+            axes.vlines(
+                curves.at, low, high, color=style.colour, alpha=0.5, linewidth=0.9, zorder=2
+            )
+    axes.grid(color=INK, alpha=0.12, linewidth=0.6)
+    axes.set_axisbelow(True)

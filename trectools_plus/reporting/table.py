@@ -1,0 +1,136 @@
+"""The table that every rendering is made of: columns, and rows of cells.
+
+:mod:`trectools_plus.reporting.terminal` prints one, :mod:`trectools_plus.reporting.markdown.tables`
+and :mod:`trectools_plus.reporting.export` write one as Markdown and LaTeX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A text in a table.
+
+    Attributes:
+        text: The text.
+        detail: What belongs below or behind it, such as an interval.
+        count: How many values it is over, where that differs from its neighbours.
+        marks: Letters or signs behind it.
+        best: Whether it is emphasised as the best of its row or column.
+        value: The number that it shows; ``None`` for other texts.
+    """
+
+    text: str
+    detail: str = ""
+    count: str = ""
+    marks: str = ""
+    best: bool = False
+    value: float | None = None
+
+    @property
+    def marked(self) -> str:
+        """The text with its marks."""
+        return f"{self.text} {self.marks}" if self.marks else self.text
+
+    @property
+    def bracketed_count(self) -> str:
+        """The count in brackets; empty where there is none."""
+        return f"({self.count})" if self.count else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        heading: The cell above it.
+        short: The heading in the terminal, where that is shorter.
+        right: Whether its cells are aligned on the right.
+        whole: Whether its lines are never broken.
+        widest: Characters of the terminal that it may take.
+        fills: Whether it takes the room that is left in the terminal, longer texts cut.
+    """
+
+    heading: Cell
+    short: str | None = None
+    right: bool = False
+    whole: bool = False
+    widest: int | None = None
+    fills: bool = False
+
+    @property
+    def name(self) -> str:
+        """The text above the column."""
+        return self.heading.text
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table.
+
+    Attributes:
+        cells: One per column.
+        alarming: Whether the whole row is emphasised as something that failed.
+        ends_section: Whether a blank line follows in the terminal.
+    """
+
+    cells: tuple[Cell, ...]
+    alarming: bool = False
+    ends_section: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns and rows.
+
+    Attributes:
+        columns: The columns from left to right.
+        rows: The rows from top to bottom.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def of(
+        cls,
+        header: Iterable[str | Column],
+        rows: Iterable[Row | Sequence[str | Cell]],
+        *,
+        right: Collection[str] = (),
+    ) -> Self:
+        """Make a table of texts, cells, columns and rows.
+
+        Args:
+            header: The columns, or their names.
+            rows: The rows, or the cells of each.
+            right: Names of columns that are aligned on the right.
+        """
+        columns = (
+            name if isinstance(name, Column) else Column(Cell(name), right=name in right)
+            for name in header
+        )
+        made = (row if isinstance(row, Row) else make_row(row) for row in rows)
+        return cls(tuple(columns), tuple(made))
+
+    def transposed(self, corner: str) -> Table:
+        """Return the table with rows as columns, and ``corner`` as its first heading."""
+        heads, *others = zip(*(row.cells for row in self.rows), strict=True)
+        columns = (Column(Cell(corner)), *map(Column, heads))
+        rows = (
+            Row((column.heading, *cells))
+            for column, cells in zip(self.columns[1:], others, strict=True)
+        )
+        return Table(columns, tuple(rows))
+
+
+def make_row(
+    cells: Iterable[str | Cell], *, alarming: bool = False, ends_section: bool = False
+) -> Row:
+    """Make a row of texts and cells."""
+    made = (cell if isinstance(cell, Cell) else Cell(cell) for cell in cells)
+    return Row(tuple(made), alarming, ends_section)

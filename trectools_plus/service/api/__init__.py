@@ -1,0 +1,1 @@
+"""The REST service: evaluation, validation and scoring over HTTP, and figures for Prometheus."""

@@ -1,0 +1,139 @@
+"""The application: routes, guard, errors, and what happens when it starts and stops."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from trectools_plus.errors import MissingExtraError
+from trectools_plus.service.api.settings import Limits, ServiceSettings
+
+try:
+    from fastapi import FastAPI
+except ImportError as error:
+    raise MissingExtraError("the service", "service") from error
+
+from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import Scope
+
+from trectools_plus.service.api.openapi import make_document
+from trectools_plus.service.api.routes import Context, make_context, router
+from trectools_plus.service.guard import KEY_REMEDY, Guard, Key, Observer, Rules, is_this_machine
+from trectools_plus.service.problems import ProblemError, answer_invalid, answer_problem
+
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+"""Answered without a key: what watches over processes need not have one."""
+
+_LOG = logging.getLogger("trectools_plus.service")
+_DESCRIPTION = """\
+Evaluate test sets, validate and score TREC runs.
+
+Errors are problem documents (RFC 9457). No path or URL of a request is ever opened.
+"""
+
+
+def create_app(settings: ServiceSettings, *, key: str | None = None) -> FastAPI:
+    """Make the ASGI application.
+
+    Args:
+        settings: Data, limits and names.
+        key: What requests must bear; ``None`` only where nobody else can reach the service.
+
+    Raises:
+        MissingExtraError: If the extra ``service`` is not installed.
+    """
+    context = make_context(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        import asyncio
+
+        context.jobs.open()
+        loading = asyncio.create_task(run_in_threadpool(_load, context))
+        yield
+        context.jobs.close()
+        await asyncio.gather(loading, return_exceptions=True)
+
+    app = FastAPI(
+        title="trectools-plus",
+        version=version("trectools-plus"),
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.context = context
+    app.include_router(router)
+    for kind in (HTTPException, ProblemError, Exception):
+        app.add_exception_handler(kind, answer_problem)
+    app.add_exception_handler(RequestValidationError, answer_invalid)
+    app.add_middleware(Guard, rules=make_rules(key, settings.limits, context.metrics.observe))
+    app.openapi = lambda: make_document(app, with_key=key is not None)  # type: ignore[method-assign]
+    return app
+
+
+def make_rules(key: str | None, limits: Limits, observe: Observer) -> Rules:
+    """Say what the service lets in.
+
+    Args:
+        key: The key that requests must bear; ``None`` where only this machine can reach the
+            service. Then requests that name another host are refused, so that no web page can
+            reach it by a name of its own.
+        limits: Bounds of a body.
+        observe: Called after each answer.
+    """
+    expected = None if key is None else Key(key)
+
+    def check(scope: Scope, headers: Headers) -> None:
+        if expected is None:
+            _check_local(headers)
+        elif scope["path"] not in OPEN_PATHS and not expected.is_in(headers):
+            raise ProblemError(
+                401,
+                "unauthorised",
+                "the request bears no valid key",
+                remedy=KEY_REMEDY,
+                headers={"WWW-Authenticate": 'Bearer realm="trectools-plus"'},
+            )
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            raise ProblemError(
+                415,
+                "compressed-body",
+                "the body is compressed",
+                remedy="send it as it is",
+                headers={"Accept-Encoding": "identity"},
+            )
+
+    return Rules(
+        check,
+        limits.body_bytes,
+        limits.seconds,
+        size_remedy="send less, or have the service started with --max-body-mib",
+        observe=observe,
+    )
+
+
+def _check_local(headers: Headers) -> None:
+    """Refuse what a web page of another site has a browser send."""
+    origin = headers.get("origin")
+    foreign = origin is not None and not is_this_machine(origin.partition("://")[2])
+    if foreign or not is_this_machine(headers.get("host", "localhost")):
+        raise ProblemError(
+            403,
+            "foreign-host",
+            "without a key the service answers to requests from this machine only",
+            remedy="ask for http://127.0.0.1, or start the service with --key-from-env",
+        )
+
+
+def _load(context: Context) -> None:
+    context.search.open()
+    if context.search.failed:
+        _LOG.error("nothing can be searched: %s", context.search.state)
+    elif context.settings.searches:
+        _LOG.info("the documents are ready")

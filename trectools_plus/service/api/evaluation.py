@@ -1,0 +1,290 @@
+"""``POST /v1/evaluate``: a test set searched, scored and summed up."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.meeting import check_meeting
+from trectools_plus.benchmark.report import (
+    ConfidenceInterval,
+    Latency,
+    MeasureDefinition,
+    StratumResult,
+)
+from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.strata import summarise_stratum
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Topics
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.parser import parse_measures, split_names
+from trectools_plus.progress import Progress
+from trectools_plus.provenance import format_time, utc_now
+from trectools_plus.service.api.search import Search, canonical_modes
+from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.api.snapshots import ALL_QUERIES, Figure, Snapshot, group_field
+from trectools_plus.service.api.uploads import Part, file_name, refuse_large, stored
+from trectools_plus.service.names import answer_key
+from trectools_plus.service.problems import ProblemError
+
+DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
+LONGEST_MEASURES = 300
+"""Characters of a list of measures."""
+
+_OF_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
+
+
+class Figures(BaseModel):
+    """Intervals, laid out as the means are; null for a mean of fewer than two queries."""
+
+    metrics: dict[str, ConfidenceInterval | None]
+    per_query_type: dict[str, dict[str, ConfidenceInterval | None]]
+
+
+class QueryCounts(BaseModel):
+    """Queries averaged over."""
+
+    all: int
+    per_query_type: dict[str, int]
+
+
+class EvaluationAnswer(BaseModel):
+    """The figures of one test set."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    metrics: dict[str, float | None]
+    """Means over the queries with a relevant document; null where undefined."""
+    per_query_type: dict[str, dict[str, float | None]]
+    """The same over the queries of each type; see ``grouped_by``."""
+    grouped_by: str | None
+    """The field that says of what type a query is: ``query_type``, or ``category`` where no query
+    has the first; null where they have neither."""
+    intervals: Figures
+    """Bootstrap intervals of all these means."""
+    queries: QueryCounts
+    """How many queries the means are over."""
+    definitions: dict[str, dict[str, Any]]
+    """What each figure means: its canonical name, formula, denominator, provider …"""
+    latency_ms: Latency | None
+    """Time per query."""
+    mode: str
+    """What was evaluated: ``lexical``, ``vector`` or ``hybrid``."""
+    dataset: str
+    """Whose documents were searched."""
+    test_set: str
+    """What the test set calls itself."""
+    depth: int
+    """Results fetched per query."""
+    seed: int
+    """Seed of the resamples."""
+    created_at: str
+    """UTC, ISO 8601."""
+    notes: list[str]
+    """What else to know of the figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """An evaluation's outcome.
+
+    Attributes:
+        answer: What the client gets.
+        snapshot: What the metrics show.
+    """
+
+    answer: dict[str, Any]
+    snapshot: Snapshot
+
+
+def choose_mode(components: str | None, ready: tuple[str, ...]) -> str:
+    """The mode that searches with these components.
+
+    Args:
+        components: ``bm25`` (or ``lexical``), ``dense`` (or ``vector``), both with a comma, or
+            ``hybrid``, which is both; ``None`` takes hybrid if the service has it, else lexical,
+            else its first mode.
+        ready: The modes that the service has.
+
+    Raises:
+        ProblemError: 422 if there is no such mode.
+    """
+    if components is None:
+        modes = canonical_modes(ready)
+        return next((mode for mode in ("hybrid", "lexical") if mode in modes), modes[0])
+    names = canonical_modes([name.strip() for name in components.split(",") if name.strip()])
+    modes = canonical_modes(ready)
+    mode = "hybrid" if set(names) == {"lexical", "vector"} else names[0] if names else ""
+    if (len(names) > 1 and mode != "hybrid") or mode not in modes:
+        raise ProblemError(
+            422,
+            "unknown-components",
+            "there is no mode that searches with these components",
+            remedy="take bm25, dense, or bm25,dense; this service has " + ", ".join(modes),
+        )
+    return mode
+
+
+def choose_measures(text: str | None, default: tuple[str, ...]) -> list[Measure]:
+    """Measures by name; none that would load a module or read a file.
+
+    Raises:
+        ProblemError: 422 if a name says so.
+        UsageError: If there is no such measure.
+    """
+    if text is not None and _OF_FILES.search(text):
+        raise ProblemError(
+            422,
+            "unknown-measure",
+            "measures of one's own modules, ontologies or annotations are not computed here",
+            remedy="name measures such as nDCG@10",
+        )
+    names = split_names(text) if text is not None else default
+    try:
+        return parse_measures(names)
+    except (RecursionError, MemoryError, SyntaxError, ValueError) as error:
+        raise UsageError("a measure's name cannot be read") from error
+
+
+def evaluate_test_set(
+    part: Part,
+    mode: str,
+    measures: list[Measure],
+    search: Search,
+    settings: ServiceSettings,
+    progress: Progress,
+) -> Evaluated:
+    """Search for every query of a test set, score what was found, and sum it up.
+
+    Args:
+        part: The test set, JSON or YAML.
+        mode: How to search.
+        measures: What to compute.
+        search: The documents.
+        settings: Depth, resamples and limits.
+        progress: Told of the work; may raise.
+
+    Raises:
+        ProblemError: If the test set cannot be used, or has too many queries.
+    """
+    from trectools_plus.testsets.loading import read_test_set
+    from trectools_plus.testsets.tables import topics_of
+    from trectools_plus.validation import check_qrels, refuse_errors
+
+    documents = search.documents()
+    refuse_large(part, file_name(part), settings.limits)
+    with stored() as folder:
+        progress("reading the test set", 0, 1)
+        path = folder.put(part, file_name(part))
+        test_set = read_test_set(path)
+        refuse_many(len(test_set.queries), settings.limits.queries)
+        topics, qrels = topics_of(test_set, path), documents.judgments(test_set, path)
+        refuse_errors(check_qrels(qrels))
+        check_meeting(documents.corpus, topics, qrels, path)
+        run, latency_ms = search.ask(mode, topics, progress)
+        progress("scoring", 0, 1)
+        evaluation = score_runs(qrels, {mode: run}, measures, "zero")
+        progress("resampling", 0, 1)
+        config = BenchmarkConfig(
+            dataset=documents.name,
+            modes=(mode,),
+            confidence=settings.confidence,
+            resamples=settings.resamples,
+            seed=settings.seed,
+        )
+        groups = _summarise(evaluation, mode, topics, config)
+        name = test_set.metadata.dataset_id
+        if name == file_name(part).partition(".")[0]:
+            name = documents.name
+        snapshot = _snapshot(groups, name, mode, latency_ms)
+        answer = _answer(groups, evaluation, snapshot)
+        facts: dict[str, Any] = {"mode": mode, "dataset": documents.name, "test_set": name}
+        facts["grouped_by"] = group_field(topics.frame.columns)
+        facts |= {"depth": settings.depth, "seed": settings.seed}
+        return Evaluated(folder.hidden(answer | facts), snapshot)
+
+
+def refuse_many(queries: int, most: int) -> None:
+    """See that there are not too many queries.
+
+    Raises:
+        ProblemError: 413 if so.
+    """
+    if queries > most:
+        raise ProblemError(
+            413,
+            "too-many-queries",
+            f"{queries:,} queries are more than {most:,}",
+            remedy="send less, or have the service started with --max-queries",
+        )
+
+
+Groups = dict[str, dict[str, StratumResult]]
+"""By query type (:data:`ALL_QUERIES` first) and measure."""
+
+
+def _summarise(
+    evaluation: Evaluation, mode: str, topics: Topics, config: BenchmarkConfig
+) -> Groups:
+    """Means and intervals over all queries, and over those of each type."""
+    names = evaluation.measure_names
+    table = np.column_stack([evaluation.values(mode, name) for name in names])
+    cases = [(mode, name) for name in names]
+    groups = {ALL_QUERIES: summarise_stratum(table, cases, config)[mode]}
+    field = group_field(topics.frame.columns)
+    if field is None:
+        return groups
+    pairs = zip(topics.query_ids, topics.frame[field].to_list(), strict=True)
+    types = dict(pairs)
+    of_query = np.array([types.get(query_id, "") for query_id in evaluation.query_ids[mode]])
+    for value in sorted({*of_query.tolist()} - {""}):
+        groups[value] = summarise_stratum(table[of_query == value], cases, config)[mode]
+    return groups
+
+
+def _snapshot(groups: Groups, dataset: str, mode: str, latency_ms: Any) -> Snapshot:
+    figures = tuple(
+        Figure(query_type, name, one.mean, *ends_of(one.ci), one.n)
+        for query_type, results in groups.items()
+        for name, one in results.items()
+    )
+    return Snapshot(dataset, mode, utc_now().timestamp(), figures, tuple(latency_ms.tolist()))
+
+
+def _answer(groups: Groups, evaluation: Evaluation, snapshot: Snapshot) -> dict[str, Any]:
+    from trectools_plus.benchmark.summary import summarise_latency
+
+    means = {
+        value: {answer_key(name): one.mean for name, one in results.items()}
+        for value, results in groups.items()
+    }
+    intervals = {
+        value: {answer_key(name): one.ci and one.ci.model_dump() for name, one in results.items()}
+        for value, results in groups.items()
+    }
+    counts = {value: max(one.n for one in results.values()) for value, results in groups.items()}
+    latency = summarise_latency(np.array(snapshot.latency_ms))
+    return {
+        "metrics": means.pop(ALL_QUERIES),
+        "per_query_type": means,
+        "intervals": {"metrics": intervals.pop(ALL_QUERIES), "per_query_type": intervals},
+        "queries": {"all": counts.pop(ALL_QUERIES), "per_query_type": counts},
+        "definitions": {
+            answer_key(name): {
+                "name": name,
+                **MeasureDefinition.model_validate(
+                    evaluation.definition(name).as_dict()
+                ).model_dump(),
+            }
+            for name in evaluation.measure_names
+        },
+        "latency_ms": None if latency is None else latency.model_dump(),
+        "created_at": format_time(utc_now()),
+        "notes": list(evaluation.notes),
+    }

@@ -1,0 +1,190 @@
+"""The documents that are searched, ready in memory: opened once, asked by every request."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.formats.collection import CATALOGUE_PREFIX
+from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Qrels, Run, Topics
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
+from trectools_plus.retrieval.source import Retriever
+from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.names import dataset_name
+from trectools_plus.service.problems import ProblemError
+
+if TYPE_CHECKING:
+    from trectools_plus.ontology.ontology import Ontology
+    from trectools_plus.testsets.model import TestSet
+
+_AT_ONCE = 32
+"""Queries asked before others get their turn."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Documents:
+    """What is searched.
+
+    Attributes:
+        name: What it is called: ``hpo``, ``irds:…`` …
+        corpus: The documents.
+        ontology: The terms that they are; ``None`` where they are none.
+        retrievers: By mode, ``lexical``, ``vector`` …
+    """
+
+    name: str
+    corpus: Corpus
+    ontology: Ontology | None
+    retrievers: dict[str, Retriever]
+
+    def judgments(self, test_set: TestSet, path: str) -> Qrels:
+        """The grades of a test set; other ids of a term become the term's.
+
+        Raises:
+            FormatError: If the documents are terms, and an expected id is none.
+        """
+        if self.ontology is None:
+            from trectools_plus.testsets.tables import qrels_of
+
+            return qrels_of(test_set, path)
+        from trectools_plus.benchmark.hpo import qrels_of_terms
+
+        return qrels_of_terms(test_set, self.ontology, path)
+
+
+class Search:
+    """Opens the documents in the background, and searches them.
+
+    Args:
+        settings: Which documents, and how they are searched.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self._settings = settings
+        self._documents: Documents | None = None
+        self._problem: str | None = None
+        self._step = "not begun"
+        self._asking = threading.Lock()
+
+    @property
+    def state(self) -> str:
+        """``ready``, ``off``, or what is missing, in words."""
+        if not self._settings.searches:
+            return "off"
+        if self._documents is not None:
+            return "ready"
+        return self._problem or f"loading: {self._step}"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the documents could not be opened; they never will be then."""
+        return self._problem is not None
+
+    def open(self) -> None:
+        """Open the documents, and build indexes where the cache has none; never raises."""
+        if not self._settings.searches or self._documents is not None:
+            return
+        try:
+            self._documents = _open(self._settings, self._note)
+        except TrectoolsPlusError as error:
+            self._problem = str(error)
+        except Exception as error:
+            self._problem = f"the documents cannot be opened: {type(error).__name__}"
+            raise
+
+    def documents(self) -> Documents:
+        """The documents.
+
+        Raises:
+            ProblemError: 404 if there are none, 503 while they are being opened.
+        """
+        if self._documents is not None:
+            return self._documents
+        if not self._settings.searches:
+            raise ProblemError(
+                404,
+                "nothing-to-search",
+                "the service was started without documents",
+                remedy="start it with --dataset",
+            )
+        raise ProblemError(
+            503, "not-ready", self.state, remedy="see /readyz", headers={"Retry-After": "5"}
+        )
+
+    def ask(
+        self, mode: str, topics: Topics, progress: Progress = no_progress
+    ) -> tuple[Run, npt.NDArray[np.float64]]:
+        """Search for every topic, a few at a time.
+
+        Args:
+            mode: One of those that were made ready.
+            topics: The queries.
+            progress: Told of the queries asked; may raise.
+
+        Returns:
+            The run, and milliseconds for each query.
+        """
+        from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
+        from trectools_plus.retrieval.fetch.answering import FetchOptions
+        from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
+
+        backend = EmbeddedBackend(self.documents().retrievers)
+        options = FetchOptions(self._settings.depth)
+        total = len(topics.query_ids)
+        frames, latencies = [], []
+        for start in range(0, total, _AT_ONCE):
+            progress("asking queries", start, total)
+            part = Topics(topics.frame.slice(start, _AT_ONCE), topics.path)
+            # Stemmers and tokenizers keep state: one thread at a time.
+            with self._asking:
+                request = FetchRequest(None, part, [mode], options, backend=backend)
+                found = fetch_runs(request)[mode]
+            frames.append(found.run.frame)
+            latencies.append(found.latency_ms)
+        frame = pl.concat(frames) if frames else pl.DataFrame(schema=RUN_SCHEMA)
+        return Run(frame, mode), np.concatenate([np.empty(0), *latencies])
+
+    def _note(self, description: str, done: int, total: int) -> None:
+        self._step = f"{description}, {done} of {total}"
+
+
+def canonical_modes(modes: Sequence[str]) -> list[str]:
+    """Modes by their own names, in order."""
+    return list(dict.fromkeys(map(canonical_mode, modes)))
+
+
+def _open(settings: ServiceSettings, progress: Progress) -> Documents:
+    from trectools_plus.benchmark.dataset import open_corpus
+    from trectools_plus.formats.corpus import read_corpus
+    from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+
+    ontology = None
+    progress("reading the documents", 0, 1)
+    if settings.corpus is not None:
+        name, corpus = Path(settings.corpus).name, read_corpus(settings.corpus)
+    elif settings.dataset in (None, "hpo"):
+        from trectools_plus.ontology.hpo import load_ontology
+        from trectools_plus.retrieval.ontology_terms import corpus_of
+
+        name, ontology = "hpo", load_ontology()
+        corpus = corpus_of(ontology)
+    else:
+        given = settings.dataset or ""
+        corpus = open_corpus(given)
+        in_catalogue = given.startswith(CATALOGUE_PREFIX)
+        name = dataset_name(given if in_catalogue else str(Path(given).resolve()))
+    modes = canonical_modes(settings.modes)
+    retrievers = build_retrievers(corpus, modes, settings.retrieval, progress)
+    for retriever in retrievers.values():
+        retriever.search(["warm up"], 1)
+    # Errors name the documents; where they lie is no client's business.
+    return Documents(name, Corpus(corpus.frame, name), ontology, retrievers)
