@@ -9,10 +9,9 @@ from typing import Any, TextIO
 from trectools_plus.benchmark.contrast import Contrast, ModeContrast, state_verdict
 from trectools_plus.benchmark.contrast_latency import LatencyDifference
 from trectools_plus.benchmark.report import Comparison
-from trectools_plus.reporting.comparison import show
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
 from trectools_plus.reporting.significance import describe_test, show_difference_interval, show_p
-from trectools_plus.reporting.table import Cell, Column, Table
+from trectools_plus.reporting.table import Cell, Column, Table, show
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.text import make_console, plural
 

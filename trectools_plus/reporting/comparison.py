@@ -15,7 +15,7 @@ from trectools_plus.reporting.significance import (
     describe_claim,
     describe_test,
 )
-from trectools_plus.reporting.table import Cell, Column, Table
+from trectools_plus.reporting.table import Cell, Column, Table, show, show_interval
 from trectools_plus.text import plural
 
 SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
@@ -182,16 +182,6 @@ def describe_dataset(report: BenchmarkReport) -> str:
     if dataset.documents is not None:
         parts.append(plural(dataset.documents, "document"))
     return " · ".join(parts)
-
-
-def show(value: float | None, sign: str = "") -> str:
-    """A figure with four decimals, or a dash when undefined; ``sign="+"`` shows plus signs."""
-    return "–" if value is None else f"{value:{sign}.4f}"
-
-
-def show_interval(low: float | None, high: float | None) -> str:
-    """An interval with three decimals, in square brackets; empty when undefined."""
-    return "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
 def _figure(

@@ -18,7 +18,7 @@ from trectools_plus.reporting.markdown.tables import escape, markdown_table, ren
 from trectools_plus.reporting.plots.gallery import save_plots
 from trectools_plus.reporting.plots.tradeoff import draw_tradeoff
 from trectools_plus.reporting.significance import show_p
-from trectools_plus.reporting.table import Table
+from trectools_plus.reporting.table import Table, show_interval
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.text import make_console, plural
 
@@ -215,7 +215,7 @@ def print_sweep(sweep: Sweep, stream: TextIO) -> None:
             marks = ("*" if point.f1 == best else "") + (" default" if point.is_default else "")
             f1 = f"{point.f1:.3f}"
             if point.low is not None:
-                f1 += f" [{point.low:.3f}, {point.high:.3f}]"
+                f1 += f" {show_interval(point.low, point.high)}"
             value = f"{point.value:g}{marks}"
             rows.append((curve.system, value, f"{point.precision:.3f}", f"{point.recall:.3f}", f1))
     print_table(console, Table.of(_SWEEP, rows, right=_SWEEP[2:]))
@@ -228,7 +228,7 @@ def _show_figure(figure: Figure) -> str:
     """A figure with three decimals and its interval."""
     if figure.ci is None:
         return f"{figure.value:.3f}"
-    return f"{figure.value:.3f} [{figure.ci.low:.3f}, {figure.ci.high:.3f}]"
+    return f"{figure.value:.3f} {show_interval(figure.ci.low, figure.ci.high)}"
 
 
 def _score_rows(report: ExtractionReport, views: dict[str, str]) -> list[list[str]]:
@@ -334,7 +334,7 @@ def _difference_table(comparison: ExtractionComparison) -> Table:
             f"{one.first:.3f}",
             f"{one.second:.3f}",
             f"{one.difference:+.3f}",
-            f"[{one.low:+.3f}, {one.high:+.3f}]",
+            show_interval(one.low, one.high, "+"),
             show_p(one.p_value),
         ]
         for one in comparison.differences

@@ -17,6 +17,7 @@ from trectools_plus.benchmark.report import (
     TermLabel,
 )
 from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.reporting.table import show, show_interval
 from trectools_plus.text import plural
 
 _MOST_PAIRS = 60
@@ -272,8 +273,6 @@ def show_contribution(figure: ComponentMeasure | None) -> str:
     """``+0.0123 [+0.001, +0.024] *``."""
     if figure is None or figure.difference is None:
         return "–"
-    text = f"{figure.difference:+.4f}"
-    low, high = ends_of(figure.ci)
-    if low is not None and high is not None:
-        text += f" [{low:+.3f}, {high:+.3f}]"
-    return f"{text} *" if figure.significant else text
+    interval = show_interval(*ends_of(figure.ci), "+")
+    mark = "*" if figure.significant else ""
+    return " ".join(filter(None, (show(figure.difference, "+"), interval, mark)))

@@ -6,6 +6,7 @@ from trectools_plus.benchmark.compare import alpha_of, describe_family
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.facts import join_labels
+from trectools_plus.reporting.table import show_interval
 from trectools_plus.text import plural
 
 _NAMED = 8
@@ -36,8 +37,7 @@ def show_p(p: float | None) -> str:
 
 def show_difference_interval(entry: Comparison) -> str:
     """The interval of a difference, or a dash."""
-    low, high = ends_of(entry.ci)
-    return "–" if low is None or high is None else f"[{low:+.4f}, {high:+.4f}]"
+    return show_interval(*ends_of(entry.ci), "+", decimals=4) or "–"
 
 
 def describe_test(entry: Comparison, confidence: float) -> str:

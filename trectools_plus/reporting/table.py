@@ -134,3 +134,17 @@ def make_row(
     """Make a row of texts and cells."""
     made = (cell if isinstance(cell, Cell) else Cell(cell) for cell in cells)
     return Row(tuple(made), alarming, ends_section)
+
+
+def show(value: float | None, sign: str = "") -> str:
+    """A figure with four decimals, or a dash when undefined; ``sign="+"`` shows plus signs."""
+    return "–" if value is None else f"{value:{sign}.4f}"
+
+
+def show_interval(
+    low: float | None, high: float | None, sign: str = "", *, decimals: int = 3
+) -> str:
+    """An interval in square brackets; empty when undefined. ``sign="+"`` shows plus signs."""
+    if low is None or high is None:
+        return ""
+    return f"[{low:{sign}.{decimals}f}, {high:{sign}.{decimals}f}]"

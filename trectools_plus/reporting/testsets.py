@@ -7,9 +7,8 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from trectools_plus.benchmark.overfitting import OverfittingCheck, PartContrast
-from trectools_plus.reporting.comparison import show
 from trectools_plus.reporting.significance import show_p
-from trectools_plus.reporting.table import Table
+from trectools_plus.reporting.table import Table, show, show_interval
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.testsets.agreement import GradeAgreement
 from trectools_plus.text import make_console, plural, visible
@@ -133,7 +132,7 @@ def _contrast_table(found: OverfittingCheck) -> Table:
             f"{show(sides.first)} ({sides.n_first})",
             f"{show(sides.second)} ({sides.n_second})",
             show(sides.difference, "+"),
-            f"[{sides.low:+.3f}, {sides.high:+.3f}]",
+            show_interval(sides.low, sides.high, "+"),
             show_p(sides.p_permutation),
             show_p(one.p_adjusted),
             "*" if one.flagged else "",

@@ -17,7 +17,7 @@ from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.benchmark.targets import describe_status
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.reporting import facts
-from trectools_plus.reporting.comparison import report_table, show
+from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.facts import (
     NONE_NEAR,
     describe_components_test,
@@ -36,6 +36,7 @@ from trectools_plus.reporting.html.views import (
     view_strata,
 )
 from trectools_plus.reporting.significance import TEST_NAMES, describe_test, show_p
+from trectools_plus.reporting.table import show
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:

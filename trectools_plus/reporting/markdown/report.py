@@ -17,8 +17,6 @@ from trectools_plus.reporting.comparison import (
     ComparisonTable,
     fold,
     report_table,
-    show,
-    show_interval,
 )
 from trectools_plus.reporting.facts import (
     COMPONENTS_EXPLANATION,
@@ -58,7 +56,7 @@ from trectools_plus.reporting.significance import (
     show_difference_interval,
     show_p,
 )
-from trectools_plus.reporting.table import Table
+from trectools_plus.reporting.table import Table, show, show_interval
 from trectools_plus.statistics.size import advise_on_size
 from trectools_plus.text import plural
 
