@@ -12,7 +12,6 @@ from trectools_plus.benchmark.summary import (
     find_best,
     find_unranked,
     summarise,
-    summarise_latency,
 )
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import Counts, Evaluation
@@ -78,13 +77,6 @@ def test_best_is_the_highest_mean_and_the_lowest_rank() -> None:
     assert find_best(evaluation_of(rounded)) == {"nDCG@10": None}
     assert find_best(evaluation_of({"a": [0.2]})) == {"nDCG@10": None}
     assert find_best(evaluation_of({"a": [NAN], "b": [3]}, "MinRank")) == {"MinRank": "b"}
-
-
-def test_latency_percentiles() -> None:
-    latency = summarise_latency(np.arange(1.0, 102.0))
-    assert latency is not None
-    assert (latency.mean, latency.p50, latency.p95, latency.p99) == (51, 51, 96, 100)
-    assert summarise_latency(None) is None
 
 
 def test_means_over_different_queries_have_no_best_run() -> None:

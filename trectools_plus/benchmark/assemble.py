@@ -30,7 +30,6 @@ from trectools_plus.benchmark.summary import (
     find_best,
     find_unranked,
     summarise,
-    summarise_latency,
 )
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import IncomparableError
@@ -38,6 +37,7 @@ from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
+from trectools_plus.retrieval.latency import summarise_latency
 
 
 def score_arms(
@@ -121,7 +121,7 @@ def make_report(
             status=arm.status,
             run=arm.info,
             measures=measures[mode],
-            latency_ms=summarise_latency(arm.latency_ms),
+            latency_ms=None if arm.latency_ms is None else summarise_latency(arm.latency_ms),
             diagnostics=diagnostics[mode],
         )
         for mode, arm in arms.items()

@@ -8,7 +8,6 @@ from trectools_plus.benchmark.report_parts import (
     ArmStatus,
     ConfidenceInterval,
     FindingRecord,
-    Latency,
     MeasureResult,
     ModeStatus,
     ReportModel,
@@ -16,6 +15,7 @@ from trectools_plus.benchmark.report_parts import (
     UnscoredStatus,
     without_interval_of_one,
 )
+from trectools_plus.retrieval.latency import Latency
 
 
 class Diagnostics(ReportModel):

@@ -164,19 +164,6 @@ class MeasureResult(ReportModel):
     _without_interval_of_one = without_interval_of_one
 
 
-class Latency(ReportModel):
-    """Time per query in milliseconds, as the retriever took it."""
-
-    mean: float
-    """Arithmetic mean."""
-    p50: float
-    """Median."""
-    p95: float
-    """95th percentile, linearly interpolated."""
-    p99: float
-    """99th percentile, linearly interpolated."""
-
-
 class TermLabel(ReportModel):
     """A term of an ontology."""
 

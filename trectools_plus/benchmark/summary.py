@@ -14,7 +14,6 @@ from trectools_plus.benchmark.compare import (
 )
 from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.report import (
-    Latency,
     MeasureDefinition,
     MeasureResult,
 )
@@ -68,14 +67,6 @@ def summarise(
             ),
         )
     return results
-
-
-def summarise_latency(latency_ms: FloatArray | None) -> Latency | None:
-    """Mean and percentiles of milliseconds per query; ``None`` where nothing was timed."""
-    if latency_ms is None or not len(latency_ms):
-        return None
-    p50, p95, p99 = (float(value) for value in np.percentile(latency_ms, [50, 95, 99]))
-    return Latency(mean=float(latency_ms.mean()), p50=p50, p95=p95, p99=p99)
 
 
 def find_unranked(evaluation: Evaluation) -> list[str]:

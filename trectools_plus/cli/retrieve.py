@@ -175,10 +175,9 @@ def _print_fetched(files: list[FetchedFile], output_dir: Path) -> None:
     for file in files:
         run, latency = file.manifest.run, file.manifest.latency_ms
         answered = f"{run.queries:,} of {file.manifest.topics.count:,}"
-        typer.echo(
-            f"{run.path:<14} {run.results:>11,} {answered:>20}"
-            f" {latency.p50:>9.2f} {latency.p95:>9.2f} {latency.p99:>9.2f}"
-        )
+        times = (latency.p50, latency.p95, latency.p99) if latency else ()
+        shown = "".join(f" {value:>9.2f}" for value in times) or f" {'–':>9}" * 3
+        typer.echo(f"{run.path:<14} {run.results:>11,} {answered:>20}{shown}")
     typer.echo(f"written to {output_dir}, each with its manifest")
 
 

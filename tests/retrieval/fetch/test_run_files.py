@@ -14,7 +14,7 @@ from trectools_plus.ranking import separate_ties
 from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch
-from trectools_plus.retrieval.fetch.run_files import FetchManifest, fetch_to_dir, summarise_latency
+from trectools_plus.retrieval.fetch.run_files import FetchManifest, fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.validation import Severity, validate_run
 
@@ -108,11 +108,6 @@ def test_refuses_before_writing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown mode"):
         fetch_to_dir(FetchRequest(CORPUS, TOPICS, ["denser"]), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_latency_by_hand() -> None:
-    record = summarise_latency([float(n) for n in range(101)])
-    assert (record.mean, record.p50, record.p95, record.p99) == (50, 50, 95, 99)
 
 
 def test_every_key_of_the_manifest_is_explained() -> None:

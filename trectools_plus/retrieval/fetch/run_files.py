@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -37,6 +35,7 @@ from trectools_plus.retrieval.fetch.outcome import (
 )
 from trectools_plus.retrieval.fetch.topics import AnyTopics, hash_topics
 from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.latency import Latency, summarise_latency
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.validation import Finding, Severity, validate_run
 
@@ -73,19 +72,6 @@ class RunRecord(ManifestModel):
     """Rows."""
     missing_queries: list[str]
     """Queries for which nothing was found; they have no row."""
-
-
-class LatencyRecord(ManifestModel):
-    """Milliseconds per query, over all topics."""
-
-    mean: float
-    """Arithmetic mean."""
-    p50: float
-    """Median."""
-    p95: float
-    """95th percentile, linearly interpolated."""
-    p99: float
-    """99th percentile, linearly interpolated."""
 
 
 class FindingRecord(ManifestModel):
@@ -162,16 +148,11 @@ class FetchManifest(ManifestModel):
     limited, and in manifests of earlier versions, which did not limit them."""
     run: RunRecord
     """The run file."""
-    latency_ms: LatencyRecord
-    """Time per query: a batch's time is shared evenly, a hybrid's is that of all its parts."""
+    latency_ms: Latency | None
+    """Time per query: a batch's time is shared evenly, a hybrid's is that of all its parts; null
+    where no query was answered."""
     findings: list[FindingRecord]
     """What validating the written run said."""
-
-
-def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> LatencyRecord:
-    """Mean and percentiles of the latencies that are not NaN, at least one."""
-    p50, p95, p99 = (float(value) for value in np.nanpercentile(latency_ms, [50, 95, 99]))
-    return LatencyRecord(mean=float(np.nanmean(latency_ms)), p50=p50, p95=p95, p99=p99)
 
 
 # A topic without results is listed in the manifest instead.

@@ -26,6 +26,7 @@ from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.parser import parse_measures, split_names
 from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_time, utc_now
+from trectools_plus.retrieval.latency import summarise_latency
 from trectools_plus.service.api.search import Search, canonical_modes
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.api.snapshots import ALL_QUERIES, Figure, Snapshot, group_field
@@ -258,8 +259,6 @@ def _snapshot(groups: Groups, dataset: str, mode: str, latency_ms: Any) -> Snaps
 
 
 def _answer(groups: Groups, evaluation: Evaluation, snapshot: Snapshot) -> dict[str, Any]:
-    from trectools_plus.benchmark.summary import summarise_latency
-
     means = {
         value: {answer_key(name): one.mean for name, one in results.items()}
         for value, results in groups.items()
