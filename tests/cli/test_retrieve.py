@@ -12,7 +12,7 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.run import read_run, write_run
 from trectools_plus.formats.tables import Run
 from trectools_plus.retrieval.backends.embedded.modes import MODES
-from trectools_plus.retrieval.backends.settings import BACKENDS
+from trectools_plus.retrieval.backends.table import BACKENDS
 from trectools_plus.retrieval.fusion import COMBINATIONS
 from trectools_plus.retrieval.settings import RetrievalSettings
 
@@ -99,7 +99,7 @@ def test_settings_reach_the_manifest(collection: list[str], tmp_path: Path) -> N
         (["--modes", ","], "no mode given"),
         (
             ["--backend", "nosuch"],
-            "unknown backend 'nosuch' — --backend — there are embedded, http",
+            f"unknown backend 'nosuch' — --backend — there are {', '.join(BACKENDS)}",
         ),
         (["--dataset", "hpo"], "exclude each other"),
         (["--test-file", "x.yaml"], "goes with --dataset hpo only"),

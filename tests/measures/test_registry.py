@@ -45,7 +45,7 @@ def test_labels_are_declared_once() -> None:
     labels = builtin_labels()
     assert len({*labels}) == len(labels)
     assert labels[0] == "nDCG"
-    assert labels[-2:] == ["ERR", "MaxOntSim"]
+    assert labels.index("APcap") < labels.index("ERR") < labels.index("MaxOntSim")  # by file
     assert measure_labels()[: len(labels)] == labels
 
 

@@ -100,6 +100,16 @@ def test_modes_measures_and_queries_are_there(make_report: Any) -> None:
     assert data["values"][0] == [[0, 0], [2500, 2500], [5000, 5000]]
 
 
+def test_a_mode_without_a_time_has_no_value_to_sort_by(make_report: Any) -> None:
+    report = make_report()
+    untimed = report.modes["vector"].model_copy(update={"latency_ms": None})
+    report = report.model_copy(update={"modes": {**report.modes, "vector": untimed}})
+    table = render_html(report).partition('class="comparison"')[2].partition("</table>")[0]
+    assert table.count('<td data-value="0.31">') == len(report.modes) - 1
+    assert "<td>\n–</td>" in table
+    assert 'data-value=""' not in table
+
+
 def test_results_have_their_order_titles_and_grades(make_report: Any) -> None:
     report = make_report()
     data = data_of(render_html(report, evidence_for(report, {"q1": "words"})))

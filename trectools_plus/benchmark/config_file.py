@@ -22,7 +22,8 @@ from trectools_plus.formats.nodes.documents import (
 )
 from trectools_plus.formats.nodes.model import Node, TreeError
 from trectools_plus.formats.remote import is_address
-from trectools_plus.retrieval.backends.settings import BACKENDS, BackendSettings
+from trectools_plus.retrieval.backends.settings import BackendSettings
+from trectools_plus.retrieval.backends.table import BACKENDS
 from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.values import Flag, Names, WholeNumber, explain_problem
 from trectools_plus.testsets.loading import shipped_names
@@ -281,7 +282,7 @@ def _known_fields(item: ErrorDetails) -> Iterable[str]:
         return RetrievalSettings.model_fields
     for entry in BACKENDS.values():
         if entry.model is not None and item["loc"][0] == entry.setting:
-            return entry.model.model_fields
+            return entry.setting_names()
     if item["loc"][0] == "collapse":
         return Collapse.model_fields
     return Target.model_fields

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from trectools_plus.retrieval.backends.table import EMBEDDED, list_backends
+
 Backend = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="What searches: embedded, http (a JSON service), milvus, python (a function or "
-        "plug-in) [default: embedded].",
+        help=f"What searches: {list_backends()} [default: {EMBEDDED}].",
     ),
 ]
 Retriever = Annotated[

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
-from trectools_plus.retrieval.backends.settings import BACKENDS, BackendSettings
+from trectools_plus.retrieval.backends.settings import BackendSettings
+from trectools_plus.retrieval.backends.table import BACKENDS
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.source import Backend
 
@@ -42,6 +43,8 @@ def test_the_table_says_what_the_classes_say(name: str) -> None:
     assert found.streams_documents == entry.streams_documents
     if entry.setting is not None:
         assert entry.setting in BackendSettings.model_fields
+        annotation = str(BackendSettings.model_fields[entry.setting].annotation)
+        assert entry.model is None or entry.model.replace(":", ".") in annotation
 
 
 @pytest.fixture
@@ -76,5 +79,6 @@ def test_built_in_backends_win_and_others_must_be_backends() -> None:
         BackendSettings(backend="http")
     with pytest.raises(ValidationError, match="my_engine_plugin:function is no backend"):
         BackendSettings(backend="no-engine")
-    with pytest.raises(ValidationError, match="unknown backend 'other' — there are embedded, http"):
+    unknown = f"unknown backend 'other' — there are {', '.join(BACKENDS)}"
+    with pytest.raises(ValidationError, match=unknown):
         BackendSettings(backend="other")

@@ -115,20 +115,26 @@ class AxisColumn:
 
 @dataclass(frozen=True, slots=True)
 class ModeRow:
-    """A mode: one figure and drawing per column, and its time per query."""
+    """A mode: one figure and drawing per measure, and one cell per further column."""
 
     label: str
     cells: list[tuple[Cell, Whisker]]
-    latency: Latency | None
+    further: tuple[Cell, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """The whole table; ``timed`` tells whether any mode has a time per query."""
+    """The whole table.
+
+    Attributes:
+        columns: The measures.
+        further: Headings of the columns behind them, lower figures first when sorted.
+        rows: The modes.
+    """
 
     columns: list[AxisColumn]
+    further: tuple[str, ...]
     rows: list[ModeRow]
-    timed: bool
 
 
 def view_comparison(report: BenchmarkReport, comparison: ComparisonTable) -> ComparisonView:
@@ -145,6 +151,7 @@ def view_comparison(report: BenchmarkReport, comparison: ComparisonTable) -> Com
         )
     ]
     letters = comparison.letters()
+    further = _further_columns(comparison)
     rows = []
     for place, (mode, label) in enumerate(comparison.labels.items()):
         figures = [cells[place] for cells in comparison.cells.values()]
@@ -152,8 +159,24 @@ def view_comparison(report: BenchmarkReport, comparison: ComparisonTable) -> Com
             (figure.as_cell(letters), column.scale.whisker(figure.mean, figure.low, figure.high))
             for figure, column in zip(figures, columns, strict=True)
         ]
-        rows.append(ModeRow(label, drawn, comparison.latencies[mode]))
-    return ComparisonView(columns, rows, any(row.latency for row in rows))
+        rows.append(ModeRow(label, drawn, tuple(cells[mode] for cells in further.values())))
+    return ComparisonView(columns, tuple(further), rows)
+
+
+def _further_columns(comparison: ComparisonTable) -> dict[str, dict[str, Cell]]:
+    """Return the columns behind the measures: by heading, one cell per mode."""
+    columns = {}
+    if any(comparison.latencies.values()):
+        columns["ms, p50"] = {
+            mode: _latency_cell(latency) for mode, latency in comparison.latencies.items()
+        }
+    return columns
+
+
+def _latency_cell(latency: Latency | None) -> Cell:
+    if latency is None:
+        return Cell("–")
+    return Cell(f"{latency.p50:.2f}", f"p95 {latency.p95:.2f}", value=latency.p50)
 
 
 @dataclass(frozen=True, slots=True)

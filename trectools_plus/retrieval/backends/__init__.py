@@ -1,4 +1,5 @@
 """Backends: what opens sources of search results.
 
-``settings`` is the table of them; each has a folder or module of its own.
+``table`` lists the built-in ones, ``settings`` reads what a configuration says of them; each has a
+folder or module of its own.
 """

@@ -1,10 +1,8 @@
-"""The table of backends, and their settings: keys of ``benchmark.yaml`` and of ``--config``."""
+"""Settings of backends, and installed backends: keys of ``benchmark.yaml`` and of ``--config``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
@@ -12,68 +10,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
+from trectools_plus.retrieval.backends.table import BACKENDS, EMBEDDED, BackendEntry
 from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.source import Backend, check_mode_name
 from trectools_plus.text import split_list
 
-EMBEDDED = "embedded"
 ENTRY_POINT_GROUP = "trectools_plus.backends"
 """Installed packages register subclasses of ``retrieval.source.Backend`` here, by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class BackendEntry:
-    """A backend, before it is loaded.
-
-    Attributes:
-        home: ``module:class``.
-        needs_corpus: Whether it searches documents that it is given.
-        streams_documents: Whether it takes documents one by one, not in memory.
-        finds_chunks: Whether its results can be chunks of documents.
-        setting: The key of its own settings; ``None`` where it has none.
-        model: What these settings consist of, where they have names.
-        remedy: What to give where these settings are missing; ``None`` where it can do without.
-    """
-
-    home: str
-    needs_corpus: bool = False
-    streams_documents: bool = False
-    finds_chunks: bool = True
-    setting: str | None = None
-    model: type[BaseModel] | None = None
-    remedy: str | None = None
-
-    def load(self) -> Any:
-        """Import the class."""
-        module, _, name = self.home.partition(":")
-        return getattr(import_module(module), name)
-
-
-_HOME = "trectools_plus.retrieval.backends"
-BACKENDS: Mapping[str, BackendEntry] = {
-    EMBEDDED: BackendEntry(
-        f"{_HOME}.embedded.backend:EmbeddedBackend", needs_corpus=True, finds_chunks=False
-    ),
-    "http": BackendEntry(
-        f"{_HOME}.http.source:HttpBackend",
-        setting="http",
-        model=HttpSettings,
-        remedy="the service's URL — give http.url, or --http-url",
-    ),
-    "milvus": BackendEntry(
-        f"{_HOME}.milvus.backend:MilvusBackend",
-        needs_corpus=True,
-        streams_documents=True,
-        setting="milvus",
-        model=MilvusSettings,
-    ),
-    "python": BackendEntry(
-        f"{_HOME}.python:PythonBackend",
-        setting="retriever",
-        remedy="`retriever` — give module:name",
-    ),
-}
-"""The built-in backends by name."""
 
 
 def find_backend(name: str) -> BackendEntry | None:
