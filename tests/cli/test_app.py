@@ -166,6 +166,7 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     writer = open_for_writing(fifo, process)
+    time.sleep(0.5)  # until it waits for the first byte
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=30)
     os.close(writer)

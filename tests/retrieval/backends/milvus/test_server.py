@@ -137,8 +137,7 @@ def test_what_was_just_inserted_is_found(server: MilvusServer) -> None:
 
 
 def fetch_to_memory(backend: MilvusBackend, corpus: Corpus) -> dict[str, float]:
-    from trectools_plus.retrieval.fetch.journalled import FetchRequest, fetch_runs
-
+    from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
     from trectools_plus.retrieval.settings import RetrievalSettings
 
     topics = Topics.from_dict({"q": "wing"})
