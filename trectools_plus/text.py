@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 WIDEST = 100
 """Columns that no line for people exceeds, unless a single word does."""
@@ -119,3 +121,39 @@ def make_console(stream: TextIO, width: int | None = None) -> Console:
     if width is None:  # without a terminal rich would take 80 columns, or COLUMNS
         console.width = min(console.width, WIDEST) if console.is_terminal else WIDEST
     return console
+
+
+MAX_SHOWN = 100
+"""Characters of an id or field that a message shows."""
+
+
+def shortened(text: str) -> str:
+    """``text``, cut where it is too long for a message."""
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+
+
+MOST_ROWS = 30
+
+
+def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table as HTML without styles, so that the notebook's own apply.
+
+    Args:
+        caption: A line above it.
+        header: The columns' names; the first column names the rows.
+        rows: Cells as plain text: everything is escaped. Of very many only the first are shown.
+    """
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
+    body = "".join(
+        f'<tr><th scope="row">{escape(first)}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
+        + "</tr>"
+        for first, *rest in rows[:MOST_ROWS]
+    )
+    if len(rows) > MOST_ROWS:
+        more = f"… and {len(rows) - MOST_ROWS} more"
+        body += f'<tr><td colspan="{len(header)}">{more}</td></tr>'
+    return (
+        f"<table><caption>{escape(caption)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )

@@ -5,11 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
-from trectools_plus.ontology.formulas import FORMULAS
 from trectools_plus.ontology.ids import Resolution
-from trectools_plus.ontology.obo import OboFile
+from trectools_plus.ontology.obo import OboFile, Term
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.ontology.terms import Term
+from trectools_plus.ontology.similarity import FORMULAS
 
 THING, LIVING, ARTEFACT, ANIMAL, MAMMAL = (f"TOY:000{i}" for i in range(1, 6))
 DOG, CAT, PUPPY, ROBOT_DOG = (f"TOY:000{i}" for i in range(6, 10))

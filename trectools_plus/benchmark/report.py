@@ -42,7 +42,7 @@ from trectools_plus.benchmark.report_parts import (
     UnscoredStatus,
 )
 from trectools_plus.errors import InputError
-from trectools_plus.formats.opening import unreadable
+from trectools_plus.formats.files.opening import unreadable
 from trectools_plus.retrieval.latency import Latency
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
@@ -192,7 +192,7 @@ class BenchmarkReport(ReportModel):
 
     def _repr_html_(self) -> str:
         """Means with their intervals, a row per mode, for notebooks."""
-        from trectools_plus.formats.notebook import html_table
+        from trectools_plus.text import html_table
 
         rows = []
         queries = self.manifest.dataset.queries

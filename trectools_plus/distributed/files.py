@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trectools_plus.errors import CheckFailedError, FormatError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.remote import is_address
+from trectools_plus.formats.files.remote import is_address
 
 _REMEDY = "give them the same folders, or name it by an address such as s3://…"
 

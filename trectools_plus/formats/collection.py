@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.catalogue import CatalogueDataset
-from trectools_plus.formats.compression import SUFFIXES
 from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.files.compression import SUFFIXES
+from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 from trectools_plus.formats.topics import read_topics

@@ -8,10 +8,11 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.content import iter_lines
-from trectools_plus.formats.ids import id_problem, shortened
+from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.jsonl import find_key, get_id, get_text, iter_objects
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus, Document
+from trectools_plus.formats.writing import id_problem
+from trectools_plus.text import shortened
 
 ID_KEYS = ("_id", "doc_id", "docid", "docno", "id")
 TEXT_KEYS = ("text", "contents", "body")

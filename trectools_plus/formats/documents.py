@@ -15,12 +15,11 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.catalogue import CatalogueDataset
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
 from trectools_plus.formats.corpus import iter_corpus
-from trectools_plus.formats.hashing import MultisetHash
-from trectools_plus.formats.ids import digest_id, find_suspects
-from trectools_plus.formats.opening import can_be_read_twice
+from trectools_plus.formats.files.opening import can_be_read_twice
+from trectools_plus.formats.hashing import MultisetHash, digest_id, find_suspects
+from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Document
 from trectools_plus.progress import Progress, no_progress
 

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from trectools_plus.formats.opening import unreadable
-from trectools_plus.formats.remote import RemoteFile, is_address
+from trectools_plus.formats.files.opening import unreadable
+from trectools_plus.formats.files.remote import RemoteFile, is_address
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import polars as pl
 
 Texts = TypeVar("Texts", bound=Sequence[str])
@@ -97,3 +99,16 @@ class MultisetHash:
         total = self._total % (1 << 256)
         state = self._count.to_bytes(8, "little") + total.to_bytes(32, "little")
         return hashlib.sha256(state).hexdigest()
+
+
+def digest_id(text: str) -> int:
+    """Return eight bytes of BLAKE2b as a number; two ids very rarely have the same one."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def find_suspects(digests: npt.NDArray[np.uint64]) -> frozenset[int]:
+    """Return the digests that occur more than once: their ids are repeated, or collide."""
+    import numpy as np
+
+    ordered = np.sort(digests)
+    return frozenset(ordered[1:][ordered[1:] == ordered[:-1]].tolist())

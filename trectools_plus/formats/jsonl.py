@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.ids import shortened
-from trectools_plus.formats.lines import decode_lines
+from trectools_plus.formats.files.content import decode_lines
+from trectools_plus.text import shortened
 
 
 class _RefusedError(ValueError):

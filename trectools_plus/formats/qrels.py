@@ -6,13 +6,13 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.formats.columns import Columns, scan_columns
-from trectools_plus.formats.ids import shortened
-from trectools_plus.formats.numerals import INTEGER, parse_integers
-from trectools_plus.formats.problems import Problem, refuse_problems
-from trectools_plus.formats.rows import refuse_unwritable, write_rows
-from trectools_plus.formats.source import Source, read_source
+from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.numbers import INTEGER, parse_integers
+from trectools_plus.formats.columns.problems import Problem, refuse_problems
+from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats.writing import refuse_unwritable, write_rows
+from trectools_plus.text import shortened
 
 N_FIELDS = 4
 LAYOUT = "query_id iteration doc_id grade"

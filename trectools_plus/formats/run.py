@@ -9,13 +9,13 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.columns import Columns, scan_columns
-from trectools_plus.formats.ids import shortened
-from trectools_plus.formats.numerals import DECIMAL, parse_decimals, parse_ranks
-from trectools_plus.formats.problems import Problem, refuse_problems
-from trectools_plus.formats.rows import refuse_unwritable, write_all_rows, write_rows
-from trectools_plus.formats.source import read_source
+from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.numbers import DECIMAL, parse_decimals, parse_ranks
+from trectools_plus.formats.columns.problems import Problem, refuse_problems
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
+from trectools_plus.formats.writing import refuse_unwritable, write_all_rows, write_rows
+from trectools_plus.text import shortened
 
 N_FIELDS = 6
 LAYOUT = "query_id Q0 doc_id rank score tag"

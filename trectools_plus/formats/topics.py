@@ -11,16 +11,15 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.content import iter_lines
-from trectools_plus.formats.ids import id_problem, shortened
+from trectools_plus.formats.files.content import decode_lines, decode_text, iter_lines
+from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.jsonl import as_field_text, find_key, get_id, get_text, iter_objects
-from trectools_plus.formats.lines import decode_lines, decode_text
 from trectools_plus.formats.nodes.model import Mapping, Scalar, TreeError
 from trectools_plus.formats.nodes.xml import parse_elements
-from trectools_plus.formats.rows import refuse_unwritable, write_rows
-from trectools_plus.formats.source import Source, read_source
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, is_header
+from trectools_plus.formats.writing import id_problem, refuse_unwritable, write_rows
+from trectools_plus.text import shortened
 
 MAX_FIELDS = 1000
 """Fields that topics may have all together; each becomes a column."""

@@ -97,6 +97,6 @@ def _count(
     modified_ns: int,  # noqa: ARG001 - the cache's key
     size: int,  # noqa: ARG001 - the cache's key
 ) -> InformationContent:
-    from trectools_plus.ontology.annotations import information_from_annotations, read_annotations
+    from trectools_plus.ontology.information import information_from_annotations, read_annotations
 
     return information_from_annotations(ontology.ids, ontology.hierarchy, read_annotations(path))

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from trectools_plus.ontology.hierarchy import IntArray
-from trectools_plus.ontology.terms import Term
+from trectools_plus.ontology.obo import Term
 
 Status = Literal["live", "alternative", "obsolete", "unknown"]
 

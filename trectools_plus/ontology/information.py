@@ -6,11 +6,19 @@ ways a term is at least as informative as each of its ancestors, which keeps sim
 
 from __future__ import annotations
 
+import io
+import re
+from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.ontology.hierarchy import FloatArray, Hierarchy, IntArray
+from trectools_plus.ontology.ids import TermIds
 
 FROM_GRAPH = (
     "IC from the graph: 1 − ln(number of terms below, the term included) / ln(number of all terms) "
@@ -66,3 +74,159 @@ def information_from_graph(hierarchy: Hierarchy) -> InformationContent:
     below = np.bincount(hierarchy.ancestors, minlength=n_terms)
     values = 1 - np.log(below) / np.log(n_terms) if n_terms > 1 else np.zeros(n_terms)
     return InformationContent(values, FROM_GRAPH)
+
+
+_OBJECT, _TERM, _QUALIFIER = "databaseid", "hpoid", "qualifier"
+_REMEDY = "give a file in the format of phenotype.hpoa"
+_VERSION = re.compile(r"^#\s*version:\s*(\S+)", re.MULTILINE)
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Annotations:
+    """An annotation file as read; negated annotations are left out.
+
+    Attributes:
+        path: The file as the user named it.
+        version: What its comments call its version; empty when they do not.
+        frame: ``object, term``: ids, each pair once.
+    """
+
+    path: str
+    version: str
+    frame: pl.DataFrame
+
+
+def read_annotations(path: str | Path) -> Annotations:
+    """Read an annotation file, compressed or not.
+
+    Raises:
+        InputError: If the file cannot be read.
+        FormatError: If it has no header with ``database_id`` and ``hpo_id``, a row lacks one of
+            them, or there is no row.
+    """
+    source = read_source(path)
+    text = source.text
+    header, begin, line = _find_header(text, source.path)
+    rows = _read_rows(text[begin:], header, source.path, line + 1)
+    if _QUALIFIER in header:
+        qualifier = pl.col(_QUALIFIER).str.strip_chars().str.to_uppercase()
+        rows = rows.filter(qualifier.ne_missing("NOT"))
+    frame = rows.select(object=_OBJECT, term=_TERM).unique(maintain_order=True)
+    if frame.is_empty():
+        raise FormatError(
+            "expected annotations but it holds none", path=source.path, remedy=_REMEDY
+        )
+    version = _VERSION.search(text[:begin])
+    return Annotations(source.path, version[1] if version else "", frame)
+
+
+def _read_rows(text: str, header: list[str], path: str, first_line: int) -> pl.DataFrame:
+    """The rows below the header, blank lines left out, ids stripped of blanks."""
+    schema = dict.fromkeys(header, pl.String)
+    if not text.strip():
+        return pl.DataFrame(schema=schema)
+    table = pl.read_csv(
+        io.BytesIO(text.encode()),
+        has_header=False,
+        separator="\t",
+        quote_char=None,
+        schema=schema,
+        truncate_ragged_lines=True,
+        row_index_name="line",
+        row_index_offset=first_line,
+    )
+    needed = [pl.col(name).str.strip_chars().replace("", None) for name in (_OBJECT, _TERM)]
+    table = table.with_columns(needed).filter(~pl.all_horizontal(pl.col(header).is_null()))
+    incomplete = table.filter(pl.col(_OBJECT).is_null() | pl.col(_TERM).is_null())
+    if incomplete.height:
+        raise FormatError(
+            "expected an object and a term in every row",
+            path=path,
+            line=incomplete["line"][0],
+            remedy=_REMEDY,
+        )
+    return table
+
+
+def _find_header(text: str, path: str) -> tuple[list[str], int, int]:
+    """Names of the columns, spelled alike; where the rows begin; and the header's line number."""
+    begin = 0
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        begin += len(line)
+        names = [re.sub(r"\W|_", "", name).lower() for name in line.split("\t")]
+        if {_OBJECT, _TERM} <= set(names):
+            return [name or f"column{i}" for i, name in enumerate(names)], begin, number
+        if line.strip() and not line.startswith("#"):
+            raise FormatError(
+                "expected a header that names the columns database_id and hpo_id",
+                path=path,
+                line=number,
+                remedy=_REMEDY,
+            )
+    raise FormatError("expected annotations but it holds none", path=path, remedy=_REMEDY)
+
+
+def information_from_annotations(
+    ids: TermIds, hierarchy: Hierarchy, annotations: Annotations
+) -> InformationContent:
+    """IC(t) = −ln(n(t) / N): a term that applies to few things says much of them.
+
+    n(t) counts the objects to which the term or one below it applies, N all annotated objects
+    (Resnik 1995; Robinson et al., Am. J. Hum. Genet. 2008, for diseases). A term that applies to
+    none is taken as if it applied to one: the most informative there can be. Alternative ids, and
+    obsolete ids with one replacement, count for their term; other ids are passed over and noted.
+
+    Args:
+        ids: What ids stand for.
+        hierarchy: The hierarchy of the terms of ``ids``.
+        annotations: What applies to what.
+
+    Raises:
+        FormatError: If no term of the annotations is one of the ontology.
+    """
+    terms = annotations.frame["term"].unique(maintain_order=True)
+    numbers = ids.numbers(terms.to_list())
+    unknown = terms.filter(pl.Series(numbers < 0)).to_list()
+    if len(unknown) == len(terms):
+        raise FormatError(
+            f"no term of the annotations is one of the ontology: {_some(unknown)}",
+            path=annotations.path,
+            remedy="give annotations with terms of this ontology",
+        )
+    known = pl.DataFrame({"term": terms, "number": numbers}).filter(pl.col("number") >= 0)
+    pairs = annotations.frame.join(known, on="term").select(
+        pl.col("object").rank("dense").cast(pl.Int64) - 1, "number"
+    )
+    n_objects = pairs["object"].n_unique()
+    counts = _count_objects(hierarchy, pairs.unique())
+    values = np.log(n_objects) - np.log(np.maximum(counts, 1))
+    file = f"{annotations.path} {annotations.version}".strip()
+    source = FROM_ANNOTATIONS.format(file=f"{file} ({n_objects:,} objects)")
+    notes = (
+        f"annotations of {len(unknown)} of {len(terms)} terms in {annotations.path} are passed "
+        f"over, for the ontology has no such term: {_some(unknown)}",
+    )
+    return InformationContent(values, source, notes if unknown else ())
+
+
+def _count_objects(hierarchy: Hierarchy, pairs: pl.DataFrame) -> IntArray:
+    """Objects per term, each counted once for a term and all its ancestors.
+
+    Args:
+        hierarchy: The hierarchy of the terms.
+        pairs: ``object, number``: objects numbered from 0, with their terms.
+    """
+    from scipy.sparse import csr_array
+
+    n_terms = hierarchy.depths.size
+    has = csr_array((np.ones(pairs.height, dtype=np.int32), pairs.to_numpy().T))
+    has.resize(has.shape[0], n_terms)
+    ones = np.ones(hierarchy.ancestors.size, dtype=np.int32)
+    above = csr_array((ones, hierarchy.ancestors, hierarchy.offsets), shape=(n_terms, n_terms))
+    counts: IntArray = np.bincount((has @ above).indices, minlength=n_terms)
+    return counts
+
+
+def _some(ids: list[str]) -> str:
+    return ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")

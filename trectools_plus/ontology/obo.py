@@ -7,13 +7,58 @@ about names or the ``is_a`` hierarchy are passed over, and so are stanzas of oth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.source import read_source
-from trectools_plus.ontology.terms import Synonym, Term
+from trectools_plus.formats.files.source import read_source
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """Another name of a term.
+
+    Attributes:
+        text: The name.
+        scope: ``EXACT``, ``NARROW``, ``BROAD`` or ``RELATED``.
+        kind: The synonym type, such as ``layperson`` or ``abbreviation``; empty when untyped.
+    """
+
+    text: str
+    scope: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One ``[Term]`` stanza.
+
+    Attributes:
+        term_id: Its id, such as ``HP:0001250``.
+        name: Its label; empty when the file gives none.
+        definition: The definition without its sources; empty when the file gives none.
+        synonyms: Its other names, in file order.
+        parents: The ids it ``is_a``, in file order.
+        alternative_ids: Ids of terms that were merged into this one.
+        comment: The curators' remark; empty when the file gives none.
+        is_obsolete: Whether the term was withdrawn.
+        replaced_by: The ids to use in place of a withdrawn term.
+        line: The line of the file on which the stanza starts.
+    """
+
+    term_id: str
+    name: str = ""
+    definition: str = ""
+    synonyms: tuple[Synonym, ...] = ()
+    parents: tuple[str, ...] = ()
+    alternative_ids: tuple[str, ...] = ()
+    comment: str = ""
+    is_obsolete: bool = False
+    replaced_by: tuple[str, ...] = ()
+    line: int = 0
+
 
 Line = tuple[int, str, str]
 """Line number, tag, value."""
@@ -174,3 +219,95 @@ def _unescape(text: str) -> str:
 
 def _data_version(header: list[Line]) -> str:
     return next((value for _, tag, value in header if tag == "data-version"), "")
+
+
+Parents = Mapping[str, tuple[str, ...]]
+"""The parents of each live term, all of them live."""
+
+_SHOWN = 6
+
+
+def index_terms(file: OboFile) -> dict[str, Term]:
+    """Terms by id.
+
+    Raises:
+        FormatError: If two stanzas carry one id.
+    """
+    terms: dict[str, Term] = {}
+    for term in file.terms:
+        first = terms.setdefault(term.term_id, term)
+        if first is not term:
+            raise FormatError(
+                f"{term.term_id} is defined twice, first on line {first.line}",
+                path=file.path,
+                line=term.line,
+                remedy="keep one of the two stanzas",
+            )
+    return terms
+
+
+def alternative_ids(terms: Mapping[str, Term], path: str) -> dict[str, str]:
+    """Live terms by their alternative ids.
+
+    Raises:
+        FormatError: If an alternative id stands for two terms, or is itself a live term.
+    """
+    owners: dict[str, str] = {}
+    for term in terms.values():
+        for other in () if term.is_obsolete else term.alternative_ids:
+            live = other in terms and not terms[other].is_obsolete
+            owner = other if live else owners.setdefault(other, term.term_id)
+            if owner != term.term_id:
+                raise FormatError(
+                    f"{term.term_id} has the alternative id {other}, which belongs to {owner}",
+                    path=path,
+                    line=term.line,
+                    remedy="an alternative id can stand for one term only",
+                )
+    return owners
+
+
+def live_parents(terms: Mapping[str, Term], alternatives: Mapping[str, str], path: str) -> Parents:
+    """The parents of every live term, alternative ids resolved.
+
+    Raises:
+        FormatError: If a parent is unknown or obsolete, or terms are their own ancestors.
+    """
+    parents: dict[str, tuple[str, ...]] = {}
+    for term in terms.values():
+        if not term.is_obsolete:
+            above = (alternatives.get(parent, parent) for parent in term.parents)
+            parents[term.term_id] = tuple(dict.fromkeys(above))
+            _check_parents(term, parents[term.term_id], terms, path)
+    _check_cycles(parents, terms, path)
+    return parents
+
+
+def _check_parents(
+    term: Term, parents: tuple[str, ...], terms: Mapping[str, Term], path: str
+) -> None:
+    for parent in parents:
+        if parent in terms and not terms[parent].is_obsolete:
+            continue
+        problem = "obsolete" if parent in terms else "not a term of the file"
+        raise FormatError(
+            f"{term.term_id} is_a {parent}, which is {problem}",
+            path=path,
+            line=term.line,
+            remedy="correct the is_a line, or add the parent's [Term]",
+        )
+
+
+def _check_cycles(parents: Parents, terms: Mapping[str, Term], path: str) -> None:
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1][::-1]
+        first = min(cycle, key=lambda term_id: terms[term_id].line)
+        shown = " is_a ".join(cycle[:_SHOWN]) + (" …" if len(cycle) > _SHOWN else "")
+        raise FormatError(
+            f"terms are their own ancestors: {shown}",
+            path=path,
+            line=terms[first].line,
+            remedy="take out one of these is_a lines",
+        ) from None

@@ -11,15 +11,18 @@ from typing import Self
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.ontology.check import alternative_ids, index_terms, live_parents
-from trectools_plus.ontology.formulas import formula_named
 from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
 from trectools_plus.ontology.ids import Resolution, TermIds
 from trectools_plus.ontology.information import InformationContent, information_from_graph
-from trectools_plus.ontology.matching import best_matches
-from trectools_plus.ontology.obo import OboFile, read_obo
-from trectools_plus.ontology.pairs import TermPairs
-from trectools_plus.ontology.terms import Term
+from trectools_plus.ontology.obo import (
+    OboFile,
+    Term,
+    alternative_ids,
+    index_terms,
+    live_parents,
+    read_obo,
+)
+from trectools_plus.ontology.similarity import TermPairs, best_matches, formula_named
 
 
 class Ontology:
@@ -173,7 +176,7 @@ class Ontology:
         Args:
             a: A term's id.
             b: A term's id.
-            formula: A name in :data:`trectools_plus.ontology.formulas.FORMULAS`.
+            formula: A name in :data:`trectools_plus.ontology.similarity.FORMULAS`.
             information: Information content, for formulas that need it; counted from the graph
                 when ``None``. See :func:`trectools_plus.ontology.hpo.load_information`.
 
@@ -193,7 +196,7 @@ class Ontology:
 
         1.0 on an exact hit, by the same id or by two ids of one term, whatever the formula; 0 when
         either side is empty. An id that stands for no live term is similar to nothing but itself.
-        For many queries at once see :func:`trectools_plus.ontology.matching.best_matches`.
+        For many queries at once see :func:`trectools_plus.ontology.similarity.best_matches`.
 
         Raises:
             UsageError: If there is no such formula.

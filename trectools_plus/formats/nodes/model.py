@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from trectools_plus.formats.limits import MAX_DEPTH
+from trectools_plus.formats.files.limits import MAX_DEPTH
 
 MAX_NODES = 2_000_000
 """Values beyond which a document is refused: about half a gigabyte of memory."""

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from trectools_plus.formats.ids import shortened
 from trectools_plus.formats.nodes.model import Mapping, Scalar, TreeError
+from trectools_plus.text import shortened
 
 _BLANKS = re.compile(rb"\s*")
 _PASSED_OVER = {b"<!--": b"-->", b"<?": b"?>"}

@@ -12,7 +12,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.benchmark.targets import describe_status
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.comparison import (
     ComparisonTable,
     fold,

@@ -16,16 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats import content as content_module
-from trectools_plus.formats import lexer, limits
-from trectools_plus.formats.columns import scan_columns
-from trectools_plus.formats.compression import PIECE_BYTES, Compression, decompress
-from trectools_plus.formats.content import iter_lines
+from trectools_plus.formats.columns import lexer
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.corpus import iter_corpus, read_corpus
-from trectools_plus.formats.overlong import find_overlong
+from trectools_plus.formats.files import content as content_module
+from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.compression import PIECE_BYTES, Compression, decompress
+from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.files.limits import find_overlong
+from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.run import read_run
-from trectools_plus.formats.source import Source, read_source
 from trectools_plus.formats.topics import read_topics
 
 ROW = b"1 Q0 d1 1 9.5 base\n"

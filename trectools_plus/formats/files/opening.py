@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, cast
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.compression import MAGIC_LENGTH, detect
-from trectools_plus.formats.remote import RemoteFile, is_address
+from trectools_plus.formats.files.compression import MAGIC_LENGTH, detect
+from trectools_plus.formats.files.remote import RemoteFile, is_address
 
 
 def can_be_read_twice(path: str | Path) -> bool:

@@ -3,10 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.ontology import matching, pairs
-from trectools_plus.ontology.formulas import FORMULAS
-from trectools_plus.ontology.matching import best_matches
+from trectools_plus.ontology import similarity
 from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.similarity import FORMULAS, best_matches
 
 IDS = [*(f"TOY:{i:04d}" for i in range(1, 14)), "TOY:0104", "nonsense", "TOY:9999"]
 LISTS = st.lists(st.lists(st.sampled_from(IDS), max_size=5), max_size=6)
@@ -48,8 +47,8 @@ def test_block_sizes_change_nothing(toy, monkeypatch):
         ]
 
     large = all_at_once()
-    monkeypatch.setattr(matching, "_PAIRS_AT_ONCE", 3)
-    monkeypatch.setattr(pairs, "_PAIRS_AT_ONCE", 2)
+    monkeypatch.setattr(similarity, "_PAIRS_PER_GROUP", 3)
+    monkeypatch.setattr(similarity, "_PAIRS_AT_ONCE", 2)
     assert all_at_once() == large
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns import scan_columns
-from trectools_plus.formats.numerals import parse_decimals, parse_integers, parse_ranks
-from trectools_plus.formats.source import Source
+from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.columns.numbers import parse_decimals, parse_integers, parse_ranks
+from trectools_plus.formats.files.source import Source
 
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 TEXT = (

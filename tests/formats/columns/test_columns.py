@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats import columns as columns_module
-from trectools_plus.formats import lexer
-from trectools_plus.formats.columns import Columns, scan_columns
-from trectools_plus.formats.source import Source
+from trectools_plus.formats.columns import columns as columns_module
+from trectools_plus.formats.columns import lexer
+from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.files.source import Source
 
 
 def scan(data: bytes, n_fields: int = 3) -> Columns:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.facts import LONG_LINE_BYTES
+from trectools_plus.formats.columns.facts import LONG_LINE_BYTES
 
 LF, CR, TAB, SPACE, HASH = 10, 13, 9, 32, 35
 _DATA, _BLANK, _END = 0, 1, 2

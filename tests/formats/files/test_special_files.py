@@ -13,13 +13,13 @@ from types import SimpleNamespace
 import pytest
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats import limits, opening
-from trectools_plus.formats import source as source_module
-from trectools_plus.formats.content import iter_lines
 from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.files import limits, opening
+from trectools_plus.formats.files import source as source_module
+from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.run import read_run
-from trectools_plus.formats.source import read_source
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
 

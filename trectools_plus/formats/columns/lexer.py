@@ -9,29 +9,34 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 
-from trectools_plus.formats import limits
-from trectools_plus.formats.facts import (
+from trectools_plus.formats.columns.facts import (
     LONG_LINE_BYTES,
     BadByte,
     FileFacts,
+    Occurrences,
     guess_encoding,
 )
-from trectools_plus.formats.line_shapes import (
+from trectools_plus.formats.columns.line_shapes import (
     CR,
     HASH,
     SPACE,
     TAB,
     Bytes,
+    Counts,
+    Flags,
     Lines,
     LineShapes,
     Words,
     count_if_tidy,
 )
-from trectools_plus.formats.odd_lines import Marks, OddLines, join_lines
-from trectools_plus.formats.overlong import Overlong
+from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.limits import Overlong
 
 BOM = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 19
@@ -297,3 +302,44 @@ def _line_chunks(data: bytes, start: int, stop: int, size: int) -> Iterator[tupl
 def _first_separator(data: bytes) -> bytes:
     tab, space = data.find(b"\t"), data.find(b" ")
     return b"\t" if tab >= 0 and (space < 0 or tab < space) else b" "
+
+
+@dataclass(slots=True)
+class Marks:
+    """Occurrences while they are being collected."""
+
+    count: int = 0
+    lines: list[Lines] = field(default_factory=list)
+
+    def add(self, per_line: npt.NDArray[np.integer | np.bool_], first_line: int) -> None:
+        """Add a chunk's occurrences: how many on each of its lines."""
+        count = int(per_line.sum())
+        if count:
+            self.count += count
+            self.lines.append((np.flatnonzero(per_line) + first_line).astype(np.uint32))
+
+    def done(self) -> Occurrences:
+        """The collected occurrences."""
+        return Occurrences(self.count, join_lines(self.lines)) if self.count else Occurrences()
+
+
+@dataclass(slots=True)
+class OddLines:
+    """Lines that are no rows, with their text, while they are being collected."""
+
+    lines: list[Lines] = field(default_factory=list)
+    n_fields: list[Counts] = field(default_factory=list)
+    texts: list[pl.Series] = field(default_factory=list)
+
+    def add(self, which: Flags, n_fields: Counts, text: bytes, first_line: int) -> None:
+        """Add a chunk's odd lines; ``text`` has an LF between any two of them."""
+        at = np.flatnonzero(which)
+        self.lines.append((at + first_line).astype(np.uint32))
+        self.n_fields.append(n_fields[at].astype(np.uint32))
+        # Polars cuts the lines apart: millions of them are too many for objects of Python's.
+        self.texts.append(pl.Series([text.decode()]).str.split("\n").explode())
+
+
+def join_lines(arrays: list[Lines]) -> Lines:
+    """Line numbers of several chunks as one array."""
+    return np.concatenate(arrays) if arrays else np.zeros(0, np.uint32)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Literal
 
 import polars as pl
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.atomic import atomic_write
-from trectools_plus.formats.compression import SUFFIXES, open_compressed
-from trectools_plus.formats.ids import UNWRITABLE, UNWRITABLE_STARTS
+from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.files.compression import SUFFIXES, open_compressed
+from trectools_plus.text import shortened
+
+if TYPE_CHECKING:
+    pass
 
 
 def refuse_unwritable(frame: pl.DataFrame, columns: Iterable[str], kind: str) -> None:
@@ -75,3 +79,23 @@ def open_output(path: str | Path) -> Iterator[IO[bytes]]:
         else:
             with open_compressed(stream, compression) as compressed:
                 yield compressed
+
+
+# All that some reader splits at or stops at: Unicode white space and control characters. The
+# pattern means the same to Polars and to Python.
+UNWRITABLE = r"[\s\x00-\x1f\x7f-\x9f]"
+# A comment, or a byte order mark, to whoever reads the file.
+UNWRITABLE_STARTS = ("#", "\ufeff")
+
+_UNWRITABLE = re.compile(UNWRITABLE)
+
+
+def id_problem(text: str, kind: Literal["query", "document"]) -> str | None:
+    """Say what is wrong with an id, as in "white space in query id 'q 1'"; ``None`` if nothing."""
+    if not text:
+        return f"empty {kind} id"
+    if _UNWRITABLE.search(text):
+        return f"white space or control character in {kind} id {shortened(text)!r}"
+    if kind == "query" and text.startswith(UNWRITABLE_STARTS):
+        return f"{kind} id {shortened(text)!r} would start a comment in a run or qrels file"
+    return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns import Columns
+from trectools_plus.formats.columns.columns import Columns
 
 # What facts.guess_encoding() says, as people and as iconv spell it.
 _ENCODINGS = {

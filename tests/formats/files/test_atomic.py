@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.run import write_run
 from trectools_plus.formats.tables import Run
 
@@ -86,7 +86,7 @@ def test_a_device_that_is_really_full_is_one_clear_error() -> None:
 
 KILLED = """
 import sys
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 with atomic_write(sys.argv[1], "wb") as stream:
     stream.write(b"new" * 100_000)
     stream.flush()

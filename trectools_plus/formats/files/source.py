@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import IO
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats import limits
-from trectools_plus.formats.compression import Compression, detect
-from trectools_plus.formats.content import chunks_of, decompressed, read_first
-from trectools_plus.formats.opening import opened, regular_size
-from trectools_plus.formats.overlong import HEAD_BYTES, Overlong, find_overlong
+from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.compression import Compression, detect
+from trectools_plus.formats.files.content import chunks_of, decompressed, read_first
+from trectools_plus.formats.files.limits import HEAD_BYTES, Overlong, find_overlong
+from trectools_plus.formats.files.opening import opened, regular_size
 
 
 @dataclass(frozen=True, slots=True)

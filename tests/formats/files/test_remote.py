@@ -21,12 +21,12 @@ from trectools_plus.benchmark.runner import run_benchmark
 from trectools_plus.cli.app import app
 from trectools_plus.cli.bench import parse_runs
 from trectools_plus.errors import FormatError, InputError, MissingExtraError
-from trectools_plus.formats.content import iter_lines
+from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.files.opening import can_be_read_twice
+from trectools_plus.formats.files.remote import is_address
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.formats.opening import can_be_read_twice
 from trectools_plus.formats.query_chunks import iter_query_chunks
-from trectools_plus.formats.remote import is_address
-from trectools_plus.formats.source import read_source
 
 pytestmark = pytest.mark.process
 

@@ -18,10 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.formats.facts import FileFacts
-from trectools_plus.formats.lexer import BOM, CHUNK_BYTES, Lexer
-from trectools_plus.formats.odd_lines import OddLines
-from trectools_plus.formats.source import Source
+from trectools_plus.formats.columns.facts import FileFacts
+from trectools_plus.formats.columns.lexer import BOM, CHUNK_BYTES, Lexer, OddLines
+from trectools_plus.formats.files.source import Source
 
 # One of these stands in for a bare CR while Polars, which trims CRs, splits the rows.
 _STAND_INS = tuple(bytes((byte,)) for byte in (*range(1, 9), *range(14, 32)))

@@ -14,9 +14,9 @@ import pytest
 import zstandard
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats import content
-from trectools_plus.formats.content import iter_lines
-from trectools_plus.formats.source import read_source
+from trectools_plus.formats.files import content
+from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.files.source import read_source
 
 DATA = b"".join(b"line %d of the file\n" % number for number in range(5000))
 PACK: dict[str, Callable[[bytes], bytes]] = {
