@@ -1,4 +1,4 @@
-"""Code from outside this package, by name: ``module:object``, and what goes wrong in it."""
+"""User code: importing it by name (``module:object``), signals while it runs, its errors."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 _LONGEST = 200
 
 SIGNALS: list[int] = []
-"""Signals received that ask this process to end."""
+"""Signals received so far that ask this process to end."""
 
 
 class EndedBySignal(SystemExit):
-    """A signal asks this process to end."""
+    """This process was asked to end by a signal other than SIGINT."""
 
 
 def end_for_signal(number: int, _frame: object = None) -> None:
-    """Handle a signal that asks this process to end: raise its error.
+    """Handle a signal that asks this process to end: record it and raise its error.
 
     Raises:
         KeyboardInterrupt: For SIGINT.
@@ -32,10 +32,10 @@ def end_for_signal(number: int, _frame: object = None) -> None:
 
 
 def raise_for_signal() -> None:
-    """Raise the error of a signal again, if one was received.
+    """Raise the error of the last signal again, if one was received.
 
-    To be called after outside code: it may have caught the error, and what it returns then, or
-    raises instead, is no result.
+    Call this after user code: it may have caught the error, and then its result or exception must
+    not be used.
 
     Raises:
         KeyboardInterrupt: After SIGINT.
@@ -50,7 +50,7 @@ def raise_for_signal() -> None:
 
 @contextmanager
 def working_directory_on_path() -> Iterator[None]:
-    """Let modules in the working directory be imported, as ``python`` itself does."""
+    """Make modules in the working directory importable, as ``python`` itself does."""
     here = str(Path.cwd())
     if here in sys.path or "" in sys.path:
         yield
@@ -63,10 +63,14 @@ def working_directory_on_path() -> Iterator[None]:
 
 
 def import_object(module_name: str, object_name: str) -> Any:
-    """Import a module and get a name of it; dots lead into classes.
+    """Import a module and return one of its objects.
+
+    Args:
+        module_name: The module, which may be in the working directory.
+        object_name: A name in the module; dots lead into classes.
 
     Raises:
-        Exception: Whatever the module raises while it is imported, or that it has no such name.
+        Exception: Any error of the import, or ``AttributeError`` if the name does not exist.
     """
     with working_directory_on_path():
         found: Any = importlib.import_module(module_name)
@@ -76,7 +80,7 @@ def import_object(module_name: str, object_name: str) -> Any:
 
 
 def describe_error(error: BaseException) -> str:
-    """Type and message of an error on one line, as ``ValueError: no such index``."""
+    """Return type and message of an error on one line, like ``ValueError: no such index``."""
     message = " ".join(str(error).split())
     shown = message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"
     return f"{type(error).__name__}: {shown}" if shown else type(error).__name__

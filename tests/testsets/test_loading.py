@@ -221,9 +221,9 @@ def changed(**fields):
         ([{"text": "x", "hpo_ids": []}], "a grade above 0"),
         ([{"hpo_ids": ["HP:1"]}], r"text is missing .*\(T105\)"),
         ({"test_cases": {"a": 1}}, r"expected a test case .* but got 1 \(T105\)"),
-        ('[{"text": "x",]', r"no JSON.*\(T104\)"),
+        ('[{"text": "x",]', r"invalid JSON.*\(T104\)"),
         ("[" * 100_000, r"nested more than 64 deep \(T104\)"),
-        ("- a: 'b\n", r"no JSON.*\(T104\)"),
+        ("- a: 'b\n", r"invalid JSON.*\(T104\)"),
         ("when: 2020-99-99\n", r"\(T104\)"),
     ],
 )

@@ -159,7 +159,7 @@ def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
     except TreeError as error:
         place = error.noticed or (error.line, error.column)
         where = ":".join(str(part) for part in (path, *place) if part)
-        problem = error.what.removeprefix("no YAML: ")
+        problem = error.what.removeprefix("invalid YAML: ")
         raise UsageError(f"no valid YAML: {problem}", where=where) from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"no valid YAML: {error}", where=str(path)) from error

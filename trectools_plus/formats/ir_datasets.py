@@ -17,12 +17,12 @@ _T = TypeVar("_T")
 
 
 class CatalogueDataset:
-    """One dataset of the catalogue; each part is read, and fetched if need be, when asked for.
+    """A dataset of the catalogue; its parts are downloaded and read on demand.
 
-    ``ir_datasets`` keeps what it fetches under ``IR_DATASETS_HOME``.
+    ``ir_datasets`` stores downloads under ``IR_DATASETS_HOME``.
 
     Args:
-        dataset_id: The catalogue's id, such as ``cranfield`` or ``beir/scifact/test``.
+        dataset_id: The id in the catalogue, for example ``cranfield`` or ``beir/scifact/test``.
 
     Raises:
         UsageError: If the catalogue has no such id.
@@ -38,7 +38,7 @@ class CatalogueDataset:
         except KeyError as error:
             near = get_close_matches(dataset_id, list(ir_datasets.registry), n=3)
             raise UsageError(
-                f"ir_datasets knows no dataset '{dataset_id}'",
+                f"ir_datasets has no dataset '{dataset_id}'",
                 where=self.name,
                 remedy=f"did you mean {', '.join(near)}?" if near else "see ir-datasets.com",
             ) from error
@@ -46,10 +46,10 @@ class CatalogueDataset:
             raise self._unreadable("dataset", error) from error
 
     def read_corpus(self) -> Corpus:
-        """Read the documents: ``title`` and ``text`` where they have both, else all their text.
+        """Read the documents: ``title`` and ``text`` if they have both, else all their text.
 
         Raises:
-            InputError: If there are none, or they cannot be fetched or read.
+            InputError: If there are none, or they cannot be downloaded or read.
         """
         return self._read("documents", "docs", lambda: collect_corpus(self._documents(), self.name))
 
@@ -57,7 +57,7 @@ class CatalogueDataset:
         """Yield the documents of :meth:`read_corpus` one at a time.
 
         Raises:
-            InputError: As :meth:`read_corpus`, but for there being none.
+            InputError: See :meth:`read_corpus`.
         """
         documents = self._read("documents", "docs", self._documents)
         while (
@@ -71,7 +71,7 @@ class CatalogueDataset:
         Line ends in texts stay.
 
         Raises:
-            InputError: If there are none, or they cannot be fetched or read.
+            InputError: If there are none, or they cannot be downloaded or read.
         """
         return self._read("queries", "queries", self._topics)
 
@@ -79,7 +79,7 @@ class CatalogueDataset:
         """Yield id and text of each query, one at a time.
 
         Raises:
-            InputError: As :meth:`read_topics`.
+            InputError: See :meth:`read_topics`.
         """
         queries = self._read("queries", "queries", lambda: iter(self._dataset.queries_iter()))
         while (query := self._read("queries", "queries", lambda: next(queries, None))) is not None:
@@ -89,7 +89,7 @@ class CatalogueDataset:
         """Read the judgments.
 
         Raises:
-            InputError: If there are none, or they cannot be fetched or read.
+            InputError: If there are none, or they cannot be downloaded or read.
         """
         return self._read("qrels", "qrels", self._qrels)
 
@@ -98,13 +98,13 @@ class CatalogueDataset:
             raise InputError(
                 f"this dataset has no {what}",
                 where=self.name,
-                remedy="take one of its subsets, see ir-datasets.com",
+                remedy="use one of its subsets, see ir-datasets.com",
             )
         try:
             return read()
         except TrectoolsPlusError:
             raise
-        # Behind the catalogue stand dozens of parsers and downloads, each failing in its way.
+        # The catalogue has dozens of parsers and downloads with different errors.
         except Exception as error:
             raise self._unreadable(what, error) from error
 
@@ -123,7 +123,7 @@ class CatalogueDataset:
         for name in self._dataset.queries_cls()._fields:
             values = [getattr(query, name) for query in queries]
             texts = [as_field_text(value) for value in values]
-            # A field of lists or objects anywhere is none of plain values.
+            # A field with a list or object in any query does not become a column.
             plain = all(
                 text is not None or value is None for text, value in zip(texts, values, strict=True)
             )
@@ -149,7 +149,7 @@ class CatalogueDataset:
         return InputError(
             f"cannot read the {what}: {lines[0]}",
             where=self.name,
-            remedy="check the network, and that IR_DATASETS_HOME names your ir_datasets folder",
+            remedy="check the network, and that IR_DATASETS_HOME is your ir_datasets folder",
         )
 
 

@@ -246,13 +246,13 @@ DEEP = 200_000
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        ('{"id":"1","text":' + "[" * DEEP, "unreasonable JSON"),
-        ('{"id":"1","text":"a","x":' + "9" * DEEP + "}", "unreasonable JSON"),
+        ('{"id":"1","text":' + "[" * DEEP, "nested too deeply or has too large"),
+        ('{"id":"1","text":"a","x":' + "9" * DEEP + "}", "nested too deeply or has too large"),
         ("{" + ",".join(f'"k{n}":1' for n in range(DEEP)) + f',"k{DEEP - 1}":1}}', "occurs twice"),
         ("<top>\n" * DEEP, "<num> is missing"),
         ("<top>\n<num> 1 <title> a\n</top>\n" + "<top>\n" * DEEP, "<num> is missing"),
-        ("<topic number='1'>" + "<a>x" * DEEP, "no XML"),
-        ("<topic number='1'>" * (DEEP // 4), "no XML"),
+        ("<topic number='1'>" + "<a>x" * DEEP, "invalid XML"),
+        ("<topic number='1'>" * (DEEP // 4), "invalid XML"),
         ("x" * DEEP, "no tab"),
         ("\n" * DEEP, "no topics"),
         (f"{'q' * DEEP}\ta\n{'q' * DEEP}\tb\n", "on line 1"),

@@ -218,7 +218,7 @@ def test_missing_packages_are_named(memory: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "paramiko", None)
     with pytest.raises(InputError, match=r"sftp:// addresses need another package — .*paramiko"):
         read_source("sftp://host/a.run")
-    with pytest.raises(InputError, match=r"no such kind of address — nope://a — use s3://"):
+    with pytest.raises(InputError, match=r"unknown protocol — nope://a — use s3://"):
         read_source("nope://a")
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(
@@ -252,7 +252,7 @@ def test_where_a_server_sends_one_on_to_is_not_shown(web: str) -> None:
     with pytest.raises(InputError, match=r"cannot read: 403.*secret\.run\?\*\*\*") as error:
         read_source(f"{web}/moved.run")
     assert "hush" not in str(error.value)
-    assert str(error.value).endswith(f" — {web}/moved.run — check the keys, and what they may read")
+    assert str(error.value).endswith(f" — {web}/moved.run — check the keys and their permissions")
 
 
 def test_a_large_file_of_a_server_that_knows_no_ranges(web: str, tmp_path: Path) -> None:

@@ -53,8 +53,8 @@ def test_lines_are_those_of_the_nearest_value() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: 1\na: 2", "stands here twice"),
-        ("a: {b: 1, b: 2}", "stands here twice"),
+        ("a: 1\na: 2", "occurs twice"),
+        ("a: {b: 1, b: 2}", "occurs twice"),
         ("a: &x [*x]", "inside what it names"),
         ("? [a]\n: b", "a list or mapping as key"),
         ("a: !!python/object:os.system {}", "unknown tag"),

@@ -1,1 +1,1 @@
-"""Lines split into columns: the lexer, its result as a table, numbers, errors for readers."""
+"""Lines split into columns: the lexer, its result as a table, numbers, errors of readers."""

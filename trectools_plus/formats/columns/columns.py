@@ -1,10 +1,9 @@
-"""Column files as tables: the rows as strings, the lines that are no rows, facts on all the rest.
+"""Column files as tables: the rows as strings, all other lines, and facts about the file.
 
-Runs and qrels are read from here, and the validator reports from here, so nothing in this
-module judges: any bytes have columns. Only LF ends a line (a CR before it belongs to the line's
-end). Blanks separate fields as they do for trec_eval in the C locale: space and tab and, rare
-enough to be a fact of its own, form feed and vertical tab. Every other character, NUL, bare CR,
-U+0085, U+00A0 or U+2028 among them, is part of a field.
+Readers and validators both start here, so nothing in this module refuses a file: any bytes have
+columns. Only LF ends a line; a CR before it belongs to the line end. Fields are separated as by
+trec_eval in the C locale: by space, tab and, reported as facts, form feed and vertical tab. Every
+other character is part of a field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 """
 
 from __future__ import annotations
@@ -22,28 +21,28 @@ from trectools_plus.formats.columns.facts import FileFacts
 from trectools_plus.formats.columns.lexer import BOM, CHUNK_BYTES, Lexer, OddLines
 from trectools_plus.formats.files.source import Source
 
-# One of these stands in for a bare CR while Polars, which trims CRs, splits the rows.
+# One of these replaces a bare CR while Polars, which trims CRs, splits the rows.
 _STAND_INS = tuple(bytes((byte,)) for byte in (*range(1, 9), *range(14, 32)))
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A lexed file. Made by :func:`scan_columns`, which never raises, whatever the bytes are.
+    """A file split into columns by :func:`scan_columns`, which accepts any bytes.
 
     Every line is exactly one of: a row (``n_fields`` fields), misshapen (another number of
-    fields), a comment (``#`` is its first byte; an indented ``#`` is data), blank (nothing but
-    blanks). Line numbers are the file's own, from 1, with comments and blank lines counted.
+    fields), a comment (its first byte is ``#``; an indented ``#`` is data), or blank. Line numbers
+    count all lines of the file from 1, including comments and blank lines.
 
     Attributes:
-        source: What was lexed.
-        n_fields: How many fields a row has.
-        n_rows: How many rows there are.
-        misshapen: ``line`` (UInt32), ``n_fields`` (UInt32: how many there are), ``text``
+        source: The content of the file.
+        n_fields: The number of fields of a row.
+        n_rows: The number of rows.
+        misshapen: ``line`` (UInt32), ``n_fields`` (UInt32: the fields of this line), ``text``
             (String: the line without its end), in file order.
-        comments: ``line`` (UInt32), ``text`` (String: the line from its ``#`` on, without its
-            end), in file order.
+        comments: ``line`` (UInt32), ``text`` (String: the line with its ``#``, without its end),
+            in file order.
         facts: Line ends, encoding, spacing.
-        repeated: Fields, by position from 0, that are known to be the same word in every row.
+        repeated: Words by position from 0, for fields that have the same word in every row.
     """
 
     source: Source
@@ -70,8 +69,8 @@ class Columns:
     def rows(self) -> pl.DataFrame:
         """The rows in file order: ``line`` (UInt32), then Strings ``c1`` … ``c<n_fields>``.
 
-        No field is empty or null. Where the file is not UTF-8, U+FFFD stands for what is not.
-        Made on first use and kept; ask :meth:`typed` first where types will do.
+        No field is empty or null. U+FFFD replaces bytes that are not UTF-8. The rows are split on
+        first use and cached; :meth:`typed` is faster.
         """
         schema = {f"c{n}": pl.String for n in range(1, self.n_fields + 1)}
         if b"\r" not in self._body:
@@ -81,7 +80,7 @@ class Columns:
         return strings.insert_column(0, self.lines)
 
     def texts(self, number: int) -> pl.Series:
-        """One field (from 1) of every row, as in :attr:`rows` but without the other fields."""
+        """Return one field (from 1) of every row, as in :attr:`rows`, without the other fields."""
         if "rows" in self.__dict__ or b"\r" in self._body:
             return self.rows[f"c{number}"]
         if number not in self._texts:
@@ -96,20 +95,20 @@ class Columns:
         *,
         compact: Container[str] = (),
     ) -> pl.DataFrame | None:
-        """Parse the rows straight to types, in file order, without going through ``rows``.
+        """Parse the rows directly to types, in file order, without :attr:`rows`.
 
-        Faster and smaller. What Polars takes for a float is a little more than a run may hold
-        (infinities, NaN), so look at the values.
+        This is faster and takes less memory. Polars accepts floats that runs must not contain
+        (infinities, NaN), so check the values.
 
         Args:
             schema: A name and a type for each of the ``n_fields`` fields.
-            keep: Which of them to parse, in which order; all if not given.
-            compact: Text columns to make an Enum of a single word if all rows are known to have
-                the same. It costs no time, and a sixteenth of the memory.
+            keep: The names of the columns to parse, in this order; all by default.
+            compact: Text columns that become an Enum of one word if all rows have the same word.
+                This takes no time, and a sixteenth of the memory.
 
         Returns:
-            A frame with these columns; ``None`` when some field is not of its type (or
-            holds a bare CR): then ``rows`` has the texts to find out which.
+            A frame with these columns; ``None`` if a field does not have its type or contains a
+            bare CR. Then :attr:`rows` has the texts that show which.
         """
         if b"\r" in self._body:
             return None
@@ -131,13 +130,13 @@ class Columns:
         return frame.with_columns(**columns).select(names) if columns else frame
 
     def first_row(self) -> list[str]:
-        """The fields of the first row, of which there must be one."""
+        """Return the fields of the first row; there must be one."""
         return self._body[: self._body.index(b"\n")].decode().split(self._separator.decode())
 
     def line_text(self, line: int) -> str:
-        """The text of one line (from 1), without its end; U+FFFD for what is not UTF-8.
+        """Return the text of a line (from 1) without its end; U+FFFD replaces invalid bytes.
 
-        Looks for it from the start of the file: meant for messages, not for loops.
+        It searches from the start of the file: use it for messages, not in loops.
         """
         data = self.source.data
         start = len(BOM) if self.facts.has_bom else 0
@@ -152,7 +151,7 @@ class Columns:
         return text.decode("utf-8", "replace")
 
     def field_column(self, line: int, number: int) -> int:
-        """The character column, from 1, at which a line's field starts; fields count from 1."""
+        """Return the column in characters, from 1, at which a field of a line starts."""
         text = self.line_text(line)
         blank = " \t\v\f"
         starts = [
@@ -171,8 +170,8 @@ class Columns:
         names = list(schema if keep is None else keep)
         if not self.n_rows:
             return pl.DataFrame(schema={name: schema[name] for name in names})
-        shield = _needs_shield(body)
-        if shield:
+        guard = _needs_guard_row(body)
+        if guard:
             body = self._separator.join([b"0"] * self.n_fields) + b"\n" + body
         frame = pl.read_csv(
             body,
@@ -182,19 +181,19 @@ class Columns:
             schema=dict(schema),
             columns=[at for at, name in enumerate(schema) if name in names],
         ).select(names)
-        return frame.slice(1) if shield else frame
+        return frame.slice(1) if guard else frame
 
     def _split_around_cr(self, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
         stand_in = next((byte for byte in _STAND_INS if byte not in self._body), b"")
         while not stand_in or stand_in in self._body:
-            # Eight bytes in any order, each once: then no two of them can overlap.
+            # Eight different bytes in random order, so that two occurrences cannot overlap.
             stand_in = b"".join(random.sample(_STAND_INS, 8))
         frame = self._split(self._body.replace(b"\r", stand_in), schema)
         return frame.with_columns(pl.all().str.replace_all(stand_in.decode(), "\r", literal=True))
 
 
 def scan_columns(source: Source, n_fields: int) -> Columns:
-    """Lex a file into rows of ``n_fields`` fields (at least 2) and everything that is none."""
+    """Split a file into rows of ``n_fields`` fields (at least 2) and all other lines."""
     lexer = Lexer(source.data, n_fields, source.overlong)
     misshapen = _frame_of(lexer.misshapen)
     return Columns(
@@ -222,6 +221,6 @@ def _frame_of(odd: OddLines) -> pl.DataFrame:
     )
 
 
-def _needs_shield(body: bytes) -> bool:
-    """Whether Polars might take the first bytes for a byte order mark or a compressed stream."""
+def _needs_guard_row(body: bytes) -> bool:
+    """Return true if the first bytes could be a byte order mark or compression to Polars."""
     return not body[:2].isascii() or body[0] < 32 or body[1] in range(1, 9)

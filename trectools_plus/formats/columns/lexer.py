@@ -1,7 +1,7 @@
-"""The lexer behind :mod:`trectools_plus.formats.columns`: whole chunks of lines at a time.
+"""The lexer behind :func:`scan_columns`, which works on whole chunks of lines.
 
-A chunk of well-shaped lines is recognised by the order of its blanks and line ends alone and
-passes through untouched. Any other is taken apart with NumPy, still without a loop over rows.
+A chunk of tidy rows is recognised by the order of its blanks and line ends and is used as it is.
+Any other chunk is split with NumPy, without a loop over rows.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ BOM = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 19
 PIECE_BYTES = 1 << 14
 _CHUNKS_WORTH_THREADS = 16
-# Line numbers have 32 bits; nothing that is a run has as many lines.
+# Line numbers have 32 bits; no real run has as many lines.
 MAX_LINES = (1 << 32) - 1
 
 
 class Lexer:
-    """One pass over a file's bytes; what it found is in its attributes afterwards.
+    """One pass over the bytes of a file; its attributes are the result.
 
     Attributes:
-        body: The rows alone: fields joined by ``separator``, each row ended by LF, valid UTF-8.
-        separator: Space or tab, whichever the file has first.
-        n_rows: How many rows ``body`` has.
-        row_lines: The file's own number of each row's line; ``None`` when they are 1, 2, 3, …
-        repeated: Fields, by position from 0, that are the same word in every row.
-        misshapen, comments: Lines that are no rows.
-        facts: All else.
+        body: The rows: fields joined by ``separator``, each row ended by LF, valid UTF-8.
+        separator: Space or tab, whichever occurs first in the file.
+        n_rows: The number of rows in ``body``.
+        row_lines: The line number of each row; ``None`` if they are 1, 2, 3, …
+        repeated: Words by position from 0, of fields that have the same word in every row.
+        misshapen, comments: Lines that are not rows.
+        facts: Everything else.
 
     Args:
-        data: The content of the file, or what was read of it.
-        n_fields: How many fields a row has.
-        overlong: The line that reading stopped at, if it did.
+        data: The content of the file, or the part that was read.
+        n_fields: The number of fields of a row.
+        overlong: The line at which reading stopped, if it did.
     """
 
     def __init__(self, data: bytes, n_fields: int, overlong: Overlong | None = None) -> None:
@@ -105,12 +105,12 @@ class Lexer:
             if self._pieces is None:
                 self._pieces = [memoryview(self._data)[self._start : begin]]
                 self._row_lines = [np.arange(1, self._n_lines + 1, dtype=np.uint32)]
-            # Few lines are odd, as a rule: only what is near them is taken apart.
+            # Few lines are untidy, as a rule: only the pieces around them are split.
             for piece_begin, piece_end in _line_chunks(self._data, begin, end, PIECE_BYTES):
                 self._pieces.append(self._read_piece(piece_begin, piece_end))
         self.body = self._join_body()
         self.row_lines = None if self.n_rows == self._n_lines else join_lines(self._row_lines)
-        # Without a row the words are those of a first line that may be anything.
+        # Without rows, the words are those of a first line that is not a row.
         words = self._words.by_field if self.n_rows else {}
         self.repeated = {at: word.decode() for at, word in words.items()}
         if self._overlong is not None:
@@ -122,7 +122,7 @@ class Lexer:
         self._long.add(np.ones(1, np.bool_), self._stopped_at)
         self._longest, self._longest_at = limits.MAX_LINE_BYTES + 1, self._stopped_at
         n_cr = overlong.head.count(b"\r")
-        if n_cr and self._n_lines == 0:  # perhaps all its line ends
+        if n_cr and self._n_lines == 0:  # perhaps CR is the line end of this file
             self._bare_cr.add(np.array([n_cr]), 1)
 
     def _facts(self) -> FileFacts:
@@ -151,7 +151,7 @@ class Lexer:
         )
 
     def _check_all(self, chunks: list[tuple[int, int]]) -> Iterable[int | None]:
-        """Look over the chunks, several at a time: NumPy lets other threads run meanwhile."""
+        """Check chunks for tidy rows, in threads: NumPy releases the interpreter's lock."""
         whole: Bytes = np.frombuffer(self._data, np.uint8)
 
         def check(chunk: tuple[int, int]) -> int | None:
@@ -166,7 +166,7 @@ class Lexer:
             return list(pool.map(check, chunks))
 
     def _needs_reading(self, begin: int, end: int) -> bool:
-        """Whether a chunk has comments or is no UTF-8."""
+        """Return true if a chunk has comments or is not UTF-8."""
         data = self._data
         if self._has_hash and (data[begin] == HASH or data.find(b"\n#", begin, end) >= 0):
             return True
@@ -187,7 +187,7 @@ class Lexer:
         return self._data[self._start :] if self._start else self._data
 
     def _add_rows(self, n_rows: int) -> None:
-        """Count a chunk that holds nothing but tidy rows."""
+        """Count the rows of a chunk of tidy rows."""
         if self._pieces is not None:
             first_line = self._n_lines + 1
             self._row_lines.append(np.arange(first_line, first_line + n_rows, dtype=np.uint32))
@@ -199,7 +199,7 @@ class Lexer:
             self._spaced += n_rows
 
     def _read_piece(self, begin: int, end: int) -> bytes:
-        """Read a piece of a chunk that is not tidy; the piece may be."""
+        """Read a piece of an untidy chunk; the piece itself may be tidy."""
         piece = self._data[begin:end]
         if not self._needs_reading(begin, end):
             n_rows = count_if_tidy(
@@ -211,7 +211,7 @@ class Lexer:
         return self._tidy(piece, begin)
 
     def _tidy(self, chunk: bytes, begin: int) -> bytes:
-        """Make a chunk's rows tidy and take note of everything in it that was not."""
+        """Return a chunk's rows as tidy rows, and record everything else."""
         chunk = self._as_utf8(chunk, begin)
         if b"\r\n" in chunk:
             without_cr = chunk.replace(b"\r\n", b"\n")
@@ -244,7 +244,7 @@ class Lexer:
         return chunk
 
     def _lex(self, chunk: bytes) -> bytes:
-        """Take a chunk apart line by line (in arrays), and return its rows, tidy."""
+        """Split a chunk by lines (in arrays), record what is untidy, and return its rows."""
         text: Bytes = np.frombuffer(chunk, np.uint8)
         lines = LineShapes.of(text)
         first_line = self._n_lines + 1
@@ -272,13 +272,13 @@ class Lexer:
         body = tidy[lines.bytes_of(row) & (lines.data | lines.ends | lines.inner)].tobytes()
         if len(at) and not body.endswith(b"\n"):
             body += b"\n"
-        # Whatever is not tidy even now, such as long lines, leaves its words unknown.
+        # The words of rows that are still not tidy, for example long lines, are unknown.
         if len(at) and self._words.by_field and self._count_if_tidy(body) is None:
             self._words.by_field.clear()
         return body
 
     def _note_lines(self, text: Bytes, lines: LineShapes, first_line: int) -> None:
-        """Take note of line ends, NULs and length."""
+        """Record line ends, NULs and lengths."""
         self._n_crlf += lines.n_crlf
         self._bare_cr.add(lines.total((text == CR) & lines.data), first_line)
         self._nul.add(lines.total(text == 0), first_line)
@@ -290,7 +290,7 @@ class Lexer:
 
 
 def _line_chunks(data: bytes, start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
-    """Cut data into pieces of whole lines, about ``size`` long or one line if longer."""
+    """Cut data into chunks of whole lines with about ``size`` bytes, or one longer line."""
     while start < stop:
         end = data.rfind(b"\n", start, min(start + size, stop)) + 1
         if not end:
@@ -306,40 +306,40 @@ def _first_separator(data: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Marks:
-    """Occurrences while they are being collected."""
+    """Occurrences that are being collected."""
 
     count: int = 0
     lines: list[Lines] = field(default_factory=list)
 
     def add(self, per_line: npt.NDArray[np.integer | np.bool_], first_line: int) -> None:
-        """Add a chunk's occurrences: how many on each of its lines."""
+        """Add the number of occurrences on each line of a chunk."""
         count = int(per_line.sum())
         if count:
             self.count += count
             self.lines.append((np.flatnonzero(per_line) + first_line).astype(np.uint32))
 
     def done(self) -> Occurrences:
-        """The collected occurrences."""
+        """Return the collected occurrences."""
         return Occurrences(self.count, join_lines(self.lines)) if self.count else Occurrences()
 
 
 @dataclass(slots=True)
 class OddLines:
-    """Lines that are no rows, with their text, while they are being collected."""
+    """Lines that are not rows, with their texts, that are being collected."""
 
     lines: list[Lines] = field(default_factory=list)
     n_fields: list[Counts] = field(default_factory=list)
     texts: list[pl.Series] = field(default_factory=list)
 
     def add(self, which: Flags, n_fields: Counts, text: bytes, first_line: int) -> None:
-        """Add a chunk's odd lines; ``text`` has an LF between any two of them."""
+        """Add a chunk's lines; ``text`` has them joined by LF."""
         at = np.flatnonzero(which)
         self.lines.append((at + first_line).astype(np.uint32))
         self.n_fields.append(n_fields[at].astype(np.uint32))
-        # Polars cuts the lines apart: millions of them are too many for objects of Python's.
+        # Polars splits the lines, because millions of Python strings would be slow.
         self.texts.append(pl.Series([text.decode()]).str.split("\n").explode())
 
 
 def join_lines(arrays: list[Lines]) -> Lines:
-    """Line numbers of several chunks as one array."""
+    """Join the line numbers of several chunks."""
     return np.concatenate(arrays) if arrays else np.zeros(0, np.uint32)

@@ -1,4 +1,4 @@
-"""The shape of a chunk of lines: where fields, blanks and line ends are, as NumPy arrays."""
+"""The shape of a chunk of lines: positions of fields, blanks and line ends as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KIND[[TAB, 11, 12, SPACE]] = _BLANK
 _KIND[LF] = _END
 
 MAX_WORD = 64
-"""Longer words are not looked for in every row."""
+"""The greatest length of a word that is compared in every row."""
 
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
@@ -26,20 +26,20 @@ Lines = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineShapes:
-    """A chunk's bytes by line and by kind: boolean arrays over its bytes, others over lines."""
+    """The bytes of a chunk by line and kind: boolean arrays over bytes, other arrays over lines."""
 
-    bounds: Counts  # where each line starts, and the chunk's end
-    lengths: Counts  # without LF, CR LF
+    bounds: Counts  # the start of each line, and the end of the chunk
+    lengths: Counts  # without LF or CR LF
     n_crlf: int
     n_fields: Counts
     data: Flags
     blanks: Flags
-    ends: Flags  # LF alone, so without the CR before it
-    inner: Flags  # one blank, the last, of each run between two fields
+    ends: Flags  # LF only, without the CR before it
+    inner: Flags  # the last of the blanks between two fields
 
     @classmethod
     def of(cls, text: Bytes) -> LineShapes:
-        """Look at a chunk of whole lines, at least one byte long."""
+        """Find the shapes of a chunk of whole lines, at least one byte long."""
         kind = _KIND[text]
         ends = kind == _END
         stops = np.flatnonzero(ends)
@@ -71,40 +71,40 @@ class LineShapes:
         )
 
     def total(self, flags: Flags) -> Counts:
-        """How many of a chunk's bytes have a flag, by line."""
+        """Count the flagged bytes of each line."""
         totals: Counts = np.diff(np.searchsorted(np.flatnonzero(flags), self.bounds))
         return totals
 
     def has(self, flags: Flags) -> Flags:
-        """Which lines have a byte with a flag."""
+        """Flag the lines that have a flagged byte."""
         return self.total(flags) > 0
 
     def bytes_of(self, which: Flags) -> Flags:
-        """Flag the bytes of some of the lines."""
+        """Flag the bytes of the flagged lines."""
         return np.repeat(which, np.diff(self.bounds))
 
     def texts(self, text: Bytes, which: Flags) -> bytes:
-        """Cut out some of the lines, with an LF between any two."""
+        """Return the flagged lines, joined by LF."""
         kept = self.bytes_of(which) & (self.data | self.blanks | self.ends)
         return text[kept].tobytes().removesuffix(b"\n")
 
 
 @dataclass(slots=True)
 class Words:
-    """Fields that hold the same word in every row seen so far, by their position from 0."""
+    """Words by position from 0, of fields that have the same word in all rows read so far."""
 
     by_field: dict[int, bytes]
 
     @classmethod
     def of_first_row(cls, data: bytes, n_fields: int, separator: bytes) -> Words:
-        """Expect column 2 and the last column of the first line: those that tend not to change."""
+        """Start with columns 2 and ``n_fields`` of the first line, which often do not change."""
         fields = data[: data.find(b"\n") + 1].rstrip(b"\r\n").split(separator)
         if len(fields) != n_fields:
             return cls({})
         return cls({at: fields[at] for at in {1, n_fields - 1} if len(fields[at]) <= MAX_WORD})
 
     def check(self, text: Bytes, breaks: Counts) -> None:
-        """Forget the words that some row of a chunk has not; ``breaks`` are its field ends."""
+        """Remove words that a row of a chunk does not have; ``breaks`` are its field ends."""
         for at, word in list(self.by_field.items()):
             begins = breaks[:, at - 1] + 1
             same = bool((breaks[:, at] - begins == len(word)).all())
@@ -115,17 +115,17 @@ class Words:
 def count_if_tidy(
     text: Bytes, n_fields: int, separator: bytes, words: Words | None = None
 ) -> int | None:
-    """Count a chunk's rows if it is nothing but tidy rows; ``None`` if not.
+    """Count the rows of a chunk in which all lines are tidy rows; ``None`` for any other chunk.
 
-    Tidy: of all bytes up to 0x20, none touch each other, and they come as ``n_fields - 1``
-    separators and an LF, over and over; no line is long. Whether lines begin with ``#``, and what
-    the bytes above 0x7F are, is not looked at.
+    In tidy rows the bytes up to 0x20 are not adjacent and form the repeated sequence of
+    ``n_fields - 1`` separators and one LF, and no line is long. This does not check for ``#`` at
+    the start of a line, nor for valid UTF-8.
 
     Args:
-        text: The chunk: whole lines.
-        n_fields: How many fields a row has.
-        separator: What stands between two fields.
-        words: Repeated words, to be checked along the way.
+        text: The chunk, which consists of whole lines.
+        n_fields: The number of fields of a row.
+        separator: The byte between two fields.
+        words: Repeated words, which are checked too.
     """
     breaks = np.flatnonzero(text <= SPACE)
     if len(breaks) == 0 or len(breaks) % n_fields or breaks[0] == 0 or breaks[-1] != len(text) - 1:

@@ -1,7 +1,7 @@
-"""Which texts are numbers in a run or qrels file, and what they are worth.
+"""Numbers in run and qrels files.
 
-The grammar is ASCII only: ``0x1p3``, ``1_000``, ``9,5``, ``nan`` and full-width digits are read
-as something by one evaluator and as something else, or not at all, by the next.
+The grammar is ASCII only, because evaluators read ``0x1p3``, ``1_000``, ``9,5``, ``nan`` and
+full-width digits in different ways, or not at all.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ INTEGRAL = r"^[+-]?[0-9]+\.0*$"
 
 
 def parse_decimals(texts: pl.Series) -> pl.Series:
-    """Parse scores: ``[+-]digits[.digits][e[+-]digits]``, digits on one side of the point enough.
+    """Parse scores: ``[+-]digits[.digits][e[+-]digits]``; one side of the point may be empty.
 
     Returns:
-        Float64, exactly what Python's ``float()`` gives, so infinite where the text says more
-        than a double holds; null where the text is no decimal.
+        Float64 with the values of Python's ``float()``, so infinite if the number is too large;
+        null if the text is not a decimal.
     """
     return texts.set(~texts.str.contains(DECIMAL), None).cast(pl.Float64, strict=False)
 
@@ -27,12 +27,12 @@ def parse_integers(texts: pl.Series) -> pl.Series:
     """Parse grades: ``[+-]digits``.
 
     Returns:
-        Int64; null where the text is no integer, or is one beyond 64 bits.
+        Int64; null if the text is not an integer of 64 bits.
     """
     return texts.set(~texts.str.contains(INTEGER), None).cast(pl.Int64, strict=False)
 
 
 def parse_ranks(texts: pl.Series) -> pl.Series:
-    """Parse ranks: integers, also written ``1.0`` or ``1.``; as :func:`parse_integers` else."""
+    """Parse ranks like :func:`parse_integers`, and also ``1.0`` and ``1.``."""
     integral = texts.str.contains(INTEGRAL)
     return parse_integers(texts.zip_with(~integral, texts.str.replace(r"\.0*$", "")))

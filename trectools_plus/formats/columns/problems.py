@@ -1,4 +1,4 @@
-"""The first thing that is wrong with a column file, in file order, as a ``FormatError``."""
+"""The first problem of a column file, in file order, as a ``FormatError``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import Columns
 
-# What facts.guess_encoding() says, as people and as iconv spell it.
+# The results of facts.guess_encoding(), as people and as iconv spell them.
 _ENCODINGS = {
     "utf-16": ("UTF-16", "utf-16"),
     "utf-32": ("UTF-32", "utf-32"),
@@ -24,12 +24,12 @@ _ENCODINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong at a place in a file.
+    """A problem at a place in a file.
 
     Attributes:
-        line: The file's own line, from 1.
-        column: The character column, from 1; ``None`` for the whole line.
-        what: What is wrong.
+        line: The line of the file, from 1.
+        column: The column in characters, from 1; ``None`` for the whole line.
+        what: The problem.
         remedy: What to do about it.
     """
 
@@ -47,7 +47,7 @@ class Problem:
         wrong: pl.Series,
         describe: Callable[[str], tuple[str, str]],
     ) -> Problem | None:
-        """The first of ``rows`` whose field ``number`` (from 1) is ``wrong``, by its text."""
+        """Return the problem of the first row whose field ``number`` (from 1) is ``wrong``."""
         at = wrong.arg_max() if wrong.any() else None
         if at is None:
             return None
@@ -61,16 +61,16 @@ def refuse_problems(
     further: Iterable[Problem | None] = (),
     n_rows: int | None = None,
 ) -> None:
-    """Raise the problem on the lowest line, of those any column file can have and further ones.
+    """Raise the first problem of a file: of its bytes, the number of columns, or its fields.
 
     Args:
-        columns: The lexed file.
+        columns: The file.
         layout: The names of the columns, for messages about their number.
-        further: Problems of the fields themselves.
-        n_rows: How many rows hold data, if not all of them.
+        further: Problems of the fields.
+        n_rows: The number of rows with data, if it is not that of all rows.
 
     Raises:
-        FormatError: If there is a problem, or the file has no data rows.
+        FormatError: If there is a problem, or the file has no rows with data.
     """
     found = [
         *_problems_of_bytes(columns),
@@ -78,7 +78,7 @@ def refuse_problems(
         *further,
         _stopped(columns, layout),
     ]
-    # min() keeps the first of equals: bad bytes explain a bad field on the same line.
+    # min() returns the first of equals: bad bytes explain a bad field on the same line.
     problem = min((p for p in found if p), key=lambda p: p.line, default=None)
     path = columns.source.path
     if problem is not None:
@@ -97,7 +97,7 @@ def refuse_problems(
         raise FormatError(
             f"no data rows ({seen})",
             path=path,
-            remedy="was the job stopped before writing?",
+            remedy="check that the job that wrote it was not stopped",
         )
 
 
@@ -114,8 +114,8 @@ def _problems_of_bytes(columns: Columns) -> Iterable[Problem | None]:
     else:
         remedy = "remove it, and check how the file was copied"
         yield _character(columns, facts.nul.first, "\0", "NUL byte", remedy)
-    remedy = "end lines with LF: tr '\\r' '\\n' does it where every line ends so"
-    yield _character(columns, facts.bare_cr.first, "\r", "bare CR, no line end", remedy)
+    remedy = "end lines with LF; if every line ends in CR, use tr '\\r' '\\n'"
+    yield _character(columns, facts.bare_cr.first, "\r", "bare CR, not a line end", remedy)
 
 
 def _character(
@@ -140,5 +140,7 @@ def _misshapen(columns: Columns, layout: str) -> Problem | None:
     line, n_fields, text = columns.misshapen.row(0)
     what = f"expected {columns.n_fields} columns but got {n_fields}"
     if n_fields == 1 and "," in text:
-        return Problem(line, None, f"{what} (comma-separated?)", f"separate by blanks: {layout}")
+        return Problem(
+            line, None, f"{what} (comma-separated?)", f"separate columns by blanks: {layout}"
+        )
     return Problem(line, None, what, f"write {layout}")

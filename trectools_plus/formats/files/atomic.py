@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writing: a file is written completely, or not at all."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from trectools_plus.errors import InputError
 
 @overload
 def atomic_write(path: str | Path, mode: Literal["w"] = "w") -> AbstractContextManager[IO[str]]:
-    """Open a text file."""
+    """Open a text file for writing."""
 
 
 @overload
 def atomic_write(path: str | Path, mode: Literal["wb"]) -> AbstractContextManager[IO[bytes]]:
-    """Open a file of bytes."""
+    """Open a binary file for writing."""
 
 
 def atomic_write(
     path: str | Path, mode: Literal["w", "wb"] = "w"
 ) -> AbstractContextManager[IO[Any]]:
-    """Open a file for writing that appears under its name only when all of it is on the disk.
+    """Open a file for writing that gets its name only when all of it is on the disk.
 
     The content goes to a temporary file in the same folder, which is flushed to the disk and then
-    renamed; the folder is flushed too. If the body of the ``with`` block raises, or the disk is
-    full, or the process is killed, the old file stays as it was (or there is none); only a kill
-    leaves the temporary file behind. A new file gets the permission bits of any new file, an
-    existing one keeps its own. A symbolic link is followed. Devices and pipes are written
-    directly, and ``-`` is standard output.
+    renamed; the folder is flushed too. If the ``with`` block raises, the disk is full or the
+    process is killed, the previous file does not change. Only a killed process leaves the
+    temporary file behind. A new file gets the default permissions, an existing one keeps its own.
+    A symbolic link is followed. Devices and pipes are written directly, and ``-`` is standard
+    output.
 
     Args:
-        path: Where the file is to be.
+        path: The file.
         mode: ``"w"`` for UTF-8 text with LF line ends, ``"wb"`` for bytes.
 
     Raises:
-        InputError: If the folder is missing, or the operating system refuses to write.
+        InputError: If the folder does not exist, or the operating system refuses to write.
     """
     if str(path) == "-":
         return _standard_output(mode)
@@ -50,7 +50,7 @@ def atomic_write(
         file_mode = target.stat().st_mode
     except FileNotFoundError:
         file_mode = stat.S_IFREG
-    except (OSError, ValueError) as error:  # a name too long, or with a NUL
+    except (OSError, ValueError) as error:  # a name that is too long or contains NUL
         raise _refused(error, str(path)) from error
     if stat.S_ISDIR(file_mode):
         raise InputError("is a folder, not a file", where=str(path), remedy="name a file to write")
@@ -61,7 +61,7 @@ def atomic_write(
 
 @contextmanager
 def _through_temporary(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]:
-    # Short and hidden: never longer than the name it stands for may be, never globbed as a run.
+    # Short, so that the name is valid wherever the target's is, and hidden from globs for runs.
     temporary = target.with_name(f".tmp-{secrets.token_hex(8)}")
     try:
         with _open_new(temporary, target, mode) as stream:
@@ -73,13 +73,13 @@ def _through_temporary(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]
     except OSError as error:
         raise _refused(error, shown) from error
     finally:
-        # After the rename there is nothing under this name any more.
+        # After the rename there is no file of this name.
         with suppress(OSError):
             temporary.unlink()
 
 
 def _open_new(temporary: Path, target: Path, mode: str) -> IO[Any]:
-    """Create the temporary file: the kernel applies the umask, as to every new file."""
+    """Create the temporary file with the default permissions or those of the existing file."""
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with suppress(FileNotFoundError):
@@ -114,7 +114,7 @@ def _standard_output(mode: str) -> Iterator[IO[Any]]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Put the rename itself on the disk; systems that cannot open folders have no such call."""
+    """Flush the rename to the disk; only POSIX systems can open folders."""
     if os.name != "posix":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -130,5 +130,5 @@ def _refused(error: OSError | ValueError, shown: str) -> InputError:
     return InputError(
         f"cannot write: {getattr(error, 'strerror', None) or error}",
         where=shown,
-        remedy="check free space and permissions; what was there before is untouched",
+        remedy="check free space and permissions; the previous file did not change",
     )

@@ -1,4 +1,4 @@
-"""The content of a file as a stream: decompressed by what it is, in chunks or line by line."""
+"""The content of a file as a stream, decompressed: in chunks, as lines, as decoded lines."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ CHUNK_BYTES = 1 << 20
 
 
 def iter_content(path: str | Path) -> Iterator[bytes]:
-    """Yield a file's content, decompressed, in chunks of about ``CHUNK_BYTES`` as they come.
+    """Yield a file's content, decompressed, in chunks of about ``CHUNK_BYTES``.
 
     Raises:
-        InputError: If it is missing, a folder, or may not be read.
-        FormatError: If a compressed stream ends early, is damaged or expands beyond all measure.
+        InputError: If it does not exist, is a folder or is not readable.
+        FormatError: If a compressed stream ends early, is damaged or expands too much.
     """
     with opened(path) as stream:
         first = read_first(stream)
@@ -35,14 +35,14 @@ def iter_content(path: str | Path) -> Iterator[bytes]:
 
 
 def iter_lines(path: str | Path) -> Iterator[bytes]:
-    """Yield a file's lines without their LF, holding one chunk and one line at a time.
+    """Yield a file's lines without their LF, with one chunk and one line in memory.
 
-    Only LF ends a line; a CR before it stays. A last line without LF is yielded as well.
+    Only LF ends a line; a CR before it stays. The last line may lack its LF.
 
     Raises:
-        InputError: If it is missing, a folder, or may not be read.
-        FormatError: If a compressed stream ends early, is damaged or expands beyond all measure,
-            or a line has more than ``limits.MAX_LINE_BYTES``.
+        InputError: If it does not exist, is a folder or is not readable.
+        FormatError: If a compressed stream ends early, is damaged or expands too much, or a line
+            has more than ``limits.MAX_LINE_BYTES``.
     """
     parts: list[bytes] = []
     n_open = n_lines = 0
@@ -54,7 +54,7 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
             raise Overlong(n_lines + 1).as_error(str(path))
         if tail:
             yield b"".join(parts)
-            # None of these is too long: no chunk has as many bytes as a line may have.
+            # None of these is too long: a chunk has fewer bytes than a line may have.
             yield from tail[:-1]
             parts = [tail[-1]]
             n_open, n_lines = len(tail[-1]), n_lines + len(tail)
@@ -64,7 +64,7 @@ def iter_lines(path: str | Path) -> Iterator[bytes]:
 
 
 def read_first(stream: IO[bytes]) -> bytes:
-    """Read a first chunk long enough for magic bytes; a pipe may hand out a few at a time."""
+    """Read a first chunk that includes the magic bytes; a pipe may return a few bytes at a time."""
     first = stream.read(CHUNK_BYTES)
     while len(first) < MAGIC_LENGTH and (more := stream.read(CHUNK_BYTES)):
         first += more
@@ -72,22 +72,22 @@ def read_first(stream: IO[bytes]) -> bytes:
 
 
 def chunks_of(stream: IO[bytes], first: bytes) -> Iterator[bytes]:
-    """Yield the first chunk, and what follows it."""
+    """Yield the first chunk and all that follow it."""
     return chain([first], iter(lambda: stream.read(CHUNK_BYTES), b""))
 
 
 def decompressed(
     chunks: Iterable[bytes], compression: Compression | None, shown: str
 ) -> Iterator[bytes]:
-    """Pass the content on, decompressed: the one place where compressed bytes grow.
+    """Decompress content, up to the limit on its expansion.
 
     Args:
-        chunks: What the file holds, from its first byte.
-        compression: What it is packed with; ``None`` for plain bytes.
+        chunks: The bytes of the file, from the first one.
+        compression: Its compression; ``None`` for plain bytes.
         shown: The file as the user named it, for errors.
 
     Raises:
-        FormatError: If the stream ends early, is damaged or expands beyond all measure.
+        FormatError: If the stream ends early, is damaged or expands too much.
     """
     if compression is None:
         yield from chunks
@@ -107,9 +107,9 @@ def decompressed(
             if n_bytes > limits.EXPANSION_FREE_BYTES and n_bytes > limits.MAX_EXPANSION * n_packed:
                 raise FormatError(
                     f"{compression} stream expands more than {limits.MAX_EXPANSION} times: "
-                    f"{n_packed:,} bytes to over {n_bytes:,}, and reading stopped there",
+                    f"{n_packed:,} bytes to over {n_bytes:,}, where reading stopped",
                     path=shown,
-                    remedy="a decompression bomb? Unpack it yourself if it is meant",
+                    remedy="this may be a decompression bomb; if not, decompress it yourself",
                 )
             yield content
     except DamagedStreamError as error:
@@ -121,7 +121,7 @@ def decompressed(
 
 
 def decode_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]:
-    """Decode lines of UTF-8, leaving out a byte order mark, CRs at line ends and blank lines.
+    """Decode lines of UTF-8, without byte order mark, CRs at line ends and blank lines.
 
     Args:
         lines: Lines without their LF.
@@ -143,7 +143,7 @@ def decode_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]
 
 
 def decode_text(data: bytes, path: str, first_line: int = 1) -> str:
-    """Decode UTF-8 text of one or more lines, of which the first has number ``first_line``.
+    """Decode UTF-8 text of one or more lines; the first has the number ``first_line``.
 
     Raises:
         FormatError: With line and column, if it is not UTF-8 or holds a NUL.

@@ -1,7 +1,7 @@
-"""How much a reader takes in before it refuses: sizes beyond which no input is what it should be.
+"""Limits on what is read, and the search for lines that are too long.
 
-A damaged or hostile file must cost bounded time and memory. Three things are bounded: the length
-of a line, how far a compressed stream may expand, and how much is held at all.
+A damaged or hostile file must cost bounded time and memory. The length of a line, the expansion of
+a compressed stream, the depth of nesting and the size of the content are limited.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from pathlib import Path
 from trectools_plus.errors import FormatError, UsageError
 
 MAX_LINE_BYTES = 16 << 20
-"""Reading stops at a line above this."""
+"""The greatest length of a line; reading stops before a longer one."""
 
 MAX_EXPANSION = 200
-"""How many times its size a compressed stream may expand to, beyond the first 256 MiB.
+"""The greatest expansion of a compressed stream beyond the first 256 MiB of content.
 
 Runs, qrels and corpora expand three to thirty times.
 """
 
 EXPANSION_FREE_BYTES = 256 << 20
-"""Content up to this may be compressed as well as it likes."""
+"""The size of content up to which its expansion is not limited."""
 
 MAX_DEPTH = 64
-"""How many lists and mappings of a JSON or YAML document may be inside each other."""
+"""The greatest depth of nested lists and mappings in a JSON or YAML document."""
 
 LIMIT_VARIABLE = "TRECTOOLS_PLUS_MAX_CONTENT_GIB"
-"""Environment variable that sets how many GiB of (decompressed) content one file may have."""
+"""Environment variable with the greatest size of a file's (decompressed) content in GiB."""
 
 _LEAST_BYTES = 256 << 20
 _SHARE_OF_MEMORY = 8
@@ -42,13 +42,13 @@ _CGROUP_LIMITS = (
 
 
 def max_content_bytes() -> int:
-    """How much content of one file is read into memory.
+    """Return the greatest size of a file's content that is read into memory, in bytes.
 
-    An eighth of the memory that this process may use (tables take several times the size of the
-    text), at least 256 MiB; or what ``TRECTOOLS_PLUS_MAX_CONTENT_GIB`` says.
+    It is set by ``TRECTOOLS_PLUS_MAX_CONTENT_GIB``, or else an eighth of the memory that this
+    process may use (tables take several times the size of the text), at least 256 MiB.
 
     Raises:
-        UsageError: If the variable holds no positive number.
+        UsageError: If the variable is not a positive number.
     """
     asked = os.environ.get(LIMIT_VARIABLE)
     if not asked:
@@ -61,13 +61,13 @@ def max_content_bytes() -> int:
         raise UsageError(
             f"expected a positive number of GiB but got {asked!r}",
             where=LIMIT_VARIABLE,
-            remedy=f"set it like {LIMIT_VARIABLE}=16, or not at all",
+            remedy=f"set it to a number, for example {LIMIT_VARIABLE}=16, or unset it",
         )
     return limit
 
 
 def _usable_memory() -> int:
-    """Bytes of memory this process may use: the machine's, or less where something limits it."""
+    """Return the memory that this process may use in bytes: the machine's, or a lower limit."""
     found = [_MEMORY_IF_UNKNOWN]
     with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
         found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
@@ -94,7 +94,7 @@ class Overlong:
 
     Attributes:
         line: Its number, from 1.
-        head: Its first few thousand bytes, to tell what it is.
+        head: Its first few thousand bytes, to recognise the kind of file.
     """
 
     line: int
@@ -102,31 +102,31 @@ class Overlong:
 
     @property
     def what(self) -> str:
-        """What is wrong with it."""
+        """The problem in words."""
         return f"line of over {MAX_LINE_BYTES:,} bytes"
 
     def as_error(self, path: str) -> FormatError:
-        """For readers that cannot do with a part of the file."""
+        """Return the error for readers that need the whole file."""
         return FormatError(
             self.what,
             path=path,
             line=self.line,
-            remedy="is this the right file, with a line end after each entry?",
+            remedy="check that this is the right file, with a line end after each entry",
         )
 
 
 def find_overlong(read_at: Callable[[int, int], bytes], size: int) -> int | None:
     """Find where the first line of more than ``MAX_LINE_BYTES`` begins.
 
-    From the start of a line, the last line end within the greatest length is looked for, backwards
-    from there: it is a line's length away, so that hardly anything is looked at.
+    From the start of a line, search backwards for the last line end within the greatest length.
+    It is usually a line's length away, so that little of the file is read.
 
     Args:
-        read_at: Gives the bytes from one place to another.
-        size: How many bytes there are.
+        read_at: Returns the bytes between two positions.
+        size: The number of bytes.
 
     Returns:
-        Its place; ``None`` if there is no such line.
+        Its position; ``None`` if there is no such line.
     """
     line_start = 0
     while size - line_start > MAX_LINE_BYTES:

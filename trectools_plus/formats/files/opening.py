@@ -1,4 +1,4 @@
-"""Files, addresses and standard input: what can be opened, how, and why something cannot."""
+"""Open files, addresses and standard input, and explain errors."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from trectools_plus.formats.files.remote import RemoteFile, is_address
 
 
 def can_be_read_twice(path: str | Path) -> bool:
-    """Whether this is a regular file or an address, and no pipe or the like."""
+    """Return true for a regular file or an address, false for a pipe, a device and the like."""
     return is_address(path) or Path(path).is_file()
 
 
 def file_size(path: str | Path) -> int:
-    """Bytes of a regular file, as it lies on the disk; 0 where that is not known."""
+    """Return the size of a regular file on the disk in bytes; 0 for an address."""
     return 0 if is_address(path) else Path(path).stat().st_size
 
 
 def check_readable(path: str | Path) -> None:
-    """Open a file or an address, and read nothing.
+    """Open and close a file or an address.
 
     Raises:
-        InputError: If it is missing, a folder, or may not be read.
+        InputError: If it does not exist, is a folder or is not readable.
     """
     with opened(path):
         pass
 
 
 def is_plain_file(path: str | Path) -> bool:
-    """Whether this is a regular file, and not compressed, so that any part of it can be read.
+    """Return true for a regular, uncompressed file, of which any part can be read.
 
     Raises:
-        InputError: If it is missing, a folder, or may not be read.
+        InputError: If it does not exist, is a folder or is not readable.
     """
     if is_address(path):
         return False
@@ -52,7 +52,7 @@ def opened(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file, an address or, for ``-``, standard input, which stays open.
 
     Raises:
-        InputError: If it is missing, a folder, or may not be read; also while it is read.
+        InputError: If it does not exist, is a folder or is not readable, or if reading fails later.
     """
     try:
         with _open(path) as stream:
@@ -67,24 +67,24 @@ def _open(path: str | Path) -> AbstractContextManager[IO[bytes]]:
     if str(path) == "-":
         return _standard_input()
     if is_address(path):
-        return cast("IO[bytes]", RemoteFile(str(path)))  # whose reading is all that is used
+        return cast("IO[bytes]", RemoteFile(str(path)))  # only read() is used
     return _open_file(path)
 
 
 def _standard_input() -> AbstractContextManager[IO[bytes]]:
-    stream = getattr(sys.stdin, "buffer", None)  # there is none when it was closed from the start
+    stream = getattr(sys.stdin, "buffer", None)  # None if the process started without it
     if stream is None:
         raise InputError("standard input is closed", where="-", remedy="name a file")
-    return nullcontext(stream)  # it stays open: it belongs to the process
+    return nullcontext(stream)  # stays open, because it belongs to the process
 
 
 def _open_file(path: str | Path) -> IO[bytes]:
-    # Unbuffered: what is read comes in large pieces anyway.
+    # Unbuffered, because all reads are large.
     return Path(path).open("rb", buffering=0)
 
 
 def regular_size(stream: IO[bytes]) -> int | None:
-    """Bytes of a regular file; ``None`` for a pipe, a device, an address and the like."""
+    """Return the size in bytes; ``None`` for a pipe, a device, an address or an empty file."""
     if isinstance(stream, RemoteFile) or stream is getattr(sys.stdin, "buffer", None):
         return None
     status = os.fstat(stream.fileno())
@@ -92,7 +92,7 @@ def regular_size(stream: IO[bytes]) -> int | None:
 
 
 def unreadable(error: OSError, shown: str) -> InputError:
-    """Why a file cannot be read, and what to do."""
+    """Return the error for a file that cannot be read."""
     if isinstance(error, FileNotFoundError):
         return InputError("no such file", where=shown, remedy="check the path")
     if isinstance(error, IsADirectoryError):

@@ -10,30 +10,30 @@ from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.redaction import has_secrets, hide_queries, hide_secrets
 
 SILENT_SECONDS = 60
-"""How long a web server may send nothing; the whole file may take as long as it likes."""
+"""The longest pause of a web server; there is no limit for the whole file."""
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
-"""By protocol, the extra that reads it; for others it is ``distributed``."""
+"""The extra for a protocol; for all others it is ``distributed``."""
 
 _VERSION_FIELDS = ("ETag", "etag", "generation", "size", "LastModified", "mtime", "updated")
-_UNHEARD = logging.NullHandler()
+_NO_OUTPUT = logging.NullHandler()
 
 
 def is_address(path: object) -> bool:
-    """Whether this is an address (``s3://…``, ``https://…``) and not a path; no disk is asked."""
+    """Return true for an address (``s3://…``, ``https://…``), without looking at the disk."""
     return _ADDRESS.match(str(path)) is not None
 
 
 class RemoteFile:
-    """An opened file behind an address; what goes wrong while it is read is an ``InputError``.
+    """An open file at an address; errors while it is read are raised as ``InputError``.
 
     Args:
-        address: The file.
+        address: The address of the file.
 
     Raises:
-        InputError: If it cannot be opened, or its address holds a password or a signature.
-        MissingExtraError: If a package that reads such addresses is not installed.
+        InputError: If it cannot be opened, or the address contains a password or a signature.
+        MissingExtraError: If the package for such addresses is not installed.
     """
 
     def __init__(self, address: str) -> None:
@@ -43,20 +43,20 @@ class RemoteFile:
         protocol = match[1].lower()
         if has_secrets(address):
             raise InputError(
-                "an address with a user, password, key or signature in it is not read, for "
-                "addresses go into reports",
+                "addresses that contain a user, password, key or signature are not read, because "
+                "addresses are written to reports",
                 where=hide_secrets(address),
-                remedy=f"put them where fsspec's {protocol} file system looks for them, or fetch "
-                "the file first",
+                remedy=f"configure them where fsspec's {protocol} file system looks for them, or "
+                "download the file first",
             )
         if "::" in address:
             raise InputError(
-                "an address within another (::) is not read",
+                "addresses within addresses (::) are not read",
                 where=address,
-                remedy="fetch the file first",
+                remedy="download the file first",
             )
-        # Without any handler, what a store logs of each try would be printed with its traceback.
-        logging.getLogger("gcsfs").addHandler(_UNHEARD)
+        # Without a handler, the log message of each attempt would be printed with its traceback.
+        logging.getLogger("gcsfs").addHandler(_NO_OUTPUT)
         try:
             import fsspec
 
@@ -74,11 +74,11 @@ class RemoteFile:
                 where=address,
                 remedy=_one_line(error),
             ) from None
-        except Exception as error:  # each file system has exceptions of its own
+        except Exception as error:  # each file system has its own exceptions
             raise self._translated(error) from error
 
     def read(self, n_bytes: int = -1) -> bytes:
-        """Read so much, or what there is.
+        """Read at most ``n_bytes``, or everything.
 
         Raises:
             InputError: If that fails, or at the end if the file has changed since it was opened.
@@ -101,7 +101,7 @@ class RemoteFile:
         self._file.close()
 
     def _has_changed(self) -> bool:
-        """Whether the store has another version now: what was read may be of both."""
+        """Return true if the store has another version now; the content may then be mixed."""
         if not self._version:
             return False
         store: Any = self._file
@@ -110,7 +110,7 @@ class RemoteFile:
     def _translated(self, error: Exception) -> InputError:
         where, cause = self._address, error.__cause__
         if isinstance(cause, OSError) or getattr(cause, "status", 404) != 404:
-            # fsspec calls it a missing file, too, when a server is away or refuses.
+            # fsspec also reports a missing file if a server is down or refuses.
             return self._refused(cause or error)
         if isinstance(error, FileNotFoundError):
             return InputError("no such file", where=where, remedy="check the address")
@@ -118,9 +118,9 @@ class RemoteFile:
             return InputError("is a folder, not a file", where=where, remedy="name a file in it")
         if isinstance(error, ValueError) and "rotocol not known" in str(error):
             return InputError(
-                "no such kind of address",
+                "unknown protocol",
                 where=where,
-                remedy="use s3://, gs://, https:// or another that fsspec knows",
+                remedy="use s3://, gs://, https:// or another protocol of fsspec",
             )
         return self._refused(error)
 
@@ -133,17 +133,18 @@ class RemoteFile:
         return InputError(
             f"cannot read: {_one_line(error)}",
             where=self._address,
-            remedy="check the keys, and what they may read" if lacks_key else None,
+            remedy="check the keys and their permissions" if lacks_key else None,
         )
 
 
 def _options_of(protocol: str) -> dict[str, Any]:
-    """What fsspec is told beside an address."""
+    """Return the options of fsspec for a protocol."""
     if protocol not in ("http", "https"):
         return {}
     from aiohttp import ClientTimeout
 
-    # One request for all: not every server knows ranges, and pieces may be of two versions.
+    # One request for the whole file: some servers do not support ranges, and parts could differ
+    # in their version.
     timeout = ClientTimeout(total=None, sock_connect=SILENT_SECONDS, sock_read=SILENT_SECONDS)
     return {"block_size": 0, "timeout": timeout}
 
@@ -154,7 +155,7 @@ def _missing(protocol: str) -> MissingExtraError:
 
 
 def _version_in(details: dict[str, Any] | None) -> dict[str, Any]:
-    """What tells one version of a stored file from the next; empty where nothing does."""
+    """Return the fields that identify the version of a stored file; empty if there are none."""
     known = details or {}
     return {name: known[name] for name in _VERSION_FIELDS if known.get(name) is not None}
 

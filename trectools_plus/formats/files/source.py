@@ -1,4 +1,4 @@
-"""What a file, an address or standard input holds, read whole."""
+"""The whole content of a file, an address or standard input."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from trectools_plus.formats.files.opening import opened, regular_size
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a file holds, as bytes.
+    """The content of a file, as bytes.
 
     Attributes:
         path: The file as the user named it; ``-`` is standard input.
-        data: The whole content, decompressed, byte order mark and all; or what stands above a
-            line that is too long.
+        data: The content, decompressed, with byte order mark; or the part above a line that is
+            too long.
         compression: ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"``, or ``None`` for plain bytes.
         overlong: The line that reading stopped at, if it did.
     """
@@ -33,7 +33,7 @@ class Source:
     overlong: Overlong | None = None
 
     def lines(self) -> Iterator[bytes]:
-        """The lines without their LF, one at a time; nothing follows a last LF."""
+        """Yield the lines without their LF; a last LF is not followed by an empty line."""
         begin = 0
         while (end := self.data.find(b"\n", begin)) >= 0:
             yield self.data[begin:end]
@@ -43,7 +43,7 @@ class Source:
 
     @property
     def head(self) -> bytes:
-        """The first few thousand bytes of the content, of a line that is too long as well."""
+        """The first few thousand bytes of the content, even of a line that is too long."""
         return self.data[:HEAD_BYTES] or (b"" if self.overlong is None else self.overlong.head)
 
     @property
@@ -65,17 +65,18 @@ class Source:
 
 
 def read_source(path: str | Path, *, partial: bool = False) -> Source:
-    """Read a file whole, decompressing it if its first bytes say so.
+    """Read a whole file, decompressed if it is compressed.
 
     Args:
         path: A file, an address such as ``s3://bucket/name``, or ``-`` for standard input.
-        partial: At a line of more than ``limits.MAX_LINE_BYTES``, return what stands above it
-            (``overlong`` tells) instead of raising.
+        partial: If a line has more than ``limits.MAX_LINE_BYTES``, return the part above it, with
+            ``overlong`` set, instead of raising.
 
     Raises:
-        InputError: If it is missing, a folder, may not be read, or is too large for the memory.
-        FormatError: If a compressed stream ends early, is damaged or expands beyond all measure,
-            or a line is too long.
+        InputError: If it does not exist, is a folder, is not readable or is too large for the
+            memory.
+        FormatError: If a compressed stream ends early, is damaged or expands too much, or a line
+            is too long.
     """
     shown = str(path)
     with opened(path) as stream:
@@ -93,7 +94,7 @@ def read_source(path: str | Path, *, partial: bool = False) -> Source:
 
 
 def source_of(path: str, data: bytes) -> Source:
-    """What a piece of a file holds, up to a line of more than ``limits.MAX_LINE_BYTES``."""
+    """Return a chunk of a file, up to a line of more than ``limits.MAX_LINE_BYTES``."""
     above, overlong = _above_overlong(data)
     return Source(path, above, overlong=overlong)
 
@@ -101,7 +102,7 @@ def source_of(path: str, data: bytes) -> Source:
 def _read_plain(
     stream: IO[bytes], first: bytes, size: int, shown: str
 ) -> tuple[bytes, Overlong | None]:
-    """Read a file whose size is known, in one piece; first find out where to stop."""
+    """Read a file of known size at once, after looking for a line that is too long."""
     if size <= len(first):
         first += stream.read()
         return _above_overlong(first)
@@ -122,7 +123,7 @@ def _read_plain(
 
 
 def _read_up_to(stream: IO[bytes], n_bytes: int) -> bytes:
-    """Read so much, or what there is: systems hand out no more than 2 GiB at a time."""
+    """Read at most ``n_bytes``; systems return no more than 2 GiB at a time."""
     parts = []
     while n_bytes > 0 and (part := stream.read(n_bytes)):
         parts.append(part)
@@ -131,7 +132,7 @@ def _read_up_to(stream: IO[bytes], n_bytes: int) -> bytes:
 
 
 def _collect(chunks: Iterable[bytes], shown: str) -> tuple[bytes, Overlong | None]:
-    """Join a stream of unknown length, up to a line or a size that is too much."""
+    """Join a stream of unknown length, up to a line that is too long."""
     limit = limits.max_content_bytes()
     parts: list[bytes] = []
     size = n_open = 0
@@ -160,5 +161,5 @@ def _too_large(shown: str, size: int) -> InputError:
         f"at least {size / 2**30:.1f} GiB of content, more than the {limit / 2**30:.1f} GiB that "
         "are read on this machine",
         where=shown,
-        remedy=f"split it, or set {limits.LIMIT_VARIABLE} if there is memory for it",
+        remedy=f"split it, or set {limits.LIMIT_VARIABLE} if the memory is large enough",
     )
