@@ -55,7 +55,7 @@ json.dump({"found": found, "largest": largest, "terms": len(live)}, sys.stdout)
 
 
 def ask_pyhpo(folder, obo, rows, pairs):
-    """What pyhpo says of pairs, given an OBO file and (disease, term) rows."""
+    """Results of pyhpo for pairs, given an OBO file and (disease, term) rows."""
     (folder / "hp.obo").write_text(obo, encoding="utf-8")
     # Without a disease of every database, and a gene, it divides by 0.
     others = [("ORPHA:1", rows[0][1]), ("DECIPHER:1", rows[0][1])]

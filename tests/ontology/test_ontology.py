@@ -160,7 +160,7 @@ def test_other_ids_stand_for_their_term(toy):
     ("term_id", "message"),
     [
         ("TOY:0011", "TOY:0011 is obsolete — .*use TOY:0006 or TOY:0007"),
-        ("TOY:0012", "TOY:0012 is obsolete — .*use a term in its place"),
+        ("TOY:0012", "TOY:0012 is obsolete — .*use another term"),
         ("HP:1", "HP:1 is not a term"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Term hierarchies: OBO files, ancestors, depths, and how similar two terms are.
+"""Term hierarchies: OBO files, ancestors, depths, and the similarity of terms.
 
 ::
 

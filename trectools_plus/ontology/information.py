@@ -1,7 +1,12 @@
-"""Information content: how much it says of something that a term applies to it.
+"""Information content of terms, from the graph or from annotations.
 
-Counted either from the graph alone, or from annotations, which say what terms apply to what. Both
-ways a term is at least as informative as each of its ancestors, which keeps similarities in [0, 1].
+Annotations list the terms of diseases, genes or documents. With both methods a term is at least as
+informative as each of its ancestors, which keeps similarities in [0, 1].
+
+Annotation files have the format of ``phenotype.hpoa``
+(https://obophenotype.github.io/human-phenotype-ontology/annotations/phenotype_hpoa/): tabs,
+comments that start with ``#``, a header, the columns ``database_id``, ``hpo_id`` and optionally
+``qualifier``, whose value ``NOT`` means that the term does not apply.
 """
 
 from __future__ import annotations
@@ -25,8 +30,8 @@ FROM_GRAPH = (
     "(Seco, Veale and Hayes 2004)"
 )
 FROM_ANNOTATIONS = (
-    "IC from {file}: −ln(share of the annotated objects that have the term or one below it), a "
-    "term that none has as if one had it (Resnik 1995)"
+    "IC from {file}: −ln(fraction of the annotated objects that have the term or a descendant); a "
+    "term without objects counts as if it had one (Resnik 1995)"
 )
 
 
@@ -34,9 +39,9 @@ class InformationContent:
     """The information content of every term.
 
     Args:
-        values: One per term, at least 0, none smaller than an ancestor's; shape ``(n_terms,)``.
-        source: Where it is from and how it is counted, in words.
-        notes: What a reader of its figures must know, in a line each.
+        values: At least 0 and not smaller than that of an ancestor; shape ``(n_terms,)``.
+        source: The file and the method, in words.
+        notes: Notes on the figures, one line each.
     """
 
     def __init__(self, values: FloatArray, source: str, notes: tuple[str, ...] = ()) -> None:
@@ -46,27 +51,27 @@ class InformationContent:
 
     @cached_property
     def scaled(self) -> FloatArray:
-        """The values over the largest of them, in [0, 1]; all 0 where the largest is 0."""
+        """The values divided by the largest of them, in [0, 1]; all 0 if the largest is 0."""
         largest = float(self.values.max(initial=0.0))
         return self.values / largest if largest > 0 else np.zeros_like(self.values)
 
     @cached_property
     def order(self) -> IntArray:
-        """The terms by rising value; of equally informative ones the smallest number is last."""
+        """The terms by ascending value, and with equal values by descending number."""
         return np.lexsort((-np.arange(self.values.size), self.values))
 
     @cached_property
     def ranks(self) -> IntArray:
-        """Each term's place in ``order``."""
+        """The position of each term in ``order``."""
         ranks = np.empty_like(self.order)
         ranks[self.order] = np.arange(ranks.size)
         return ranks
 
 
 def information_from_graph(hierarchy: Hierarchy) -> InformationContent:
-    """IC(t) = 1 − ln(n(t)) / ln(N): a term with many terms below it says little.
+    """Compute IC(t) = 1 − ln(n(t)) / ln(N): a term with many descendants has a low value.
 
-    n(t) counts the term and all terms below it, N all terms of the ontology. A leaf has 1, the
+    n(t) counts the term and all its descendants, N all terms of the ontology. A leaf has 1, the
     only root 0. Seco, Veale and Hayes: An intrinsic information content metric for semantic
     similarity in WordNet, ECAI 2004 (where n(t) is written hypo(t) + 1).
     """
@@ -77,18 +82,18 @@ def information_from_graph(hierarchy: Hierarchy) -> InformationContent:
 
 
 _OBJECT, _TERM, _QUALIFIER = "databaseid", "hpoid", "qualifier"
-_REMEDY = "give a file in the format of phenotype.hpoa"
+_REMEDY = "use a file in the format of phenotype.hpoa"
 _VERSION = re.compile(r"^#\s*version:\s*(\S+)", re.MULTILINE)
 _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Annotations:
-    """An annotation file as read; negated annotations are left out.
+    """The annotations of a file, without negated annotations.
 
     Attributes:
         path: The file as the user named it.
-        version: What its comments call its version; empty when they do not.
+        version: The version in its comments; empty if there is none.
         frame: ``object, term``: ids, each pair once.
     """
 
@@ -98,12 +103,12 @@ class Annotations:
 
 
 def read_annotations(path: str | Path) -> Annotations:
-    """Read an annotation file, compressed or not.
+    """Read an annotation file, which may be compressed.
 
     Raises:
         InputError: If the file cannot be read.
         FormatError: If it has no header with ``database_id`` and ``hpo_id``, a row lacks one of
-            them, or there is no row.
+            them, or there are no rows.
     """
     source = read_source(path)
     text = source.text
@@ -122,7 +127,7 @@ def read_annotations(path: str | Path) -> Annotations:
 
 
 def _read_rows(text: str, header: list[str], path: str, first_line: int) -> pl.DataFrame:
-    """The rows below the header, blank lines left out, ids stripped of blanks."""
+    """Return the rows below the header, without blank lines and with stripped ids."""
     schema = dict.fromkeys(header, pl.String)
     if not text.strip():
         return pl.DataFrame(schema=schema)
@@ -150,7 +155,7 @@ def _read_rows(text: str, header: list[str], path: str, first_line: int) -> pl.D
 
 
 def _find_header(text: str, path: str) -> tuple[list[str], int, int]:
-    """Names of the columns, spelled alike; where the rows begin; and the header's line number."""
+    """Return the normalised names of columns, the position of the rows, and the header's line."""
     begin = 0
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         begin += len(line)
@@ -159,7 +164,7 @@ def _find_header(text: str, path: str) -> tuple[list[str], int, int]:
             return [name or f"column{i}" for i, name in enumerate(names)], begin, number
         if line.strip() and not line.startswith("#"):
             raise FormatError(
-                "expected a header that names the columns database_id and hpo_id",
+                "expected a header with the columns database_id and hpo_id",
                 path=path,
                 line=number,
                 remedy=_REMEDY,
@@ -170,29 +175,29 @@ def _find_header(text: str, path: str) -> tuple[list[str], int, int]:
 def information_from_annotations(
     ids: TermIds, hierarchy: Hierarchy, annotations: Annotations
 ) -> InformationContent:
-    """IC(t) = −ln(n(t) / N): a term that applies to few things says much of them.
+    """Compute IC(t) = −ln(n(t) / N): a term that applies to few objects has a high value.
 
-    n(t) counts the objects to which the term or one below it applies, N all annotated objects
-    (Resnik 1995; Robinson et al., Am. J. Hum. Genet. 2008, for diseases). A term that applies to
-    none is taken as if it applied to one: the most informative there can be. Alternative ids, and
-    obsolete ids with one replacement, count for their term; other ids are passed over and noted.
+    n(t) counts the objects to which the term or a descendant applies, N all annotated objects
+    (Resnik 1995; Robinson et al., Am. J. Hum. Genet. 2008, for diseases). A term without objects
+    gets the highest value, as if it had one. Alternative ids, and obsolete ids with one
+    replacement, count for their term; other ids are ignored, with a note.
 
     Args:
-        ids: What ids stand for.
+        ids: The ids of the ontology.
         hierarchy: The hierarchy of the terms of ``ids``.
-        annotations: What applies to what.
+        annotations: The annotations.
 
     Raises:
-        FormatError: If no term of the annotations is one of the ontology.
+        FormatError: If the ontology has no term of the annotations.
     """
     terms = annotations.frame["term"].unique(maintain_order=True)
     numbers = ids.numbers(terms.to_list())
     unknown = terms.filter(pl.Series(numbers < 0)).to_list()
     if len(unknown) == len(terms):
         raise FormatError(
-            f"no term of the annotations is one of the ontology: {_some(unknown)}",
+            f"the ontology has no term of the annotations: {_some(unknown)}",
             path=annotations.path,
-            remedy="give annotations with terms of this ontology",
+            remedy="use annotations with terms of this ontology",
         )
     known = pl.DataFrame({"term": terms, "number": numbers}).filter(pl.col("number") >= 0)
     pairs = annotations.frame.join(known, on="term").select(
@@ -204,14 +209,14 @@ def information_from_annotations(
     file = f"{annotations.path} {annotations.version}".strip()
     source = FROM_ANNOTATIONS.format(file=f"{file} ({n_objects:,} objects)")
     notes = (
-        f"annotations of {len(unknown)} of {len(terms)} terms in {annotations.path} are passed "
-        f"over, for the ontology has no such term: {_some(unknown)}",
+        f"annotations of {len(unknown)} of {len(terms)} terms in {annotations.path} are ignored, "
+        f"because the ontology does not have these terms: {_some(unknown)}",
     )
     return InformationContent(values, source, notes if unknown else ())
 
 
 def _count_objects(hierarchy: Hierarchy, pairs: pl.DataFrame) -> IntArray:
-    """Objects per term, each counted once for a term and all its ancestors.
+    """Count the objects of each term; an object counts once for a term and all its ancestors.
 
     Args:
         hierarchy: The hierarchy of the terms.

@@ -1,13 +1,18 @@
-"""Where two terms meet: the common ancestors of many pairs of terms at once.
+"""Similarity of terms: common ancestors of pairs, formulas, and best matches of lists of terms.
 
-Three of them matter: the deepest (the lowest common ancestor), the most informative, and the one
-by which the shortest way leads. In a hierarchy with several parents these may be three terms.
+Three common ancestors matter: the deepest (the lowest common ancestor), the most informative, and
+the one on the shortest path. In a hierarchy with several parents these may be three terms.
+
+Notation: a term is one of its own ancestors. ``depth`` counts the edges on the shortest path to a
+root, ``D`` is the largest depth of the ontology, ``LCA`` the deepest common ancestor. ``IC`` is the
+information content (see :mod:`trectools_plus.ontology.information`), ``MICA`` the common ancestor
+with the highest. Every formula is one pure function; it is symmetric, gives values in [0, 1], and
+0 for terms without a common ancestor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
@@ -21,45 +26,23 @@ from trectools_plus.ontology.ids import TermIds
 from trectools_plus.ontology.information import InformationContent, information_from_graph
 
 _PAIRS_AT_ONCE = 2048
-"""Bounds the memory of the look-up table to this many rows of one 16-bit number per term."""
+"""The most rows of the look-up table, which has one 16-bit number per term."""
 
 _STEP_BITS, _TERM_BITS = 18, 28
 _MOST_STEPS, _MOST_TERMS = (1 << _STEP_BITS) - 1, (1 << _TERM_BITS) - 1
 
 _Key = Callable[[IntArray, IntArray], IntArray]
-"""From ancestors, and the edges up to them from both terms, to numbers; the largest is chosen."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairFacts:
-    """What the formulas over depths need to know of pairs; all arrays have shape ``(n_pairs,)``.
-
-    Attributes:
-        equal: Whether the two are one term.
-        depth_a: Depth of the first term.
-        depth_b: Depth of the second term.
-        lca: Their deepest common ancestor; −1 when they share none. Of several equally deep, the
-            one with the shortest way from both terms, then the one of the smallest number.
-        lca_depth: Its depth; 0 when they share none.
-        steps: Edges on the shortest ways up from both terms to it, added; 0 when they share none.
-    """
-
-    equal: npt.NDArray[np.bool_]
-    depth_a: IntArray
-    depth_b: IntArray
-    lca: IntArray
-    lca_depth: IntArray
-    steps: IntArray
+"""Returns a number for each ancestor and its distance from both terms; the largest is chosen."""
 
 
 class TermPairs:
-    """Pairs of terms; what a formula does not ask for is not computed.
+    """Pairs of terms; attributes are computed on first use.
 
     Args:
-        hierarchy: The hierarchy the terms belong to.
+        hierarchy: The hierarchy of the terms.
         a: Term numbers, shape ``(n_pairs,)``.
         b: Term numbers, shape ``(n_pairs,)``.
-        information: The terms' information content; counted from the graph when ``None``.
+        information: The information content of the terms; ``None`` to compute it from the graph.
     """
 
     def __init__(
@@ -76,14 +59,50 @@ class TermPairs:
 
     @cached_property
     def equal(self) -> npt.NDArray[np.bool_]:
-        """Whether the two are one term; shape ``(n_pairs,)``."""
+        """True where both terms are the same; shape ``(n_pairs,)``."""
         equal: npt.NDArray[np.bool_] = self.a == self.b
         return equal
 
     @cached_property
-    def facts(self) -> PairFacts:
-        """Depths, and where the pairs meet by depth."""
-        return compare_pairs(self.hierarchy, self.a, self.b)
+    def depth_a(self) -> IntArray:
+        """The depths of the first terms."""
+        return self.hierarchy.depths[self.a]
+
+    @cached_property
+    def depth_b(self) -> IntArray:
+        """The depths of the second terms."""
+        return self.hierarchy.depths[self.b]
+
+    @cached_property
+    def lca(self) -> IntArray:
+        """The deepest common ancestors; −1 if there is none.
+
+        Of several equally deep ones, that with the shortest path from both terms, then the one with
+        the smallest number.
+        """
+        return np.where(self._deepest >= 0, _MOST_TERMS - (self._deepest & _MOST_TERMS), -1)
+
+    @cached_property
+    def lca_depth(self) -> IntArray:
+        """The depths of the deepest common ancestors; 0 if there is none."""
+        return np.where(self._deepest >= 0, self._deepest >> (_STEP_BITS + _TERM_BITS), 0)
+
+    @cached_property
+    def lca_steps(self) -> IntArray:
+        """The edges on the shortest paths from both terms to the LCA, added; 0 if there is none."""
+        steps = _MOST_STEPS - (self._deepest >> _TERM_BITS & _MOST_STEPS)
+        return np.where(self._deepest >= 0, steps, 0)
+
+    @cached_property
+    def _deepest(self) -> IntArray:
+        """Depth, steps and number of the LCA as one number; −1 if there is none."""
+        depths = self.hierarchy.depths
+
+        def deepest_nearest_first(ancestor: IntArray, steps: IntArray) -> IntArray:
+            key = (depths[ancestor] << _STEP_BITS) + _MOST_STEPS - steps
+            return (key << _TERM_BITS) + _MOST_TERMS - ancestor
+
+        return self._best(deepest_nearest_first)
 
     @cached_property
     def information(self) -> InformationContent:
@@ -92,84 +111,28 @@ class TermPairs:
 
     @cached_property
     def most_informative(self) -> IntArray:
-        """The most informative common ancestor (MICA); −1 where there is none."""
-        return most_informative(self.hierarchy, self.information, self.a, self.b)
+        """The most informative common ancestors (MICA); −1 if there is none.
+
+        Of several equally informative ones, that with the smallest number.
+        """
+        ranks = self.information.ranks
+        best = self._best(lambda ancestor, _steps: ranks[ancestor])
+        return np.where(best >= 0, self.information.order[best], -1)
 
     @cached_property
     def shortest(self) -> IntArray:
-        """Edges on the shortest way by any common ancestor; −1 where there is none."""
-        return shortest_ways(self.hierarchy, self.a, self.b)
+        """The edges on the shortest paths by a common ancestor; −1 if there is none."""
+        best = self._best(lambda _ancestor, steps: _MOST_STEPS - steps)
+        return np.where(best >= 0, _MOST_STEPS - best, -1)
 
-
-def compare_pairs(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> PairFacts:
-    """Find where the terms of each pair ``(a[i], b[i])`` meet, by depth.
-
-    Args:
-        hierarchy: The hierarchy the terms belong to.
-        a: Term numbers, shape ``(n_pairs,)``.
-        b: Term numbers, shape ``(n_pairs,)``.
-    """
-    depths = hierarchy.depths
-
-    def deepest_nearest_first(ancestor: IntArray, steps: IntArray) -> IntArray:
-        key = (depths[ancestor] << _STEP_BITS) + _MOST_STEPS - steps
-        return (key << _TERM_BITS) + _MOST_TERMS - ancestor
-
-    best = _best(hierarchy, a, b, deepest_nearest_first)
-    met = best >= 0
-    return PairFacts(
-        equal=a == b,
-        depth_a=depths[a],
-        depth_b=depths[b],
-        lca=np.where(met, _MOST_TERMS - (best & _MOST_TERMS), -1),
-        lca_depth=np.where(met, best >> (_STEP_BITS + _TERM_BITS), 0),
-        steps=np.where(met, _MOST_STEPS - (best >> _TERM_BITS & _MOST_STEPS), 0),
-    )
-
-
-def most_informative(
-    hierarchy: Hierarchy, information: InformationContent, a: IntArray, b: IntArray
-) -> IntArray:
-    """The most informative common ancestor of each pair, which need not be the deepest.
-
-    Args:
-        hierarchy: The hierarchy the terms belong to.
-        information: Their information content.
-        a: Term numbers, shape ``(n_pairs,)``.
-        b: Term numbers, shape ``(n_pairs,)``.
-
-    Returns:
-        Term numbers; −1 where the terms share no ancestor. Of several equally informative ones,
-        that of the smallest number.
-    """
-    ranks = information.ranks
-    best = _best(hierarchy, a, b, lambda ancestor, _steps: ranks[ancestor])
-    return np.where(best >= 0, information.order[best], -1)
-
-
-def shortest_ways(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> IntArray:
-    """Edges from one term up to a common ancestor and down to the other, as few as possible.
-
-    Args:
-        hierarchy: The hierarchy the terms belong to.
-        a: Term numbers, shape ``(n_pairs,)``.
-        b: Term numbers, shape ``(n_pairs,)``.
-
-    Returns:
-        Numbers of edges; −1 where the terms share no ancestor.
-    """
-    best = _best(hierarchy, a, b, lambda _ancestor, steps: _MOST_STEPS - steps)
-    return np.where(best >= 0, _MOST_STEPS - best, -1)
-
-
-def _best(hierarchy: Hierarchy, a: IntArray, b: IntArray, key: _Key) -> IntArray:
-    """The largest key (at least 0) of any common ancestor of each pair; −1 without one."""
-    order = np.argsort(a, kind="stable")  # neighbours share rows of the look-up table
-    best = np.empty(a.size, dtype=np.int64)
-    for start in range(0, order.size, _PAIRS_AT_ONCE):
-        block = order[start : start + _PAIRS_AT_ONCE]
-        best[block] = _best_of_block(hierarchy, a[block], b[block], key)
-    return best
+    def _best(self, key: _Key) -> IntArray:
+        """Return the largest key (at least 0) of the common ancestors; −1 without one."""
+        order = np.argsort(self.a, kind="stable")  # neighbours share rows of the table
+        best = np.empty(self.a.size, dtype=np.int64)
+        for start in range(0, order.size, _PAIRS_AT_ONCE):
+            block = order[start : start + _PAIRS_AT_ONCE]
+            best[block] = _best_of_block(self.hierarchy, self.a[block], self.b[block], key)
+        return best
 
 
 def _best_of_block(hierarchy: Hierarchy, a: IntArray, b: IntArray, key: _Key) -> IntArray:
@@ -185,7 +148,7 @@ def _best_of_block(hierarchy: Hierarchy, a: IntArray, b: IntArray, key: _Key) ->
 
 
 def _steps_up(hierarchy: Hierarchy, terms: IntArray) -> tuple[npt.NDArray[np.int16], IntArray]:
-    """A table (one row per distinct term) of steps up to every other term, −1 where none leads."""
+    """Return a table of edges from each distinct term to each ancestor, else −1; and the rows."""
     distinct, row = np.unique(terms, return_inverse=True)
     starts = hierarchy.offsets[distinct]
     lengths = hierarchy.offsets[distinct + 1] - starts
@@ -197,58 +160,57 @@ def _steps_up(hierarchy: Hierarchy, terms: IntArray) -> tuple[npt.NDArray[np.int
 
 
 Formula = Callable[[TermPairs], FloatArray]
-"""Takes n pairs, gives n similarities in [0, 1]."""
+"""Returns n similarities in [0, 1] for n pairs."""
 
 _DEPTH_WEIGHT, _DISTANCE_WEIGHT = 0.7, 0.3
 
 
 def simple_resnik_like(pairs: TermPairs) -> FloatArray:
-    """depth(LCA) / D: how specific the meeting point is.
+    """depth(LCA) / D: the specificity of the deepest common ancestor.
 
-    A term compared with itself gets its own depth over D, so less than 1 unless it is a deepest;
-    and that of an ancestor which lies deeper (by the shortest way) than the term itself.
+    A term compared with itself gets its own depth divided by D, so less than 1 unless its depth is
+    D; if an ancestor has a greater depth (by the shortest path), it gets the depth of that one.
     """
-    return pairs.facts.lca_depth / max(pairs.hierarchy.max_depth, 1)
+    return pairs.lca_depth / max(pairs.hierarchy.max_depth, 1)
 
 
 def hybrid(pairs: TermPairs) -> FloatArray:
     """0.7·depth(LCA)/D + 0.3·max(0, 1 − p/(depth1 + depth2)); 1.0 only for equal terms.
-    p: edges on the shortest way up from each term to the LCA, added.
+    p: the edges on the shortest paths from both terms to the LCA, added.
     """
-    return np.where(pairs.equal, 1.0, _specific_and_near(pairs, pairs.facts.steps))
+    return np.where(pairs.equal, 1.0, _specific_and_near(pairs, pairs.lca_steps))
 
 
 def hybrid_depth(pairs: TermPairs) -> FloatArray:
-    """0.7·depth(LCA)/D + 0.3·max(0, 1 − p/(depth1 + depth2)); 1.0 wherever p is 0, which it also
-    is for some terms that differ. p = max(0, depth1 + depth2 − 2·depth(LCA)).
+    """0.7·depth(LCA)/D + 0.3·max(0, 1 − p/(depth1 + depth2)); 1.0 if p is 0, which is also the
+    case for some different terms. p = max(0, depth1 + depth2 − 2·depth(LCA)).
 
-    This is how the HPO benchmark that introduced the measure
-    (https://github.com/berntpopp/phentrieve) computes it. An ancestor can lie deeper (by shortest
-    depth) than its descendant, so p reaches 0, and the similarity 1.0, for terms that differ: use
-    it to compare with that benchmark's published figures only.
+    This is the computation of the HPO benchmark that introduced the measure
+    (https://github.com/berntpopp/phentrieve). An ancestor can have a greater depth than its
+    descendant, so p can be 0, and the similarity 1.0, for different terms: use it only to compare
+    with the published figures of that benchmark.
     """
-    facts = pairs.facts
-    distance = np.maximum(0, facts.depth_a + facts.depth_b - 2 * facts.lca_depth)
-    met = facts.lca >= 0
-    return np.where(met & (distance == 0), 1.0, _specific_and_near(pairs, distance))
+    distance = np.maximum(0, pairs.depth_a + pairs.depth_b - 2 * pairs.lca_depth)
+    same = (pairs.lca >= 0) & (distance == 0)
+    return np.where(same, 1.0, _specific_and_near(pairs, distance))
 
 
 def resnik(pairs: TermPairs) -> FloatArray:
-    """IC(MICA) / the highest IC of any term: how informative the meeting point is.
+    """IC(MICA) / the highest IC of any term.
 
     Resnik: Using information content to evaluate semantic similarity in a taxonomy, IJCAI 1995;
-    the division brings it into [0, 1]. A term compared with itself gets its own IC over the
-    highest, so less than 1 unless it is a most informative one.
+    the division scales it to [0, 1]. A term compared with itself gets its own IC divided by the
+    highest, so less than 1 unless it has the highest IC.
     """
     return _shared(pairs, pairs.information.scaled)
 
 
 def lin(pairs: TermPairs) -> FloatArray:
-    """2·IC(MICA) / (IC1 + IC2): the share of what the two terms say that they say in common.
+    """2·IC(MICA) / (IC1 + IC2): the fraction of the terms' information that they have in common.
 
     Lin: An information-theoretic definition of similarity, ICML 1998. A term compared with itself
-    gets 1, also where its IC is 0. Different terms get 1 only where they and the MICA have one and
-    the same IC: never when it is counted from the graph, but possible with annotations.
+    gets 1, even if its IC is 0. Different terms get 1 only if they and the MICA have the same IC,
+    which is possible with annotations, but not with IC from the graph.
     """
     values = pairs.information.values
     total = values[pairs.a] + values[pairs.b]
@@ -258,11 +220,11 @@ def lin(pairs: TermPairs) -> FloatArray:
 def jiang_conrath(pairs: TermPairs) -> FloatArray:
     """1 − (IC1 + IC2 − 2·IC(MICA)) / 2, each IC over the highest IC of any term.
 
-    Jiang and Conrath: Semantic similarity based on corpus statistics and lexical taxonomy,
-    ROCLING 1997, give the distance in brackets; Seco, Veale and Hayes (ECAI 2004) make it this
-    similarity, which is 1 for a term and itself, and reaches 0 for most informative terms that
-    have nothing but an empty root in common. Different terms get 1 as with ``lin``, and where all
-    three IC are 0.
+    The distance in parentheses is that of Jiang and Conrath: Semantic similarity based on corpus
+    statistics and lexical taxonomy, ROCLING 1997; the similarity is that of Seco, Veale and Hayes
+    (ECAI 2004). It is 1 for a term and itself, and 0 for two terms with the highest IC that have
+    only a root with IC 0 in common. Different terms get 1 as with ``lin``, and if all three IC
+    are 0.
     """
     values = pairs.information.scaled
     distance = values[pairs.a] + values[pairs.b] - 2 * _shared(pairs, values)
@@ -270,24 +232,23 @@ def jiang_conrath(pairs: TermPairs) -> FloatArray:
 
 
 def path(pairs: TermPairs) -> FloatArray:
-    """1 / (1 + p), p being the edges on the shortest way between the terms by a common ancestor.
+    """1 / (1 + p), with the edges p on the shortest path between the terms by a common ancestor.
 
-    Rada, Mili, Bicknell and Blettner: Development and application of a metric on semantic nets,
-    IEEE Trans. SMC 1989, give the distance p. 1 for a term and itself, 0.5 for a term and its
-    parent. The way need not lead by the LCA.
+    The distance p is that of Rada, Mili, Bicknell and Blettner: Development and application of a
+    metric on semantic nets, IEEE Trans. SMC 1989. The similarity is 1 for a term and itself, and
+    0.5 for a term and its parent. The common ancestor may not be the LCA.
     """
     return np.where(pairs.shortest >= 0, 1 / (1.0 + np.maximum(pairs.shortest, 0)), 0.0)
 
 
 def _specific_and_near(pairs: TermPairs, distance: IntArray) -> FloatArray:
-    facts = pairs.facts
-    near = np.maximum(0.0, 1.0 - distance / np.maximum(facts.depth_a + facts.depth_b, 1))
+    near = np.maximum(0.0, 1.0 - distance / np.maximum(pairs.depth_a + pairs.depth_b, 1))
     mixed = _DEPTH_WEIGHT * simple_resnik_like(pairs) + _DISTANCE_WEIGHT * near
-    return np.where(facts.lca >= 0, mixed, 0.0)
+    return np.where(pairs.lca >= 0, mixed, 0.0)
 
 
 def _shared(pairs: TermPairs, information: FloatArray) -> FloatArray:
-    """IC(MICA); 0 where there is none."""
+    """Return IC(MICA); 0 if there is none."""
     mica = pairs.most_informative
     return np.where(mica >= 0, information[mica], 0.0)
 
@@ -308,11 +269,11 @@ FORMULAS: Mapping[str, Formula] = MappingProxyType(
 )
 
 INFORMATION_FORMULAS = frozenset({resnik, lin, jiang_conrath})
-"""Those that depend on where information content comes from."""
+"""Formulas that use information content."""
 
 
 def formula_named(name: str) -> Formula:
-    """The formula of that name.
+    """Return the formula with a name.
 
     Raises:
         UsageError: If there is none.
@@ -321,13 +282,13 @@ def formula_named(name: str) -> Formula:
         return FORMULAS[name]
     except (KeyError, TypeError):
         raise UsageError(
-            f"no similarity formula is called {name!r}",
-            remedy=f"there are: {', '.join(FORMULAS)}",
+            f"unknown similarity formula {name!r}",
+            remedy=f"use one of: {', '.join(FORMULAS)}",
         ) from None
 
 
 _PAIRS_PER_GROUP = 500_000
-"""Bounds memory: queries are taken in groups of about this many pairs of terms."""
+"""The approximate number of pairs in a group of queries, which limits memory."""
 
 TermLists = Sequence[Sequence[str]]
 
@@ -340,19 +301,19 @@ def best_matches(
     formula: Formula,
     information: InformationContent | None = None,
 ) -> FloatArray:
-    """The highest similarity of any expected with any predicted term, for each query.
+    """Return the highest similarity of an expected and a predicted term, for each query.
 
-    1.0 on an exact hit, by the same id or by two ids of one term, whatever the formula; 0 when
-    either side is empty. An id that stands for no live term is similar to nothing but itself.
+    It is 1.0 for an exact match, by the same id or by two ids of the same term, with any formula,
+    and 0 if one of the lists is empty. An id without a live term is similar only to itself.
 
     Args:
-        ids: What ids stand for.
+        ids: The ids of the ontology.
         hierarchy: The hierarchy of the terms of ``ids``.
         expected: The expected terms of each query.
         predicted: The predicted terms of each query, aligned with ``expected``.
         formula: The similarity of two terms.
-        information: The terms' information content, for formulas that need it; counted from the
-            graph when ``None``.
+        information: The information content of the terms, for formulas that use it; ``None`` to
+            compute it from the graph.
 
     Returns:
         One value in [0, 1] per query, shape ``(n_queries,)``.
@@ -374,7 +335,7 @@ def best_matches(
 
 
 class _Ragged:
-    """Term numbers of many queries in one row, ids that stand for no live term left out."""
+    """Term numbers of many queries in one array, without ids that have no live term."""
 
     def __init__(self, numbers: IntArray, lengths: IntArray) -> None:
         self.numbers = numbers
@@ -395,7 +356,7 @@ class _Ragged:
 
 
 def _all_pairs(first: _Ragged, second: _Ragged) -> tuple[IntArray, IntArray, IntArray]:
-    """Every term of ``first`` with every term of ``second`` of the same query."""
+    """Pair every term of ``first`` with every term of ``second`` of the same query."""
     lengths = first.lengths * second.lengths
     query = np.repeat(np.arange(lengths.size), lengths)
     pair = ragged_ranges(np.zeros_like(lengths), lengths)
@@ -406,6 +367,6 @@ def _all_pairs(first: _Ragged, second: _Ragged) -> tuple[IntArray, IntArray, Int
 
 
 def _groups(sizes: IntArray) -> Iterator[npt.NDArray[np.intp]]:
-    """Neighbouring positions in groups whose sizes add up to about ``_PAIRS_PER_GROUP``."""
+    """Split positions into groups whose sizes add up to about ``_PAIRS_PER_GROUP``."""
     group = np.cumsum(sizes) // _PAIRS_PER_GROUP
     yield from np.split(np.arange(sizes.size), np.flatnonzero(np.diff(group)) + 1)

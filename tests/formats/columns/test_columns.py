@@ -22,7 +22,7 @@ def scan(data: bytes, n_fields: int = 3) -> Columns:
 
 @dataclass
 class Plain:
-    """What a file holds, told line by line: the definition the lexer must meet."""
+    """The content of a file, line by line: the definition that the lexer must match."""
 
     rows: list[tuple[int | str, ...]] = field(default_factory=list)
     misshapen: list[tuple[int, int, str]] = field(default_factory=list)

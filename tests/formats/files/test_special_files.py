@@ -1,4 +1,4 @@
-"""What is no regular file, or does not stay one: read to a bounded extent, or refused in words."""
+"""Files that are not regular, or change while they are read: bounded reading, or an error."""
 
 from __future__ import annotations
 
