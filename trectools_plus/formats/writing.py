@@ -1,4 +1,4 @@
-"""Which ids a file can contain, and writing tables as lines that every TREC tool reads."""
+"""Writing tables as lines that every TREC tool reads, and the ids that a file can contain."""
 
 from __future__ import annotations
 
