@@ -210,7 +210,7 @@ class Cluster:
             raise InputError(
                 f"the scheduler had no worker for {WORKERLESS_SECONDS:.0f} seconds",
                 where=self._address,
-                remedy=f"start workers with `dask worker {self._address}` and run the command again",
+                remedy=f"start workers (`dask worker {self._address}`) and run the command again",
             )
         return 0
 
