@@ -364,7 +364,7 @@ def _without_label(text: str, label: str) -> str:
 
 def _missing(what: str, path: str, line: int) -> FormatError:
     return FormatError(
-        f"this topic has no {what}",
+        f"{what} is missing in this topic",
         path=path,
         line=line,
         remedy="give every topic a number and a text",
