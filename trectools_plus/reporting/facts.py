@@ -16,7 +16,7 @@ from trectools_plus.benchmark.report import (
     TargetResult,
     TermLabel,
 )
-from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.table import show, show_interval
 from trectools_plus.text import plural
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trectools_plus.benchmark.compare import INTERVAL_METHOD, resampling_of
-from trectools_plus.benchmark.output_folder import ANNOTATED_FOLDER
+from trectools_plus.benchmark.compare.compare import INTERVAL_METHOD, resampling_of
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.run.output_folder import ANNOTATED_FOLDER
 from trectools_plus.errors import InputError, UsageError
 
 START = "# ir_metadata.start"

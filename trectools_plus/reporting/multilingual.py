@@ -11,7 +11,7 @@ from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
     MultilingualResult,
 )
-from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.markdown.tables import escape, markdown_table

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from trectools_plus.benchmark.compare import alpha_of, describe_family
+from trectools_plus.benchmark.compare.compare import alpha_of, describe_family
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
-from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.facts import join_labels
 from trectools_plus.reporting.table import show_interval
 from trectools_plus.text import plural
