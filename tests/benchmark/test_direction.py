@@ -18,11 +18,11 @@ from trectools_plus.benchmark.report_parts import MeasureDefinition
 from trectools_plus.benchmark.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
 from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.facts import component_lines
 from trectools_plus.reporting.html.page import make_verdict
 from trectools_plus.reporting.markdown.report import render_markdown
 from trectools_plus.reporting.plots.differences import plot_differences
 from trectools_plus.reporting.plots.means import plot_measures
+from trectools_plus.reporting.wording import component_lines
 
 mpl.use("Agg")
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
 from trectools_plus.benchmark.report_parts import ends_of
-from trectools_plus.reporting.significance import (
+from trectools_plus.reporting.table import Cell, Column, Table, show, show_interval
+from trectools_plus.reporting.wording import (
     denominator_line,
     describe_claim,
     describe_test,
 )
-from trectools_plus.reporting.table import Cell, Column, Table, show, show_interval
 from trectools_plus.text import plural
 
 SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰ"

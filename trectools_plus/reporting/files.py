@@ -21,7 +21,7 @@ from trectools_plus.reporting.html.page import PageFigure, write_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
 from trectools_plus.reporting.ir_metadata import write_annotated_runs
 from trectools_plus.reporting.markdown.report import write_markdown
-from trectools_plus.reporting.plots.gallery import draw_plots, save_plots
+from trectools_plus.reporting.plots.figures import draw_plots, save_plots
 
 
 def write_reports(

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import BenchmarkReport, FindingRecord
 from trectools_plus.reporting.comparison import ComparisonTable, report_table
-from trectools_plus.reporting.facts import (
+from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row
+from trectools_plus.reporting.wording import (
     component_lines,
+    group_lines,
     join_labels,
     mode_notes,
     near_sentence,
     report_notes,
 )
-from trectools_plus.reporting.significance import group_lines
-from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row
 from trectools_plus.text import make_console, plural
 
 if TYPE_CHECKING:

@@ -16,18 +16,8 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.benchmark.targets import describe_status
 from trectools_plus.formats.atomic import atomic_write
-from trectools_plus.reporting import facts
+from trectools_plus.reporting import wording
 from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.facts import (
-    NONE_NEAR,
-    describe_components_test,
-    left_out,
-    mode_notes,
-    near_rows,
-    near_sentence,
-    report_notes,
-    show_contribution,
-)
 from trectools_plus.reporting.html.per_query import QueryEvidence, collect_queries
 from trectools_plus.reporting.html.views import (
     WIDTH,
@@ -35,8 +25,20 @@ from trectools_plus.reporting.html.views import (
     view_differences,
     view_strata,
 )
-from trectools_plus.reporting.significance import TEST_NAMES, describe_test, show_p
 from trectools_plus.reporting.table import show
+from trectools_plus.reporting.wording import (
+    NONE_NEAR,
+    TEST_NAMES,
+    describe_components_test,
+    describe_test,
+    left_out,
+    mode_notes,
+    near_rows,
+    near_sentence,
+    report_notes,
+    show_contribution,
+    show_p,
+)
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:
@@ -124,9 +126,9 @@ def render_html(
             differences=view_differences(report),
             figures=figures,
             strata=view_strata(report),
-            findings=facts.collect_findings(report),
-            hashes=facts.list_hashes(report),
-            commands=facts.list_commands(report),
+            findings=wording.collect_findings(report),
+            hashes=wording.list_hashes(report),
+            commands=wording.list_commands(report),
             failing_counts=report.higher_is_better(report.measure_names[0]),
             most_failing=MOST_FAILING,
             near=near_rows(report),
@@ -143,7 +145,7 @@ def render_html(
 def make_title(report: BenchmarkReport) -> str:
     """Which modes were compared on what."""
     labels = [result.label for result in report.modes.values()]
-    return f"{facts.join_labels(labels)} on {report.manifest.dataset.id}"
+    return f"{wording.join_labels(labels)} on {report.manifest.dataset.id}"
 
 
 def make_verdict(report: BenchmarkReport) -> str:
@@ -205,14 +207,14 @@ def _environment() -> Environment:
         plural=plural,
         WIDTH=WIDTH,
         describe_status=describe_status,
-        show_baseline=facts.show_baseline,
-        show_rank=facts.show_rank,
+        show_baseline=wording.show_baseline,
+        show_rank=wording.show_rank,
         show_p=show_p,
         describe_test=describe_test,
         TEST_NAMES=TEST_NAMES,
         NONE_NEAR=NONE_NEAR,
         sentence=_begin_sentence,
-        list_definition=facts.list_definition,
+        list_definition=wording.list_definition,
         left_out=left_out,
         describe_components_test=describe_components_test,
         show_contribution=show_contribution,
@@ -253,7 +255,7 @@ def _judge_best(report: BenchmarkReport, measure: str, mode: str) -> str:
     close = [report.modes[name].label for name in others if _is_close(report, mode, name, measure)]
     if not close:
         return f"{opening}, but is not significantly ahead of every other mode."
-    return f"{opening}, but {_queries(figures.n)} cannot tell it from {facts.join_labels(close)}."
+    return f"{opening}, but {_queries(figures.n)} cannot tell it from {wording.join_labels(close)}."
 
 
 def _is_close(report: BenchmarkReport, mode: str, other: str, measure: str) -> bool:

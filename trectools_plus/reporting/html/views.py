@@ -10,8 +10,8 @@ from typing import Any
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency, StratumResult
 from trectools_plus.benchmark.report_parts import ends_of
 from trectools_plus.reporting.comparison import ComparisonTable
-from trectools_plus.reporting.facts import choose_comparisons, name_difference
 from trectools_plus.reporting.table import Cell
+from trectools_plus.reporting.wording import choose_comparisons, name_difference
 from trectools_plus.statistics.size import advise_on_size
 
 WIDTH = 120

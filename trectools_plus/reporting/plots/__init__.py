@@ -4,7 +4,7 @@ Matplotlib is imported where it is used, and its global state (``pyplot``) is ne
 """
 
 from trectools_plus.reporting.plots.differences import plot_differences
-from trectools_plus.reporting.plots.gallery import (
+from trectools_plus.reporting.plots.figures import (
     Plot,
     draw_plots,
     render_plot,

@@ -15,9 +15,9 @@ from trectools_plus.extraction.runner import ExtractionResult
 from trectools_plus.extraction.sweep import LeftOut, Sweep
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table, shorten
-from trectools_plus.reporting.plots.gallery import save_plots
-from trectools_plus.reporting.plots.tradeoff import draw_tradeoff
-from trectools_plus.reporting.significance import show_p
+from trectools_plus.reporting.plots.figures import save_plots
+from trectools_plus.reporting.plots.sweep import draw_tradeoff
+from trectools_plus.reporting.wording import show_p
 from trectools_plus.reporting.table import Table, show_interval
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.text import make_console, plural

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from trectools_plus.benchmark.overfitting import OverfittingCheck, PartContrast
-from trectools_plus.reporting.significance import show_p
+from trectools_plus.reporting.wording import show_p
 from trectools_plus.reporting.table import Table, show, show_interval
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.testsets.agreement import GradeAgreement

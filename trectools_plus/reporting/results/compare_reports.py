@@ -10,7 +10,7 @@ from trectools_plus.benchmark.contrast import Contrast, ModeContrast, state_verd
 from trectools_plus.benchmark.contrast_latency import LatencyDifference
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
-from trectools_plus.reporting.significance import describe_test, show_difference_interval, show_p
+from trectools_plus.reporting.wording import describe_test, show_difference_interval, show_p
 from trectools_plus.reporting.table import Cell, Column, Table, show
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.text import make_console, plural

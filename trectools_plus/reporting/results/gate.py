@@ -7,7 +7,7 @@ from typing import Any, TextIO
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
-from trectools_plus.reporting.significance import show_p
+from trectools_plus.reporting.wording import show_p
 from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.text import make_console, plural

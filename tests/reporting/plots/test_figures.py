@@ -22,7 +22,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, ConfidenceInterval,
 from trectools_plus.benchmark.runner import BenchmarkResult
 from trectools_plus.errors import InputError
 from trectools_plus.reporting.plots import Plot, draw_plots, render_plot, save_plots
-from trectools_plus.reporting.plots.gallery import chosen_pairs
+from trectools_plus.reporting.plots.figures import chosen_pairs
 
 LONG = "a run with a name as long as the folder it once came from, and then some more"
 QUERIES = [str(number) for number in range(20)]
