@@ -13,3 +13,7 @@
     report.py      the report's model          runner.py       a run from folder to report
     comparison.py  two systems, paired         sweep.py        precision against recall
 """
+
+from trectools_plus.lazy_names import import_lazily
+
+__getattr__, __dir__ = import_lazily(__name__)

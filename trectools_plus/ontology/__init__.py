@@ -9,3 +9,7 @@
     formulas.py   similarity from that              matching.py   best match of many queries
     ontology.py   all of it, by term id             hpo.py        the installed files
 """
+
+from trectools_plus.lazy_names import import_lazily
+
+__getattr__, __dir__ = import_lazily(__name__)

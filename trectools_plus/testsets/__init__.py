@@ -12,3 +12,7 @@
     refreshing.py  the next version
     agreement.py   two annotators' grades
 """
+
+from trectools_plus.lazy_names import import_lazily
+
+__getattr__, __dir__ = import_lazily(__name__)
