@@ -143,7 +143,7 @@ def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
     text = render_markdown(report)
     assert "| MeanRank | 1.5000 [1.470, 1.530] (n = 19) | 9.0000 [8.970, 9.030] | – |" in text
     assert "| MeanRank | all − few (n = 19) |" in text
-    assert "Not ranked, as their means are over different queries (n): MeanRank." in text
+    assert "Not ranked, because their means are over different queries (n): MeanRank." in text
     assert "1.5000 n = 19" in console(report)
     page = render_html(report)
     assert (

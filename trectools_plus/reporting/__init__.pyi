@@ -4,7 +4,6 @@ from trectools_plus.reporting.comparison import report_table as report_table
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
 from trectools_plus.reporting.export import table_as_latex as table_as_latex
 from trectools_plus.reporting.export import write_table as write_table
-from trectools_plus.reporting.export import write_tables as write_tables
 from trectools_plus.reporting.files import render_json as render_json
 from trectools_plus.reporting.files import write_reports as write_reports
 from trectools_plus.reporting.github import PullRequest as PullRequest

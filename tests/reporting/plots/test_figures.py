@@ -110,7 +110,7 @@ def test_every_figure_names_every_mode_and_is_described(make_report: Any) -> Non
     for plot in all_plots(make_report, 3):
         shown = {text.get_text() for text in plot.figure.legends[0].get_texts()}
         if plot.name == "differences":
-            assert shown >= {"first-named mode better", "second-named mode better"}
+            assert shown >= {"first mode better", "second mode better"}
         else:
             assert {"m0", "m2"} <= shown
             assert len(shown) == 3
@@ -132,8 +132,8 @@ def test_measures_beyond_one_have_scales_of_their_own(make_report: Any) -> None:
     rows = [[tick.get_text() for tick in axes.get_yticklabels()] for axes in figure.axes]
     assert rows == [
         ["nDCG@10", "RR@10"],
-        ["MeanRank (less is better)"],
-        ["MinRank (less is better)"],
+        ["MeanRank (lower is better)"],
+        ["MinRank (lower is better)"],
     ]
 
 

@@ -1,4 +1,4 @@
-"""``BenchmarkComparison.md``: the report as people read it on a code host or in a wiki."""
+"""``BenchmarkComparison.md``: the report of a benchmark as GitHub-flavoured Markdown."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from trectools_plus.reporting.wording import (
     describe_components_test,
     describe_test,
     group_lines,
-    left_out,
     list_commands,
     list_definition,
     list_hashes,
     mode_notes,
     name_difference,
+    name_left_out,
     near_rows,
     near_sentence,
     report_notes,
@@ -72,7 +72,7 @@ def write_markdown(report: BenchmarkReport, path: str | Path) -> None:
 
 
 def render_markdown(report: BenchmarkReport) -> str:
-    """The report as GitHub-flavoured Markdown, opening with the comparison table."""
+    """Return the report as GitHub-flavoured Markdown; it begins with the comparison table."""
     comparison = report_table(report)
     by_measure = fold(comparison.by_measure(), len(comparison.labels))
     sections = [
@@ -126,8 +126,8 @@ def _targets(report: BenchmarkReport) -> str:
     return (
         "## Targets\n\n"
         + markdown_table(["Metric", "Typical baseline", "Competitive", "Strong", *labels], rows)
-        + "\n\nThe default targets are what BM25 typically reaches on ad hoc collections: a rule "
-        "of thumb, not a property of these queries. Set your own under `targets:` in "
+        + "\n\nThe default targets are typical results of BM25 on ad hoc collections. They are a "
+        "rule of thumb, not a property of these queries. Set other targets under `targets:` in "
         "`benchmark.yaml`."
     )
 
@@ -139,11 +139,11 @@ def _show_status(result: ModeResult, measure: str) -> str:
 
 def _diagnosis(report: BenchmarkReport) -> str:
     if not report.diagnosis:
-        return "## Diagnosis\n\nNothing stands out: no measure with a target is below its baseline."
+        return "## Diagnosis\n\nNothing unusual: no measure with a target is below its baseline."
     lines = []
     for item in report.diagnosis:
         label = "" if item.mode is None else f"**{report.modes[item.mode].label}:** "
-        lines.append(escape(f"- {label}{item.observed}. It suggests: {item.suggests}."))
+        lines.append(escape(f"- {label}{item.observed}. This suggests: {item.suggests}."))
     return "## Diagnosis\n\n" + "\n".join(lines)
 
 
@@ -154,7 +154,7 @@ def _failing_queries(report: BenchmarkReport) -> str:
     if not report.higher_is_better(measure):
         return ""
     if not failing:
-        return f"{title}\n\nNone: some mode scores above 0 on {measure} for every query."
+        return f"{title}\n\nNone: on every query, at least one mode scores above 0 on {measure}."
     labels = [f"First relevant, {result.label}" for result in report.modes.values()]
     rows = [
         [
@@ -168,8 +168,8 @@ def _failing_queries(report: BenchmarkReport) -> str:
     more = len(failing) - len(rows)
     score = "scores" if len(failing) == 1 else "score"
     return (
-        f"{title}\n\n{len(failing)} of {total} {score} 0 on {measure} everywhere. The rank "
-        "of the first relevant document tells whether it was found too far down or not at all.\n\n"
+        f"{title}\n\n{len(failing)} of {total} {score} 0 on {measure} in every mode. The rank of "
+        "the first relevant document shows whether a mode found it too far down or not at all.\n\n"
         + markdown_table(["Query", "Text", *labels], rows)
         + (f"\n\n{more} more are in `BenchmarkReport.json`." if more else "")
     )
@@ -202,7 +202,7 @@ def _near_misses(report: BenchmarkReport) -> str:
 
 
 def _differences(report: BenchmarkReport) -> str:
-    """Differences with intervals, tests, groups; empty where nothing was compared."""
+    """Return differences with intervals, tests and groups; empty if nothing was compared."""
     entries = choose_comparisons(report)
     if not entries:
         return ""
@@ -222,18 +222,18 @@ def _differences(report: BenchmarkReport) -> str:
         ]
         for entry in entries
     ]
-    left_out = len(report.comparisons) - len(entries)
+    further = len(report.comparisons) - len(entries)
     parts = [
         "## Paired differences",
         markdown_table(header, rows),
-        "Each row compares two modes query by query; won, tied and lost are queries, as seen "
-        "from the first mode. d_z is the mean difference by the standard deviation of the "
-        "differences. Detectable is the smallest true difference that a t-test over so many "
-        "queries, differing as much as these, finds in 80 of 100 sets of queries: a smaller one "
-        "may be there and not be seen. The intervals are those of one comparison alone. "
-        f"Significant: {describe_test(entries[0], report.confidence)}; nothing is corrected for "
-        "the number of measures, so decide on one before looking."
-        + (f" {left_out} more are in `BenchmarkReport.json`." if left_out else ""),
+        "Each row compares two modes query by query. Won, tied and lost count the queries on which "
+        "the first mode is better, equal or worse. d_z is the mean difference divided by the "
+        "standard deviation of the differences. Detectable is the smallest true difference that a "
+        "t-test finds in 80 of 100 sets of queries, for this number of queries and this spread of "
+        "the differences. The intervals are not adjusted. "
+        f"Significant: {describe_test(entries[0], report.confidence)}. Nothing corrects for the "
+        "number of measures, so choose one measure before looking at the results."
+        + (f" {further} more are in `BenchmarkReport.json`." if further else ""),
         _groups(report),
         _p_values(report, entries),
     ]
@@ -245,11 +245,11 @@ def _groups(report: BenchmarkReport) -> str:
     if not lines:
         return ""
     listed = "\n".join(f"- {escape(line)}" for line in lines)
-    return f"Modes that cannot be told apart, best group first:\n\n{listed}"
+    return f"Modes without a significant difference, best group first:\n\n{listed}"
 
 
 def _p_values(report: BenchmarkReport, entries: list[Comparison]) -> str:
-    """Every test's own p-value, none of them adjusted."""
+    """Return the p-values of every test, not adjusted."""
     found = [name for name in _TESTS if any(getattr(entry, name) for entry in entries)]
     if not found:
         return ""
@@ -270,14 +270,14 @@ def _p_values(report: BenchmarkReport, entries: list[Comparison]) -> str:
 
 
 def _components(report: BenchmarkReport) -> str:
-    """Leave-one-out differences for the Markdown; empty where nothing was merged."""
+    """Return what each component of a fusion contributes; empty without fusions."""
     if not report.components:
         return ""
     level = 100 * report.confidence
     rows = [
         [
             escape(report.modes[one.mode].label),
-            f"without {escape(left_out(report, one))}",
+            f"without {escape(name_left_out(report, one))}",
             *(show_contribution(one.measures.get(name)) for name in report.measure_names),
         ]
         for one in report.components
@@ -285,13 +285,13 @@ def _components(report: BenchmarkReport) -> str:
     return (
         "## What each component contributes\n\n"
         + markdown_table(["Fusion", "Left out", *report.measure_names], rows)
-        + f"\n\n{COMPONENTS_EXPLANATION} In brackets its {level:g}% interval; \\* is a significant "
+        + f"\n\n{COMPONENTS_EXPLANATION} In brackets: the {level:g}% interval. \\*: a significant "
         f"difference{describe_components_test(report)}. The runs are in `components/`."
     )
 
 
 def _strata(report: BenchmarkReport) -> str:
-    """The first measure by the values of each field; empty where queries have no fields."""
+    """Return the first measure by the values of each query field; empty without fields."""
     fields = [name for name, values in report.strata.items() if values]
     if not fields:
         return ""
@@ -299,11 +299,11 @@ def _strata(report: BenchmarkReport) -> str:
     others = len(report.measure_names) - 1
     parts = ["## Groups of queries", *(_stratified(report, name) for name in fields)]
     note = (
-        f"{report.measure_names[0]}: mean with its {level * 100:g}% interval, and in brackets how "
-        "many queries have the value. Queries without a value are in no group."
+        f"{report.measure_names[0]}: mean with its {level * 100:g}% interval. In brackets: the "
+        "number of queries with the value. Queries without a value are in no group."
     )
     if any(_SMALL in part for part in parts):
-        note += f" {_SMALL}: too few queries to say anything in general."
+        note += f" {_SMALL}: too few queries for a general statement."
     if others:
         note += " The other measures are in `BenchmarkReport.html` and `BenchmarkReport.json`."
     return "\n\n".join([*parts, note])
@@ -327,7 +327,7 @@ def _count(results: list[StratumResult | None]) -> int:
 
 
 def _size(n: int) -> str:
-    """``(12)``, marked where that is too few."""
+    """Return ``(12)``, marked if these are too few queries."""
     return f"({n})" + (f" {_SMALL}" if advise_on_size(n).use == "too_small" else "")
 
 
@@ -340,7 +340,7 @@ def _show_stratum(result: StratumResult | None, queries: int) -> str:
 
 
 def _diagnostics(report: BenchmarkReport) -> str:
-    """Sizes, gaps, ties and findings of every mode."""
+    """Return sizes, gaps, ties and findings of every mode."""
     rows = []
     for result in report.modes.values():
         found = result.diagnostics
@@ -364,17 +364,17 @@ def _diagnostics(report: BenchmarkReport) -> str:
     parts = [
         "## Diagnostics",
         markdown_table(header, rows),
-        "Missing: queries with a relevant document and no result, counted 0 with `missing: zero`. "
-        "Shallow: queries with fewer results than the deepest cutoff asked, or than there are "
-        "documents. Ties: neighbouring results whose scores are equal as 32-bit floats; document "
-        "ids order them, and the files in `runs/` spell that order out in falling scores.",
+        "Missing: queries with a relevant document but without results. `missing: zero` counts "
+        "them as 0. Shallow: queries with fewer results than the deepest cutoff, although there "
+        "are more documents. Ties: neighbouring results with equal scores as 32-bit floats. "
+        "Document ids decide their order. The scores in `runs/` decrease in this order.",
         _findings(report),
     ]
     without = next(iter(report.modes.values())).diagnostics.queries_without_relevant
     if without:
         listed = ", ".join(without[:MOST_QUERIES]) + (" …" if len(without) > MOST_QUERIES else "")
         parts.append(
-            f"Judged, but without a relevant document, and so left out of every mean: "
+            f"Judged queries without a relevant document, omitted from every mean: "
             f"{plural(len(without), 'query', 'queries')} ({escape(listed)})."
         )
     return "\n\n".join(part for part in parts if part)
@@ -392,7 +392,7 @@ def _findings(report: BenchmarkReport) -> str:
 
 
 def _latency(report: BenchmarkReport) -> str:
-    """Milliseconds per query; empty when nothing was timed."""
+    """Return milliseconds per query; empty if nothing was timed."""
     rows = [
         [result.label, *(f"{value:.2f}" for value in (ms.mean, ms.p50, ms.p95, ms.p99))]
         for result in report.modes.values()
@@ -404,19 +404,19 @@ def _latency(report: BenchmarkReport) -> str:
     threads = report.manifest.blas_threads
     limited = f", matrix products limited to {plural(threads, 'thread')}" if threads else ""
     return (
-        f"## Latency\n\nMilliseconds per query on this machine, index loading left out{limited}."
+        f"## Latency\n\nMilliseconds per query on this machine, without index loading{limited}."
         "\n\n" + markdown_table(header, rows)
     )
 
 
 def _definitions(report: BenchmarkReport) -> str:
-    """What each measure means."""
+    """Return the definitions of the measures."""
     first = next(iter(report.modes.values()))
     lines = []
     for name, figures in first.measures.items():
         what = figures.definition
-        alias = f" (asked for as {what.alias})" if what.alias else ""
-        call = f"; the same figure: `{what.trec_eval_call}`" if what.trec_eval_call else ""
+        alias = f" (requested as {what.alias})" if what.alias else ""
+        call = f"; the same with trec_eval: `{what.trec_eval_call}`" if what.trec_eval_call else ""
         lines.append(f"- **{name}**{alias}: {escape('; '.join(list_definition(what)))}{call}.")
     some = next(iter(first.measures.values())).definition
     missing = report.manifest.config.get("missing", "zero")
@@ -430,7 +430,7 @@ def _definitions(report: BenchmarkReport) -> str:
 
 
 def _reproduction(report: BenchmarkReport) -> str:
-    """Command, versions, hashes, configuration."""
+    """Return commands, versions, hashes and configuration."""
     manifest = report.manifest
     versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
     config = json.dumps(manifest.config, indent=2, ensure_ascii=False)
@@ -444,7 +444,7 @@ def _reproduction(report: BenchmarkReport) -> str:
                 ["What", "SHA-256"],
                 [[escape(what), f"`{digest}`"] for what, digest in list_hashes(report)],
             ),
-            "<details><summary>The configuration, every default spelled out "
+            "<details><summary>The configuration with all defaults "
             "(valid as benchmark.yaml)</summary>\n\n"
             f"```json\n{config}\n```\n\n</details>",
         ]
