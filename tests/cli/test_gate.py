@@ -224,7 +224,7 @@ def test_the_number_is_in_the_event_too(
     monkeypatch.setenv("GITHUB_REF", "refs/heads/main")
     arguments = ("--current", before, "--baseline", after, "--post-comment")
     code, _, err = call(*arguments)
-    assert (code, "not about a pull request" in err) == (2, True)
+    assert (code, "does not run for a pull request" in err) == (2, True)
     monkeypatch.setenv("GITHUB_EVENT_PATH", str(event))
     assert call(*arguments)[0] == 0
     assert "/issues/23/" in api.calls[0][1]
