@@ -219,7 +219,7 @@ def test_write_plots_fills_a_folder(make_report: Any, tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_an_error(make_report: Any, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="folder for plots"):
+    with pytest.raises(InputError, match="the folder cannot be created"):
         save_plots([], tmp_path / "file" / "visualizations")
 
 
