@@ -8,12 +8,13 @@ matrix product, and columns are compared on equal draws.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
@@ -25,9 +26,152 @@ from trectools_plus.statistics.arrays import (
     check_level,
     check_resamples,
 )
-from trectools_plus.statistics.bca import bca_points
-from trectools_plus.statistics.location import LOCATIONS
-from trectools_plus.statistics.resamples import draw_counts, map_chunks
+from trectools_plus.statistics.resamples import draw_counts, draw_rows, map_chunks
+
+
+def bca_points(
+    resampled: FloatArray, estimate: FloatArray, left_out: FloatArray, tail: float
+) -> FloatArray:
+    """The two quantiles of each column, shape (2, columns), between 0 and 1.
+
+    Args:
+        resampled: The statistic of each resample, shape (resamples, columns).
+        estimate: The statistic of the data, shape (columns,).
+        left_out: The statistic without each row, shape (rows, columns).
+        tail: The probability outside each end, between 0 and 0.5.
+
+    Returns:
+        The quantiles to take. With neither bias nor acceleration they are ``tail`` and
+        ``1 - tail``: the percentile interval.
+    """
+    from scipy.special import ndtr, ndtri
+
+    bias = ndtri(_share_below(resampled, estimate))
+    acceleration = _acceleration(left_out)
+    shifted = bias + ndtri(np.array([[tail], [1.0 - tail]]))
+    shrunk = 1.0 - acceleration * shifted
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = bias + shifted / shrunk
+    # Past its pole the formula would swing to the other side: the end lies at the very last value.
+    moved = np.where(shrunk > 0, moved, np.copysign(np.inf, shifted))
+    return np.asarray(ndtr(moved))
+
+
+def _share_below(resampled: FloatArray, estimate: FloatArray) -> FloatArray:
+    """The share of resamples below the estimate, those equal to it counted by half.
+
+    Kept half a resample away from 0 and 1, where the bias would be infinite.
+    """
+    below = (resampled < estimate).mean(axis=0)
+    up_to = (resampled <= estimate).mean(axis=0)
+    margin = 0.5 / len(resampled)
+    return np.asarray(np.clip((below + up_to) / 2.0, margin, 1.0 - margin))
+
+
+def _acceleration(left_out: FloatArray) -> FloatArray:
+    """A sixth of the skewness of the jackknife; 0 where leaving out a row changes nothing."""
+    deviations = left_out.mean(axis=0) - left_out
+    squares = (deviations**2).sum(axis=0)
+    cubes = (deviations**3).sum(axis=0)
+    flat = squares <= 0
+    return np.asarray(np.where(flat, 0.0, cubes / (6.0 * np.where(flat, 1.0, squares) ** 1.5)))
+
+
+GEOMETRIC_FLOOR = 1e-5
+"""Smaller values count as this in a geometric mean: ``MIN_GEO_MEAN`` of trec_eval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """One statistic of a column, in the three forms that a bootstrap needs.
+
+    Attributes:
+        estimate: From a table (rows, columns) to (columns,).
+        resample: From a table, a number of resamples and a seed to (resamples, columns).
+        leave_one_out: From a table to (rows, columns): the statistic without each row in turn, in
+            any order of rows. Needs two rows.
+    """
+
+    estimate: Callable[[FloatArray], FloatArray]
+    resample: Callable[[FloatArray, int, int], FloatArray]
+    leave_one_out: Callable[[FloatArray], FloatArray]
+
+
+def _mean(table: FloatArray) -> FloatArray:
+    # Measured from the first row, so that the mean of equal values is that value.
+    return np.asarray(table[0] + (table - table[0]).mean(axis=0))
+
+
+def _resample_mean(table: FloatArray, resamples: int, seed: int) -> FloatArray:
+    rows = len(table)
+    offsets = table - table[0]
+
+    def means(size: int, generator: np.random.Generator) -> FloatArray:
+        return np.asarray(draw_counts(rows, size, generator) @ offsets / rows)
+
+    return np.asarray(table[0] + np.concatenate(map_chunks(means, rows, resamples, seed)))
+
+
+def _leave_one_out_mean(table: FloatArray) -> FloatArray:
+    mean = _mean(table)
+    return np.asarray(mean + (mean - table) / (len(table) - 1))
+
+
+def _median(table: FloatArray) -> FloatArray:
+    return np.asarray(np.median(table, axis=0))
+
+
+def _resample_median(table: FloatArray, resamples: int, seed: int) -> FloatArray:
+    columns = np.ascontiguousarray(table.T)
+    rows = len(table)
+
+    def medians(size: int, generator: np.random.Generator) -> FloatArray:
+        drawn = draw_rows(rows, size, generator)
+        found = np.empty((size, len(columns)))
+        for index, column in enumerate(columns):
+            found[:, index] = np.median(column[drawn], axis=1, overwrite_input=True)
+        return found
+
+    return np.concatenate(map_chunks(medians, rows, resamples, seed))
+
+
+def _leave_one_out_median(table: FloatArray) -> FloatArray:
+    """Without one of the lower half, the upper half or the middle: two or three values in all."""
+    ordered = np.sort(table, axis=0)
+    rows = len(table)
+    middle = rows // 2
+    result = np.empty_like(ordered)
+    if rows % 2 == 0:
+        result[:middle] = ordered[middle]
+        result[middle:] = ordered[middle - 1]
+        return result
+    result[:middle] = (ordered[middle] + ordered[middle + 1]) / 2
+    result[middle] = (ordered[middle - 1] + ordered[middle + 1]) / 2
+    result[middle + 1 :] = (ordered[middle - 1] + ordered[middle]) / 2
+    return result
+
+
+def _logarithms(table: FloatArray) -> FloatArray:
+    if (table < 0).any():
+        raise UsageError(
+            f"expected values of at least 0 but got {table.min():g}",
+            where="geometric mean",
+            remedy="use the mean or the median for values with a sign",
+        )
+    return np.asarray(np.log(np.maximum(table, GEOMETRIC_FLOOR)))
+
+
+LOCATIONS = {
+    "mean": Location(_mean, _resample_mean, _leave_one_out_mean),
+    "median": Location(_median, _resample_median, _leave_one_out_median),
+    "geometric_mean": Location(
+        lambda table: np.exp(_mean(_logarithms(table))),
+        lambda table, resamples, seed: np.exp(_resample_mean(_logarithms(table), resamples, seed)),
+        lambda table: np.exp(_leave_one_out_mean(_logarithms(table))),
+    ),
+}
+"""By name. The geometric mean floors small values as trec_eval does (Robertson, On GMAP, 2006)."""
+
 
 METHODS = ("percentile", "bca")
 FEWEST = 2

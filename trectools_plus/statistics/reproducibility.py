@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import FloatArray, as_pair
-from trectools_plus.statistics.rank_biased_overlap import overlaps, refuse_duplicates
+from trectools_plus.statistics.rankings import overlaps, refuse_duplicates
 
 DEFAULT_DEPTH = 1000
 DEFAULT_OVERLAP_PERSISTENCE = 0.8

@@ -13,17 +13,15 @@ from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
+    ROUNDING,
     FloatArray,
     as_table,
     check_choice,
+    check_resamples,
 )
 from trectools_plus.statistics.correction import CORRECTIONS, adjust_p_values
-from trectools_plus.statistics.paired.comparison import (
-    PAIRED_TESTS,
-    PairedComparison,
-    compare_columns,
-)
-from trectools_plus.statistics.tukey import randomised_tukey
+from trectools_plus.statistics.paired import PAIRED_TESTS, PairedComparison, compare_columns
+from trectools_plus.statistics.resamples import map_chunks
 
 TUKEY = "tukey_hsd"
 
@@ -149,3 +147,122 @@ def _family(systems: int, baselines: int, pairs: int) -> str:
         return f"{pairs} {word}: all pairs of {systems} systems"
     against = "1 baseline" if baselines == 1 else f"{baselines} baselines"
     return f"{pairs} {word}: {systems - baselines} systems against {against}"
+
+
+def randomised_tukey(
+    scores: npt.ArrayLike, *, resamples: int = DEFAULT_RESAMPLES, seed: int = DEFAULT_SEED
+) -> FloatArray:
+    """Test for every pair of systems the null hypothesis that *all* systems are the same.
+
+    If they are, the scores of a query could be exchanged among them. Each resample exchanges them
+    at random in every query and keeps the distance between the largest and the smallest mean; a
+    pair's p-value is (1 + resamples whose distance is at least the pair's) / (1 + resamples). As
+    the largest of all distances is the yardstick, the p-values need no further correction.
+    Carterette, Multiple Testing in Statistical Analysis of Systems-Based IR Experiments, TOIS 30
+    (2012), algorithm 1.
+
+    Args:
+        scores: Shape (queries, systems), at least two systems, all defined. Neither the order of
+            the queries nor that of the systems changes a p-value.
+        resamples: How many exchanges; at least 1.
+        seed: Of the draws.
+
+    Returns:
+        Adjusted two-sided p-values, shape (systems, systems): symmetric, 1 on the diagonal.
+
+    Raises:
+        UsageError: If there are fewer than two systems, no query, or a value is NaN or infinite.
+    """
+    table = as_table(scores, "Tukey HSD")
+    check_resamples(resamples, "Tukey HSD")
+    systems = table.shape[1]
+    if systems < 2:
+        raise UsageError(f"expected at least 2 systems but got {systems}", where="Tukey HSD")
+    # An exchange at random starts from any order: a canonical one makes p independent of it.
+    ordered = np.sort(table, axis=1)
+    ordered = ordered[np.lexsort(ordered.T[::-1])]
+
+    def distances(size: int, generator: np.random.Generator) -> FloatArray:
+        found = np.empty(size)
+        for index in range(size):
+            means = generator.permuted(ordered, axis=1).mean(axis=0)
+            found[index] = means.max() - means.min()
+        return found
+
+    drawn = np.sort(np.concatenate(map_chunks(distances, table.size, resamples, seed)))
+    means = np.sort(table, axis=0).mean(axis=0)
+    observed = np.abs(means[:, None] - means[None, :])
+    below = np.searchsorted(drawn, observed - ROUNDING * np.abs(table).max(initial=0.0))
+    p_values = (1.0 + resamples - below) / (1.0 + resamples)
+    np.fill_diagonal(p_values, 1.0)
+    return np.asarray(p_values)
+
+
+def indistinguishable_groups(
+    estimates: npt.ArrayLike, p_values: npt.ArrayLike, *, level: float = 0.05
+) -> list[tuple[int, ...]]:
+    """The largest groups within which no two systems differ significantly.
+
+    Two systems share a group exactly when they are not told apart; a system may be in several. The
+    insert-and-absorb algorithm of Piepho, An Algorithm for a Letter-Based Representation of
+    All-Pairwise Comparisons, JCGS 13 (2004).
+
+    Args:
+        estimates: What the systems are ordered by, shape (systems,); the largest is the best.
+        p_values: Adjusted p-values of all pairs, shape (systems, systems), symmetric; the diagonal
+            does not matter. ``nan`` tells nothing apart.
+        level: A pair with a p-value of at most this is told apart.
+
+    Returns:
+        The groups as system numbers, best first within a group, and the group of the best first.
+
+    Raises:
+        UsageError: If the shapes differ or the p-values are not symmetric.
+    """
+    places = np.asarray(estimates, dtype=np.float64)
+    table = np.asarray(p_values, dtype=np.float64)
+    systems = len(places)
+    if table.shape != (systems, systems) or not np.array_equal(table, table.T, equal_nan=True):
+        raise UsageError(
+            f"expected a symmetric table of {systems} by {systems} p-values "
+            f"but got shape {table.shape}",
+            where="groups",
+        )
+    order = np.argsort(-places, kind="stable").tolist()
+    groups: list[frozenset[int]] = [frozenset(range(systems))] if systems else []
+    for first in range(systems):
+        for second in range(first + 1, systems):
+            if table[order[first], order[second]] <= level:
+                groups = _split(groups, first, second)
+    return [tuple(order[place] for place in group) for group in sorted(map(sorted, groups))]
+
+
+def group_letters(groups: list[tuple[int, ...]], systems: int) -> list[str]:
+    """The compact letter display: each system's letters, ``a`` for the first group.
+
+    Args:
+        groups: From :func:`indistinguishable_groups`.
+        systems: How many systems there are.
+
+    Returns:
+        One string per system: systems that share no letter are told apart. After ``z`` come
+        ``a1``, ``b1``, …
+    """
+    letters = [""] * systems
+    for number, group in enumerate(groups):
+        turn, place = divmod(number, 26)
+        letter = chr(ord("a") + place) + (str(turn) if turn else "")
+        for system in group:
+            letters[system] += letter
+    return letters
+
+
+def _split(groups: list[frozenset[int]], first: int, second: int) -> list[frozenset[int]]:
+    """Split the groups that hold both, and drop those that are part of another."""
+    both = {first, second}
+    kept = [group for group in groups if not both <= group]
+    halves = [group - {one} for group in groups if both <= group for one in (first, second)]
+    for half in sorted(set(halves), key=len, reverse=True):
+        if not any(half <= other for other in kept):
+            kept.append(half)
+    return kept

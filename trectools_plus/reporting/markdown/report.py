@@ -57,7 +57,7 @@ from trectools_plus.reporting.significance import (
     show_p,
 )
 from trectools_plus.reporting.table import Table, show, show_interval
-from trectools_plus.statistics.size import advise_on_size
+from trectools_plus.statistics.power import advise_on_size
 from trectools_plus.text import plural
 
 _TESTS = ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")

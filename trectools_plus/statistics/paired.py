@@ -18,12 +18,16 @@ from trectools_plus.statistics.arrays import (
     check_choice,
 )
 from trectools_plus.statistics.bootstrap import bootstrap_intervals
-from trectools_plus.statistics.paired.bootstrap import bootstrap_test
-from trectools_plus.statistics.paired.randomisation import randomisation_test
-from trectools_plus.statistics.paired.results import ColumnTests, PairedTest
-from trectools_plus.statistics.paired.sign import sign_test
-from trectools_plus.statistics.paired.student import t_intervals, t_test
-from trectools_plus.statistics.paired.wilcoxon import wilcoxon_test
+from trectools_plus.statistics.paired_tests import (
+    ColumnTests,
+    PairedTest,
+    bootstrap_test,
+    randomisation_test,
+    sign_test,
+    t_intervals,
+    t_test,
+    wilcoxon_test,
+)
 
 PAIRED_TESTS: Mapping[str, Callable[[FloatArray, int, int], ColumnTests]] = {
     "paired_bootstrap": lambda table, resamples, seed: bootstrap_test(
