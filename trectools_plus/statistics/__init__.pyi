@@ -4,14 +4,13 @@ from trectools_plus.statistics.agreement import Agreement as Agreement
 from trectools_plus.statistics.agreement import cohens_kappa as cohens_kappa
 from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendorffs_alpha
 from trectools_plus.statistics.bootstrap import Intervals as Intervals
-from trectools_plus.statistics.bootstrap import bootstrap_differences as bootstrap_differences
 from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
 from trectools_plus.statistics.bootstrap import bootstrap_means as bootstrap_means
 from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
-from trectools_plus.statistics.paired import PAIRED_TESTS as PAIRED_TESTS
 from trectools_plus.statistics.paired import PairedComparison as PairedComparison
 from trectools_plus.statistics.paired import compare_columns as compare_columns
 from trectools_plus.statistics.paired import compare_paired as compare_paired
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS as PAIRED_TESTS
 from trectools_plus.statistics.paired_tests import PairedTest as PairedTest
 from trectools_plus.statistics.power import SizeAdvice as SizeAdvice
 from trectools_plus.statistics.power import advise_on_size as advise_on_size

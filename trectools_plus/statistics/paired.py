@@ -1,9 +1,10 @@
-"""Two systems query by query: mean difference, interval, effect size, wins, and five tests."""
+"""Two systems compared query by query: mean difference, interval, effect size, wins, five tests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -13,44 +14,23 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     ROUNDING,
     FloatArray,
+    Resampling,
     as_pair,
     as_table,
     check_choice,
 )
 from trectools_plus.statistics.bootstrap import bootstrap_intervals
-from trectools_plus.statistics.paired_tests import (
-    ColumnTests,
-    PairedTest,
-    bootstrap_test,
-    randomisation_test,
-    sign_test,
-    t_intervals,
-    t_test,
-    wilcoxon_test,
-)
-
-PAIRED_TESTS: Mapping[str, Callable[[FloatArray, int, int], ColumnTests]] = {
-    "paired_bootstrap": lambda table, resamples, seed: bootstrap_test(
-        table, resamples=resamples, seed=seed
-    ),
-    "t_test": lambda table, _resamples, _seed: t_test(table),
-    "wilcoxon": lambda table, _resamples, _seed: wilcoxon_test(table),
-    "randomisation": lambda table, resamples, seed: randomisation_test(
-        table, resamples=resamples, seed=seed
-    ),
-    "sign_test": lambda table, _resamples, _seed: sign_test(table),
-}
-"""The paired tests by name; each takes differences, a number of resamples and a seed."""
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PairedTest, t_intervals
 
 INTERVAL_METHODS = ("percentile", "bca", "t")
 
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """What paired differences say.
+    """A summary of paired differences.
 
     Attributes:
-        n: How many pairs are defined.
+        n: The number of defined pairs.
         difference: The mean difference; ``None`` without pairs.
         low: Lower end of its interval; ``None`` for fewer than two pairs.
         high: Upper end.
@@ -58,11 +38,11 @@ class PairedComparison:
         method: The interval's method: ``percentile``, ``bca`` or ``t``.
         spread: Standard deviation of the differences (ddof = 1); ``None`` for fewer than two.
         effect_size: Cohen's d_z: mean difference over standard deviation of the differences
-            (ddof = 1; Cohen 1988, 2.3.5); ``None`` where these are fewer than two or all equal.
+            (ddof = 1; Cohen 1988, 2.3.5); ``None`` for fewer than two differences, or equal ones.
         wins: Pairs with a positive difference, larger than rounding (1e-12).
         ties: Pairs without a difference.
         losses: Pairs with a negative difference.
-        tests: By name, in the order asked for; empty without pairs.
+        tests: By name, in the order requested; empty without pairs.
     """
 
     n: int
@@ -85,37 +65,25 @@ def compare_paired(
     *,
     tests: Sequence[str] = tuple(PAIRED_TESTS),
     interval: str = "percentile",
-    confidence: float = 0.95,
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = DEFAULT_SEED,
+    **resampling: Unpack[Resampling],
 ) -> PairedComparison:
     """Compare two systems' scores of the same queries.
 
     Args:
         contrast: Shape (queries,), all defined; larger is better.
         baseline: The same queries in the same order.
-        tests: Names of ``PAIRED_TESTS``; all five by default. The order of the pairs changes no
-            p-value.
+        tests: Names of ``PAIRED_TESTS``; all five by default.
         interval: Method of the mean difference's interval: ``percentile``, ``bca`` or ``t``.
-        confidence: The interval's level, between 0 and 1.
-        resamples: How many resamples, for the bootstrap and the randomisation.
-        seed: Of all draws.
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
 
     Returns:
-        The comparison of contrast minus baseline.
+        The comparison of contrast minus baseline. The order of the pairs changes no p-value.
 
     Raises:
         UsageError: If the shapes differ, a value is NaN or infinite, or an option is unknown.
     """
     first, second = as_pair(contrast, baseline, "paired comparison")
-    return compare_columns(
-        first - second,
-        tests=tests,
-        interval=interval,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-    )[0]
+    return compare_columns(first - second, tests=tests, interval=interval, **resampling)[0]
 
 
 def compare_columns(
@@ -130,13 +98,13 @@ def compare_columns(
     """Compare many pairs of systems, or measures, on shared resamples.
 
     Args:
-        differences: Shape (rows, columns) or (rows,); ``nan`` where a pair is undefined: it is left
-            out of its column, and the column's ``n`` says so.
-        tests: As in :func:`compare_paired`.
-        interval: As there.
-        confidence: As there.
-        resamples: As there.
-        seed: As there; columns with the same number of defined rows get the same draws.
+        differences: Shape (rows, columns) or (rows,); ``nan`` for an undefined pair, which is left
+            out of its column and of the column's ``n``.
+        tests: Names of ``PAIRED_TESTS``; all five by default.
+        interval: Method of the intervals: ``percentile``, ``bca`` or ``t``.
+        confidence: The level of the intervals, between 0 and 1.
+        resamples: The number of resamples, for bootstrap and randomisation; at least 1.
+        seed: The seed; columns with the same number of defined rows get the same draws.
 
     Returns:
         One comparison per column.
@@ -148,18 +116,20 @@ def compare_columns(
     for name in tests:
         check_choice(name, PAIRED_TESTS, "paired test")
     check_choice(interval, INTERVAL_METHODS, "interval method")
-    # A difference of rounding is none: it would be a win, and a rank.
+    # A difference within rounding would otherwise count as a win and get a rank.
     table = np.where(np.abs(table) <= ROUNDING, 0.0, table)
     defined = ~np.isnan(table)
     results: dict[int, PairedComparison] = {}
     for pattern in np.unique(defined, axis=1).T:
         columns = np.flatnonzero((defined == pattern[:, None]).all(axis=0))
         block = table[np.ix_(pattern, columns)]
-        found = (
-            _compare(block, tests, interval, confidence, resamples, seed)
-            if len(block)
-            else [_nothing(confidence, interval)] * len(columns)
-        )
+        if len(block):
+            found = _compare(block, tests, interval, confidence, resamples, seed)
+        else:
+            empty = PairedComparison(
+                0, None, None, None, confidence, interval, None, None, 0, 0, 0, {}
+            )
+            found = [empty] * len(columns)
         results |= zip(columns.tolist(), found, strict=True)
     return [results[column] for column in range(table.shape[1])]
 
@@ -172,7 +142,7 @@ def _compare(
     resamples: int,
     seed: int,
 ) -> list[PairedComparison]:
-    """As :func:`compare_columns`, for defined differences."""
+    """Compare the columns of a table of defined differences."""
     if interval == "t":
         low, high = t_intervals(table, confidence=confidence)
     else:
@@ -181,53 +151,45 @@ def _compare(
         )
         low, high = intervals.low, intervals.high
     tested = {name: PAIRED_TESTS[name](table, resamples, seed) for name in tests}
-    wins, losses = (table > 0).sum(axis=0), (table < 0).sum(axis=0)
-    return [
-        PairedComparison(
-            n=len(table),
-            difference=float(np.sort(table[:, column]).mean()),
-            low=_defined(low[column]),
-            high=_defined(high[column]),
-            level=confidence,
-            method=interval,
-            spread=spread_of(table[:, column]),
-            effect_size=effect_size(table[:, column]),
-            wins=int(wins[column]),
-            ties=len(table) - int(wins[column]) - int(losses[column]),
-            losses=int(losses[column]),
-            tests={
-                name: PairedTest(
-                    name, float(result.statistic[column]), float(result.p_value[column])
-                )
-                for name, result in tested.items()
-            },
+    wins, losses = (table > 0).sum(axis=0).tolist(), (table < 0).sum(axis=0).tolist()
+    comparisons = []
+    for column in range(table.shape[1]):
+        ascending = np.sort(table[:, column])
+        difference, spread = float(ascending.mean()), _standard_deviation(ascending)
+        comparisons.append(
+            PairedComparison(
+                n=len(table),
+                difference=difference,
+                low=_none_if_nan(low[column]),
+                high=_none_if_nan(high[column]),
+                level=confidence,
+                method=interval,
+                spread=spread,
+                effect_size=difference / spread if spread else None,
+                wins=wins[column],
+                ties=len(table) - wins[column] - losses[column],
+                losses=losses[column],
+                tests={
+                    name: PairedTest(
+                        name, float(result.statistic[column]), float(result.p_value[column])
+                    )
+                    for name, result in tested.items()
+                },
+            )
         )
-        for column in range(table.shape[1])
-    ]
+    return comparisons
 
 
-def _defined(value: float) -> float | None:
-    """A plain float; ``None`` for NaN."""
+def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def spread_of(differences: FloatArray) -> float | None:
-    """Standard deviation (ddof = 1) of differences of shape (rows,); ``None`` for fewer than two.
+def _standard_deviation(values: FloatArray) -> float | None:
+    """Return the standard deviation (ddof = 1); ``None`` for fewer than two values.
 
-    It is 0 where rounding alone leaves any.
+    A standard deviation within rounding is 0.
     """
-    if len(differences) < 2:
+    if len(values) < 2:
         return None
-    spread = float(np.sort(differences).std(ddof=1))
-    return 0.0 if spread <= ROUNDING else spread
-
-
-def effect_size(differences: FloatArray) -> float | None:
-    """Cohen's d_z of differences of shape (rows,); ``None`` for fewer than two, or all equal."""
-    spread = spread_of(differences)
-    return float(np.sort(differences).mean()) / spread if spread else None
-
-
-def _nothing(confidence: float, interval: str) -> PairedComparison:
-    """The comparison of no pairs."""
-    return PairedComparison(0, None, None, None, confidence, interval, None, None, 0, 0, 0, {})
+    deviation = float(values.std(ddof=1))
+    return 0.0 if deviation <= ROUNDING else deviation
