@@ -85,7 +85,7 @@ def test_the_baseline_is_not_in_the_family():
     [
         ({"baselines": [3]}, "from 0 to 2"),
         ({"baselines": [1, 1]}, "different baselines"),
-        ({"baselines": [0, 1, 2]}, "a pair of systems"),
+        ({"baselines": [0, 1, 2]}, "at least one pair of systems"),
         ({"baselines": [0], "correction": "tukey_hsd"}, "all pairs"),
         ({"test": "z"}, "unknown paired test"),
     ],

@@ -20,6 +20,7 @@ from trectools_plus.statistics.power import (
     smallest_detectable_difference as smallest_detectable_difference,
 )
 from trectools_plus.statistics.rankings import kendall_tau as kendall_tau
+from trectools_plus.statistics.rankings import rank_biased_overlap as rank_biased_overlap
 from trectools_plus.statistics.rankings import tau_ap as tau_ap
 from trectools_plus.statistics.reproducibility import (
     delta_relative_improvement as delta_relative_improvement,
