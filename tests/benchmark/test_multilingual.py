@@ -23,7 +23,7 @@ from trectools_plus.benchmark.multilingual import (
 )
 from trectools_plus.benchmark.runner import run_benchmark
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.reporting.multilingual import (
+from trectools_plus.reporting.results.multilingual import (
     render_multilingual_markdown,
     write_multilingual,
 )

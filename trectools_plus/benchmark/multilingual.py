@@ -135,7 +135,7 @@ def run_multilingual(
 
     Returns:
         The results. Nothing is in the folder by then:
-        :func:`trectools_plus.reporting.multilingual.write_multilingual` puts it there.
+        :func:`trectools_plus.reporting.results.multilingual.write_multilingual` puts it there.
 
     Raises:
         UsageError: If there are fewer than two sets, one declares no language, or two the same.

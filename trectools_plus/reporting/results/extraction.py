@@ -1,4 +1,4 @@
-"""Extraction reports, comparisons of two and sweeps: files, Markdown, JSON, the terminal."""
+"""Extraction reports, their comparisons and sweeps: files, Markdown, JSON, the terminal."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from trectools_plus.extraction.runner import ExtractionResult
 from trectools_plus.extraction.sweep import LeftOut, Sweep
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table, shorten
-from trectools_plus.reporting.plots.gallery import save_plots
-from trectools_plus.reporting.plots.tradeoff import draw_tradeoff
-from trectools_plus.reporting.significance import show_p
+from trectools_plus.reporting.plots.figures import save_plots
+from trectools_plus.reporting.plots.sweep import draw_tradeoff
+from trectools_plus.reporting.wording import show_p
 from trectools_plus.reporting.table import Table, show_interval
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.text import make_console, plural
@@ -41,7 +41,7 @@ _SWEEP = ("System", "Value", "Precision", "Recall", "F1")
 
 
 def describe_extraction(report: ExtractionReport) -> str:
-    """What was scored, on one line."""
+    """Return dataset and system on one line."""
     facts = report.dataset
     return (
         f"{facts.name}: {plural(facts.documents, 'document')}, "
@@ -51,7 +51,11 @@ def describe_extraction(report: ExtractionReport) -> str:
 
 
 def render_extraction_markdown(report: ExtractionReport) -> str:
-    """Scores, documents, mistakes and how the figures came about."""
+    """Return the report as Markdown: scores, documents, mistakes, and the origin of the figures.
+
+    Args:
+        report: The report.
+    """
     manifest = report.manifest
     parts = [
         f"# Extraction: {escape(describe_extraction(report))}",
@@ -65,7 +69,7 @@ def render_extraction_markdown(report: ExtractionReport) -> str:
             _score_documents(report),
         ),
         *_mistake_parts(report),
-        "## How these figures came about",
+        "## Origin of these figures",
         markdown_table(("", ""), _origin_rows(report)),
     ]
     if manifest.command:
@@ -74,13 +78,18 @@ def render_extraction_markdown(report: ExtractionReport) -> str:
 
 
 def print_extraction(report: ExtractionReport, stream: TextIO) -> None:
-    """The scores for the terminal, at most 100 columns wide, and what must not be overlooked."""
+    """Print scores, near misses and notes, at most 100 characters wide.
+
+    Args:
+        report: The report.
+        stream: The output.
+    """
     console = make_console(stream)
     console.print(describe_extraction(report), style="bold")
     console.print()
     short = {"present": "present-only", "any": "any assertion", "strict": "assertion-strict"}
     rows = _score_rows(report, short)
-    for row in rows:  # the intervals of all three would not fit
+    for row in rows:  # three intervals do not fit; only that of F1 is shown
         row[3:5] = [cell.partition(" ")[0] for cell in row[3:5]]
     print_table(console, Table.of(_SCORES, rows, right=_SCORES[3:]))
     console.print(_explain_scores(report), style="dim")
@@ -98,12 +107,22 @@ def print_extraction(report: ExtractionReport, stream: TextIO) -> None:
 
 
 def render_extraction_json(report: ExtractionReport) -> str:
-    """The report as JSON: two blanks of indent, floats by their shortest exact spelling."""
+    """Return the report as JSON, indented by two spaces.
+
+    Floats have their shortest exact representation.
+
+    Args:
+        report: The report.
+    """
     return report.model_dump_json(indent=2) + "\n"
 
 
 def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, Path]:
-    """Write the report as JSON and Markdown, and the predictions; the folder is made.
+    """Write the report as JSON and Markdown, and the predictions.
+
+    Args:
+        result: From :func:`run_extraction`.
+        folder: The output folder; it is created if necessary.
 
     Returns:
         The files: ``json``, ``markdown``, ``predictions``.
@@ -111,7 +130,15 @@ def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, 
     Raises:
         InputError: If a file cannot be written.
     """
-    target = _make_folder(folder)
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the output folder cannot be created: {(error.strerror or str(error)).lower()}",
+            where=str(target),
+            remedy="choose another folder",
+        ) from error
     files = {
         "predictions": target / PREDICTIONS_FILE,
         "markdown": target / MARKDOWN_FILE,
@@ -129,20 +156,31 @@ def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, 
 
 
 def write_sweep(sweep: Sweep, folder: str | Path) -> list[Path]:
-    """Write ``sweep.json`` and the plot as PNG and SVG; the folder is made.
+    """Write ``sweep.json`` and the plot as PNG and SVG.
+
+    Args:
+        sweep: The figures by value of the setting.
+        folder: The output folder; it is created if necessary.
+
+    Returns:
+        The files.
 
     Raises:
         InputError: If a file cannot be written.
     """
-    target = _make_folder(folder)
-    plots = save_plots([draw_tradeoff(sweep)], target)
-    with atomic_write(target / SWEEP_FILE) as stream:
+    path = Path(folder, SWEEP_FILE)
+    plots = save_plots([draw_tradeoff(sweep)], folder)
+    with atomic_write(path) as stream:
         stream.write(json.dumps(sweep_document(sweep), indent=2) + "\n")
-    return [target / SWEEP_FILE, *plots]
+    return [path, *plots]
 
 
 def comparison_document(comparison: ExtractionComparison) -> dict[str, Any]:
-    """The comparison as JSON values."""
+    """Return the comparison as JSON values.
+
+    Args:
+        comparison: From :func:`compare_extractions`.
+    """
     tests = comparison.f1_tests
     return {
         "a": comparison.first.system.model_dump(mode="json"),
@@ -172,7 +210,11 @@ def comparison_document(comparison: ExtractionComparison) -> dict[str, Any]:
 
 
 def render_comparison_markdown(comparison: ExtractionComparison) -> str:
-    """The comparison as a page."""
+    """Return the comparison as Markdown.
+
+    Args:
+        comparison: From :func:`compare_extractions`.
+    """
     parts = [
         f"# {escape(_heading(comparison))}",
         render_table(_difference_table(comparison)),
@@ -185,7 +227,12 @@ def render_comparison_markdown(comparison: ExtractionComparison) -> str:
 
 
 def print_comparison(comparison: ExtractionComparison, stream: TextIO) -> None:
-    """The comparison for the terminal, at most 100 columns wide."""
+    """Print the comparison, at most 100 characters wide.
+
+    Args:
+        comparison: From :func:`compare_extractions`.
+        stream: The output.
+    """
     console = make_console(stream)
     console.print(_heading(comparison), style="bold")
     console.print()
@@ -196,12 +243,21 @@ def print_comparison(comparison: ExtractionComparison, stream: TextIO) -> None:
 
 
 def sweep_document(sweep: Sweep) -> dict[str, Any]:
-    """A sweep as JSON values."""
+    """Return a sweep as JSON values.
+
+    Args:
+        sweep: The figures by value of the setting.
+    """
     return asdict(sweep)
 
 
 def print_sweep(sweep: Sweep, stream: TextIO) -> None:
-    """A sweep for the terminal, at most 100 columns wide; each system's best F1 is marked."""
+    """Print a sweep, at most 100 characters wide; the best F1 of each system is marked.
+
+    Args:
+        sweep: The figures by value of the setting.
+        stream: The output.
+    """
     console = make_console(stream)
     console.print(
         f"{sweep.dataset}: {sweep.documents} documents, {sweep.parameter} varied "
@@ -225,7 +281,7 @@ def print_sweep(sweep: Sweep, stream: TextIO) -> None:
 
 
 def _show_figure(figure: Figure) -> str:
-    """A figure with three decimals and its interval."""
+    """Return a figure with three decimals and its interval."""
     if figure.ci is None:
         return f"{figure.value:.3f}"
     return f"{figure.value:.3f} {show_interval(figure.ci.low, figure.ci.high)}"
@@ -247,14 +303,14 @@ def _cells(score: Score) -> list[str]:
 def _explain_scores(report: ExtractionReport) -> str:
     interval = report.scores["present"]["exact"]["micro"].f1.ci
     about = (
-        f"In brackets: {interval.level:.0%} percentile bootstrap over documents, "
+        f"In brackets: {interval.level:.0%} percentile bootstrap over the documents, "
         f"{interval.resamples:,} resamples, seed {report.manifest.seed}. "
         if interval
         else ""
     )
     return (
-        f"{about}Ontology-aware: every term counts as its highest similarity "
-        f"({report.manifest.similarity}) with a term of the other side."
+        f"{about}Ontology-aware: the credit of a term is its highest similarity "
+        f"({report.manifest.similarity}) to a term of the other side."
     )
 
 
@@ -295,17 +351,17 @@ def _mistake_parts(report: ExtractionReport) -> list[str]:
         if rows:
             parts.append(markdown_table(header, ([escape(cell) for cell in row] for row in rows)))
         if total > _MOST:
-            parts.append(f"The first {_MOST}; the JSON report lists all.")
+            parts.append(f"These are the first {_MOST}. The JSON report has all.")
     return parts
 
 
 def _origin_rows(report: ExtractionReport) -> list[list[str]]:
     manifest, system = report.manifest, report.system
     rows = [
-        ["made", manifest.created_at],
+        ["created", manifest.created_at],
         ["ontology", manifest.ontology],
-        ["documents' SHA-256", report.dataset.sha256],
-        ["predictions' SHA-256", system.sha256],
+        ["SHA-256 of the documents", report.dataset.sha256],
+        ["SHA-256 of the predictions", system.sha256],
     ]
     if system.settings is None:
         return [*rows, ["predictions", escape(system.predictions or "")]]
@@ -316,7 +372,7 @@ def _origin_rows(report: ExtractionReport) -> list[list[str]]:
 def _describe_leave_one_out(found: LeftOut) -> str:
     chosen = ", ".join(f"{value:g} ({times}×)" for value, times in found.chosen.items())
     return (
-        f"each document with the value best on the others: F1 {found.f1:.3f} "
+        f"each document with the best value for the other documents: F1 {found.f1:.3f} "
         f"({found.precision:.3f} / {found.recall:.3f}); chosen: {chosen}"
     )
 
@@ -363,17 +419,4 @@ def _tests_line(comparison: ExtractionComparison) -> str:
     p_values = ", ".join(
         f"{name.replace('_', ' ')} p {show_p(test.p_value)}" for name, test in tests.tests.items()
     )
-    return f"B ahead on {tests.wins}, equal on {tests.ties}, behind on {tests.losses}. {p_values}."
-
-
-def _make_folder(folder: str | Path) -> Path:
-    target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the output folder cannot be made: {(error.strerror or str(error)).lower()}",
-            where=str(target),
-            remedy="name another folder",
-        ) from error
-    return target
+    return f"B is better on {tests.wins}, equal on {tests.ties}, worse on {tests.losses}. {p_values}."

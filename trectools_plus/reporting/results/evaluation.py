@@ -1,4 +1,4 @@
-"""The JSON document of an evaluation, as ``eval --format json`` and the service write it."""
+"""The JSON document of an evaluation, for ``eval --format json`` and the service."""
 
 from __future__ import annotations
 
@@ -19,9 +19,16 @@ def evaluation_document(
     *,
     per_query: bool,
 ) -> dict[str, Any]:
-    """The JSON document of ``eval``: means with their ``n``, counts, definitions, hashes.
+    """Return the JSON document of ``eval``: means with their ``n``, counts, definitions, hashes.
 
-    An undefined mean is ``null``; ``undefined`` counts the queries left out of a mean for that.
+    An undefined mean is ``null``. ``undefined`` is the number of queries without a value, which the
+    mean omits.
+
+    Args:
+        qrels_path: The file of the judgments.
+        runs: The scored runs, by name.
+        evaluation: Their scores.
+        per_query: Include the values of all queries.
     """
     counts = next(iter(evaluation.counts.values()))
     return {
@@ -72,7 +79,7 @@ def _or_none(value: float) -> float | None:
 
 
 def _sha256(path: str | None) -> str | None:
-    """A file's hash; none for standard input, which cannot be read again."""
+    """Return the hash of a file; ``None`` for standard input, which cannot be read again."""
     from trectools_plus.formats.hashing import sha256_file
 
     return None if path in (None, "-") else sha256_file(path)

@@ -1,4 +1,4 @@
-"""Precision over recall while a setting varies: one line per system, a mark at the default."""
+"""The plot of precision over recall for values of a setting, with a line per system."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.extraction.sweep import Sweep, SweepCurve
-from trectools_plus.reporting.plots.gallery import WIDTH, Plot
+from trectools_plus.reporting.plots.figures import WIDTH, Plot
 from trectools_plus.reporting.plots.style import (
     FAINT,
     INK,
@@ -24,14 +24,14 @@ _CONTOURS = (0.2, 0.4, 0.6, 0.8)
 
 
 def draw_tradeoff(sweep: Sweep) -> Plot:
-    """The plot ``precision_recall_tradeoff``, with headings and legend."""
+    """Return the plot ``precision_recall_tradeoff`` with heading and legend."""
     with house_style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(WIDTH, _HEIGHT), layout="constrained", dpi=150)
         axes = figure.subplots()
         plot_tradeoff(axes, sweep)
-        title = f"Precision and recall while {sweep.parameter} varies"
+        title = f"Precision and recall by {sweep.parameter}"
         axes.set_title(
             label_text(f"{title}; {sweep.dataset}, {sweep.documents} documents", longest=96)
         )
@@ -41,10 +41,10 @@ def draw_tradeoff(sweep: Sweep) -> Plot:
 
 
 def plot_tradeoff(axes: Axes, sweep: Sweep) -> Axes:
-    """Draw micro precision over micro recall, the setting's default ringed, F1 as faint curves.
+    """Draw micro precision over micro recall, with rings at defaults and curves of equal F1.
 
     Args:
-        axes: Where to draw.
+        axes: The axes to draw on.
         sweep: From :func:`trectools_plus.extraction.sweep.sweep`.
 
     Returns:
@@ -84,7 +84,7 @@ def plot_tradeoff(axes: Axes, sweep: Sweep) -> Axes:
                 )
     axes.set_xlim(0.0, 1.02)
     axes.set_ylim(0.0, 1.02)
-    axes.set_xlabel("Recall (micro; the default value is ringed)")
+    axes.set_xlabel("Recall (micro; ring: the default value)")
     axes.set_ylabel("Precision (micro)")
     axes.grid(color=INK, alpha=0.12, linewidth=0.6)
     axes.set_axisbelow(True)

@@ -1,4 +1,4 @@
-"""Two reports compared: a table for the terminal, Markdown, JSON."""
+"""The comparison of two reports: a table for the terminal, Markdown, JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trectools_plus.benchmark.contrast import Contrast, ModeContrast, state_verd
 from trectools_plus.benchmark.contrast_latency import LatencyDifference
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
-from trectools_plus.reporting.significance import describe_test, show_difference_interval, show_p
+from trectools_plus.reporting.wording import describe_test, show_difference_interval, show_p
 from trectools_plus.reporting.table import Cell, Column, Table, show
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.text import make_console, plural
@@ -21,7 +21,11 @@ _SHOWN_CHANGES = 8
 
 
 def render_contrast_markdown(contrast: Contrast) -> str:
-    """The comparison as GitHub-flavoured Markdown."""
+    """Return the comparison as GitHub-flavoured Markdown.
+
+    Args:
+        contrast: From :func:`compare_reports`.
+    """
     parts = [
         f"**{escape(state_verdict(contrast))}**",
         render_table(_table(contrast, "yes", "no")),
@@ -48,7 +52,11 @@ def render_contrast_markdown(contrast: Contrast) -> str:
 
 
 def contrast_document(contrast: Contrast) -> dict[str, Any]:
-    """The comparison as JSON values."""
+    """Return the comparison as JSON values.
+
+    Args:
+        contrast: From :func:`compare_reports`.
+    """
     return {
         "a": contrast.names[0],
         "b": contrast.names[1],
@@ -90,7 +98,12 @@ def _changes_document(changes: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[
 
 
 def print_contrast(contrast: Contrast, stream: TextIO) -> None:
-    """The comparison for the terminal, at most 100 columns wide."""
+    """Print the comparison, at most 100 characters wide.
+
+    Args:
+        contrast: From :func:`compare_reports`.
+        stream: The output.
+    """
     console = make_console(stream)
     for place, name in zip("AB", contrast.names, strict=True):
         console.print(f"{place}  {name}")
@@ -127,7 +140,7 @@ def _table(contrast: Contrast, significant: str, otherwise: str) -> Table:
 
 
 def _means(mode: ModeContrast, entry: Comparison, queries: int) -> list[str]:
-    """The means in A and B, with the numbers of queries where those are not all queries."""
+    """Return the means in A and B, with the numbers of queries unless they are all queries."""
     means, counts = mode.means[entry.measure], mode.counts[entry.measure]
     return [
         show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n})"
@@ -151,7 +164,7 @@ def _remarks(contrast: Contrast) -> list[str]:
         if mode.latency is not None
     ]
     if all(mode.latency is None for mode in contrast.modes):
-        remarks.append("Latency: not timed in both.")
+        remarks.append("Latency: not timed in both reports.")
     for what, changes in (("Settings", contrast.settings), ("Packages", contrast.packages)):
         if changes:
             shown = [
@@ -159,14 +172,14 @@ def _remarks(contrast: Contrast) -> list[str]:
             ]
             more = len(shown) - _SHOWN_CHANGES
             remarks.append(
-                f"{what} that differ, A to B: {', '.join(shown[:_SHOWN_CHANGES])}"
+                f"{what} that differ (A to B): {', '.join(shown[:_SHOWN_CHANGES])}"
                 + (f" and {more} more." if more > 0 else ".")
             )
     return remarks + [f"Note: {note}." for note in contrast.notes]
 
 
 def _show_value(value: Any) -> str:
-    """A setting in a sentence: lists with plus signs, nothing as ``none``."""
+    """Return a setting as text: a list is joined with plus signs, ``None`` is ``none``."""
     if isinstance(value, list | tuple):
         return "+".join(map(str, value)) or "none"
     return "none" if value is None else str(value)

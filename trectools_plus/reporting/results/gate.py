@@ -1,4 +1,4 @@
-"""What the gate found: Markdown for a pull request, a table for the terminal, JSON."""
+"""The result of a gate: Markdown for a pull request, a table for the terminal, JSON."""
 
 from __future__ import annotations
 
@@ -7,20 +7,26 @@ from typing import Any, TextIO
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
-from trectools_plus.reporting.significance import show_p
+from trectools_plus.reporting.wording import show_p
 from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.text import make_console, plural
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
-"""The first line of the comment, by which it is found again."""
+"""The first line of the comment, which identifies it."""
 
 _NAMED = 10
 _MOST_STRATA = 60
 
 
 def render_gate_markdown(result: GateResult) -> str:
-    """Current against baseline, strata, queries that fell; for a pull-request comment."""
+    """Return the result as Markdown for a comment on a pull request.
+
+    It has the current and the baseline means, also per stratum, and the queries that got worse.
+
+    Args:
+        result: From :func:`run_gate`.
+    """
     head = "passed ✅" if result.passed else "failed ❌"
     parts = [
         f"{MARKER}\n### Retrieval benchmark: {head}",
@@ -34,12 +40,20 @@ def render_gate_markdown(result: GateResult) -> str:
 
 
 def render_refusal_markdown(reason: str) -> str:
-    """The comment where nothing could be compared: it replaces one that said "passed"."""
+    """Return the comment on reports that cannot be compared; it replaces an earlier "passed".
+
+    Args:
+        reason: The error message.
+    """
     return f"{MARKER}\n### Retrieval benchmark: not compared ❌\n\n{escape(reason)}\n"
 
 
 def gate_document(result: GateResult) -> dict[str, Any]:
-    """The result as JSON values."""
+    """Return the result as JSON values.
+
+    Args:
+        result: From :func:`run_gate`.
+    """
     return {
         "passed": result.passed,
         "max_drop": result.rules.max_drop,
@@ -54,7 +68,12 @@ def gate_document(result: GateResult) -> dict[str, Any]:
 
 
 def print_gate(result: GateResult, stream: TextIO) -> None:
-    """The same for the terminal, at most 100 columns wide."""
+    """Print the result, at most 100 characters wide.
+
+    Args:
+        result: From :func:`run_gate`.
+        stream: The output.
+    """
     console = make_console(stream)
     print_table(console, _table(result))
     for line in [describe_rules(result), *gate_remarks(result)]:
@@ -68,28 +87,28 @@ def print_gate(result: GateResult, stream: TextIO) -> None:
             )
             console.print(
                 f"{entry.label} {entry.measure}: {plural(len(entry.fallen), 'query', 'queries')} "
-                f"fell: {named}{f' and {more} more' if more > 0 else ''}"
+                f"got worse: {named}{f' and {more} more' if more > 0 else ''}"
             )
     console.print("gate passed" if result.passed else "gate failed", style="bold")
 
 
 def describe_rules(result: GateResult) -> str:
-    """What lets the gate fail, in a sentence."""
+    """Describe the conditions of failure, in a sentence."""
     rules = result.rules
     allowed = f"{rules.max_drop:g}" if rules.absolute else f"{rules.max_drop * 100:g}%"
     relative = "" if rules.absolute else " of its baseline"
-    proof = " and that is significant" if rules.require_significant else ""
+    proof = " and the drop is significant" if rules.require_significant else ""
     tested = [entry for entry in result.entries if entry.p_adjusted is not None]
     family = (
         f" p: randomisation test over queries, Holm over {plural(len(tested), 'comparison')}."
         if tested
         else ""
     )
-    return f"Fails when a mean drops by more than {allowed}{relative}{proof}.{family}"
+    return f"The gate fails if a mean drops by more than {allowed}{relative}{proof}.{family}"
 
 
 def gate_remarks(result: GateResult) -> list[str]:
-    """What else to know, and whether the baseline should be raised."""
+    """Return notes, and a remark if the baseline should be raised."""
     remarks = [f"Note: {note}." for note in result.notes]
     spared = [
         f"{entry.label} {entry.measure}"
@@ -98,15 +117,16 @@ def gate_remarks(result: GateResult) -> list[str]:
     ]
     if spared:
         remarks.append(
-            f"Beyond the allowed drop, but not significant, so let pass: {', '.join(spared)}."
+            f"Passed, because the drop is larger than allowed but not significant: "
+            f"{', '.join(spared)}."
         )
     if _should_rise(result):
         better = ", ".join(
             f"{entry.label} {entry.measure}" for entry in result.entries if entry.higher
         )
         remarks.append(
-            f"The baseline should be raised: {better} is clearly better than it. Make this report "
-            "the new baseline, or the gain may be lost again unseen."
+            f"The baseline should be raised: {better} is clearly better. Make this report the new "
+            "baseline. Otherwise a later change can lose the gain without failing the gate."
         )
     return remarks
 
@@ -160,7 +180,7 @@ def _entry_document(entry: GateEntry) -> dict[str, Any]:
 
 
 def _strata(result: GateResult) -> str:
-    """Current against baseline per stratum; empty without strata in both reports."""
+    """Return current and baseline means per stratum; empty without strata in both reports."""
     rows = []
     for name, values in result.current.strata.items():
         for value, modes in values.items():
@@ -196,7 +216,7 @@ def _stratum_mean(report: BenchmarkReport, name: str, value: str, entry: GateEnt
 
 
 def _fallen(result: GateResult) -> str:
-    """The queries that got worse, entry by entry, where the mean got worse too."""
+    """Return the queries that got worse, for each entry with a worse mean."""
     texts = {query.query_id: query.text for query in result.current.failing_queries}
     parts = []
     for entry in result.entries:

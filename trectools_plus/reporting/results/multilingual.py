@@ -1,4 +1,4 @@
-"""A benchmark over several languages: each one's files, and what they say together."""
+"""A benchmark over several languages: the files of each language, and the summary of all."""
 
 from __future__ import annotations
 
@@ -23,21 +23,24 @@ JSON_FILE = "MultilingualReport.json"
 MARKDOWN_FILE = "MultilingualComparison.md"
 
 READING = (
-    "Each language is evaluated apart, over its own test set. Mean, variance (ddof 1) and gap "
-    "(best minus worst) are over the languages' means, each counting once: no figure pools queries "
-    "of two languages."
+    "Each language has its own evaluation and test set. Mean, variance (ddof 1) and gap (best minus "
+    "worst) are over the means of the languages, with equal weights. No figure pools queries of two "
+    "languages."
 )
 
 
 def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
-    """Write each language's report into its own folder, then what they say together.
+    """Write the report of each language into a folder, then the summary of all languages.
+
+    Args:
+        result: From :func:`run_multilingual`. It can be written once.
 
     Returns:
         The files ``json`` and ``markdown``, and the HTML page of each language by its code.
 
     Raises:
-        InputError: If a file cannot be written; the reports written until then stay.
-        UsageError: If this result was written already.
+        InputError: If a file cannot be written; reports that are already written remain.
+        UsageError: If this result was already written.
     """
     pages = {language: write_reports(one)["html"] for language, one in result.results.items()}
     files = {"json": result.output_dir / JSON_FILE, "markdown": result.output_dir / MARKDOWN_FILE}
@@ -49,13 +52,21 @@ def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
 
 
 def render_multilingual_json(report: MultilingualReport) -> str:
-    """The report as JSON, ending in a line end."""
+    """Return the report as JSON, indented by two spaces.
+
+    Args:
+        report: The summary of all languages.
+    """
     return report.model_dump_json(indent=2) + "\n"
 
 
 def render_multilingual_markdown(report: MultilingualReport) -> str:
-    """The report as GitHub-flavoured Markdown."""
-    parts = ["# Languages compared", f"Searched: {escape(report.corpus)}.", READING]
+    """Return the report as GitHub-flavoured Markdown.
+
+    Args:
+        report: The summary of all languages.
+    """
+    parts = ["# Comparison of languages", f"Documents: {escape(report.corpus)}.", READING]
     sets = [
         [code, escape(one.test_set), escape(one.version), str(one.queries), _link(one.folder, code)]
         for code, one in report.languages.items()
@@ -72,14 +83,19 @@ def render_multilingual_markdown(report: MultilingualReport) -> str:
             for measure, across in measures.items()
         ]
         parts.append(markdown_table(["Metric", *report.languages, "Mean", "Variance", "Gap"], rows))
-    parts += [f"> **{escape(said)}:** {escape(note)}" for said, note in _notes(report)]
+    parts += [f"> **{escape(head)}:** {escape(note)}" for head, note in _notes(report)]
     if report.command:
-        parts.append(f"Made by `{report.command}`.")
+        parts.append(f"Created by `{report.command}`.")
     return "\n\n".join(parts) + "\n"
 
 
 def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
-    """The report for the terminal, at most 100 columns wide."""
+    """Print the report, at most 100 characters wide.
+
+    Args:
+        report: The summary of all languages.
+        stream: The output.
+    """
     console = make_console(stream)
     sets = ", ".join(
         f"{code} {one.test_set} ({one.queries})" for code, one in report.languages.items()
@@ -100,12 +116,12 @@ def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
 
 
 def _notes(report: MultilingualReport) -> list[tuple[str, str]]:
-    """Each note of a language's report, with the languages that have it."""
-    having: dict[str, list[str]] = {}
+    """Return each note of the reports, with its languages."""
+    languages_of: dict[str, list[str]] = {}
     for language, one in report.languages.items():
         for note in one.notes:
-            having.setdefault(note, []).append(language)
-    return [(f"Note on {', '.join(languages)}", note) for note, languages in having.items()]
+            languages_of.setdefault(note, []).append(language)
+    return [(f"Note on {', '.join(languages)}", note) for note, languages in languages_of.items()]
 
 
 def _of_languages(report: MultilingualReport, mode: str, measure: str) -> list[LanguageMeasure]:
@@ -125,6 +141,6 @@ def _with_interval(one: LanguageMeasure) -> str:
 
 
 def _link(folder: str, code: str) -> str:
-    """A link to a language's page, relative to the folder that holds them all."""
+    """Return a link to the page of a language, relative to the folder of all languages."""
     name = Path(folder).name
     return f"[{code}]({name}/BenchmarkReport.html)"

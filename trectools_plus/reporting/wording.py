@@ -1,10 +1,11 @@
-"""What every rendering of a report says in the same words: choices, lists, notes, short texts."""
+"""Texts, lists and notes about a report that all renderings share."""
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
 
+from trectools_plus.benchmark.compare import alpha_of, describe_family
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     Comparison,
@@ -23,20 +24,38 @@ from trectools_plus.text import plural
 _MOST_PAIRS = 60
 _MERGE = ("benchmark", "merge", "BenchmarkReport.json", "--run")
 _NAMED = 3
-"""How many modes are named before they are only counted."""
+"""With more modes than this, a sentence gives only their number."""
+_NAMED_IN_GROUP = 8
+"""The same for the modes of a group."""
+TEST_NAMES = {
+    "paired_bootstrap": "paired bootstrap",
+    "t_test": "t-test",
+    "wilcoxon": "Wilcoxon",
+    "randomisation": "randomisation",
+    "sign_test": "sign test",
+    "tukey_hsd": "randomised Tukey HSD",
+}
+CORRECTION_NAMES = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "benjamini_hochberg": "Benjamini–Hochberg",
+    "tukey_hsd": "Tukey HSD",
+    "none": "no correction",
+}
 NONE_NEAR = "None: no first result is wrong and a parent, child or sibling of an expected term."
 COMPONENTS_EXPLANATION = (
-    "The fusion of all minus the fusion without one: above 0, that one raises the measure."
+    "The fusion of all components minus the fusion without one. Above 0, that component raises the "
+    "measure."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the validators said of a benchmark's files.
+    """Findings of the validators about a benchmark's files.
 
     Attributes:
-        serious: Errors and warnings, each with the label of what it is about.
-        infos: How many findings of severity info there are beside them.
+        serious: Errors and warnings, each with the label of the mode or file.
+        infos: Number of further findings, of severity info.
     """
 
     serious: list[tuple[str, FindingRecord]]
@@ -44,7 +63,7 @@ class Findings:
 
 
 def choose_comparisons(report: BenchmarkReport) -> list[Comparison]:
-    """All comparisons in the order of measures; of very many only those with the best mode."""
+    """Return the comparisons by measure; of more than 60, only those with the best mode."""
     order = {name: place for place, name in enumerate(report.measure_names)}
     entries = sorted(report.comparisons, key=lambda entry: order[entry.measure])
     if len(entries) <= _MOST_PAIRS:
@@ -57,14 +76,14 @@ def choose_comparisons(report: BenchmarkReport) -> list[Comparison]:
 
 
 def name_difference(report: BenchmarkReport, entry: Comparison) -> str:
-    """``Hybrid − Lexical-Only``, with the number of queries where that is not all of them."""
+    """Return ``Hybrid − Lexical-Only``, with the number of queries if it is not all of them."""
     name = f"{report.modes[entry.contrast].label} − {report.modes[entry.baseline].label}"
     all_queries = entry.n == report.manifest.dataset.queries
     return name if all_queries else f"{name} (n = {entry.n})"
 
 
 def collect_findings(report: BenchmarkReport) -> Findings:
-    """The findings about qrels and topics, then those about each mode's run."""
+    """Return the findings about qrels and topics, then those about each mode's run."""
     sources = [("Qrels and topics", report.manifest.dataset.findings)]
     sources += [(result.label, result.diagnostics.findings) for result in report.modes.values()]
     found = [(label, item) for label, findings in sources for item in findings]
@@ -73,7 +92,7 @@ def collect_findings(report: BenchmarkReport) -> Findings:
 
 
 def list_hashes(report: BenchmarkReport) -> list[tuple[str, str]]:
-    """SHA-256 of everything that the figures rest on, each with what it is the hash of."""
+    """Return name and SHA-256 of all data, files, runs and settings behind the figures."""
     manifest = report.manifest
     runs = (result.run for result in report.modes.values())
     return [
@@ -85,10 +104,10 @@ def list_hashes(report: BenchmarkReport) -> list[tuple[str, str]]:
 
 
 def list_commands(report: BenchmarkReport) -> list[str]:
-    """The command lines that make the report again."""
-    own = report.manifest.packages.get("trectools-plus")
+    """Return the commands that reproduce the report."""
+    version = report.manifest.packages.get("trectools-plus")
     return [
-        f"pip install trectools-plus{f'=={own}' if own else ''}",
+        f"pip install trectools-plus{f'=={version}' if version else ''}",
         report.manifest.command or "trectools-plus benchmark run --config benchmark.yaml",
         *(
             shlex.join(["trectools-plus", *_MERGE, f"{run.name}={run.path}"])
@@ -98,18 +117,18 @@ def list_commands(report: BenchmarkReport) -> list[str]:
 
 
 def list_definition(definition: MeasureDefinition) -> list[str]:
-    """What a measure's figures mean, part by part."""
+    """Return the parts of a measure's definition."""
     return [
         definition.formula,
         f"gain: {definition.gain}",
         f"divided by: {definition.denominator}",
         f"relevant from grade {definition.relevance_level}",
-        f"by {definition.provider}",
+        f"computed by {definition.provider}",
     ]
 
 
 def show_baseline(target: TargetResult) -> str:
-    """What a plain baseline typically reaches: a value, a range, or a dash."""
+    """Return the typical result of a plain baseline: a value, a range, or a dash."""
     if target.baseline is None:
         return "–"
     high = "" if target.baseline_high is None else f"–{target.baseline_high:g}"
@@ -117,17 +136,17 @@ def show_baseline(target: TargetResult) -> str:
 
 
 def show_rank(rank: int | None) -> str:
-    """The rank of a first relevant document, in words."""
+    """Return the rank of the first relevant document, in words."""
     return "not found" if rank is None else f"rank {rank}"
 
 
 @dataclass(frozen=True, slots=True)
 class ModeNote:
-    """Notes that hold for one or several modes.
+    """A note about one or several modes.
 
     Attributes:
         subject: ``Hybrid is incomplete``, ``12 modes are incomplete``, ``Lexical-Only``.
-        text: The notes.
+        text: The note.
     """
 
     subject: str
@@ -135,7 +154,7 @@ class ModeNote:
 
 
 def mode_notes(report: BenchmarkReport) -> list[ModeNote]:
-    """The notes of all modes, equal ones together, in the order of the modes."""
+    """Return the notes of all modes in the order of the modes; modes with equal notes share one."""
     groups: dict[tuple[str, str], list[str]] = {}
     for result in report.modes.values():
         if result.diagnostics.notes:
@@ -145,29 +164,27 @@ def mode_notes(report: BenchmarkReport) -> list[ModeNote]:
 
 
 def report_notes(report: BenchmarkReport) -> list[str]:
-    """What must be known of the report as a whole: too few queries, figures that came back."""
+    """Return the notes on the report as a whole, such as too few queries or reused results."""
     notes = []
     if report.size is not None and report.size.warning:
         notes.append(f"{report.size.warning[:1].upper()}{report.size.warning[1:]}.")
     manifest = report.manifest
     if manifest.cached_from is not None:
         notes.append(
-            f"Nothing was computed anew: configuration, data and code are those of experiment "
-            f"{manifest.cached_from}, whose results (latencies included) came back; --no-cache "
+            "Nothing was computed anew: configuration, data and code equal those of experiment "
+            f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
             "computes them again."
         )
-    notes += [
-        f"{mode.label} is {mode.status} and was not scored, nor compared with any mode: "
-        f"{mode.reason}."
-        for mode in report.unscored.values()
-    ]
+    for mode in report.unscored.values():
+        state = "failed" if mode.status == "failed" else f"is {mode.status}"
+        notes.append(f"{mode.label} {state} and was neither scored nor compared: {mode.reason}.")
     return [*notes, *report.notes] + [
         f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
     ]
 
 
 def join_labels(labels: list[str], named: int = _NAMED) -> str:
-    """``a``, ``a and b``, ``a, b and c``; ``12 modes`` where they are more than ``named``."""
+    """Return ``a``, ``a and b``, ``a, b and c``; with more than ``named`` modes, ``12 modes``."""
     if len(labels) > named:
         return f"{len(labels)} modes"
     return " and ".join(part for part in (", ".join(labels[:-1]), labels[-1]) if part)
@@ -186,7 +203,7 @@ def _subject(labels: list[str], state: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NearRow:
-    """One near miss as texts: ``first`` is the ``relation`` of ``expected``."""
+    """A near miss as texts: ``first`` is the ``relation`` (for example parent) of ``expected``."""
 
     query_id: str
     text: str
@@ -197,7 +214,7 @@ class NearRow:
 
 
 def near_rows(report: BenchmarkReport) -> list[NearRow]:
-    """The near misses, terms as label and id."""
+    """Return the near misses, with terms as label and id."""
     return [
         NearRow(
             query_id=miss.query_id,
@@ -212,7 +229,7 @@ def near_rows(report: BenchmarkReport) -> list[NearRow]:
 
 
 def near_sentence(report: BenchmarkReport) -> str:
-    """How many first results of each mode are near misses; empty where there are none."""
+    """Return a sentence on the number of near misses of each mode; empty if there are none."""
     near = report.near_misses or []
     if not near:
         return ""
@@ -230,7 +247,7 @@ def _show_term(term: TermLabel) -> str:
 
 
 def component_lines(report: BenchmarkReport) -> list[str]:
-    """One sentence for each mode that merges, on the first measure; for the terminal."""
+    """Return a sentence for each fusion on what its components contribute to the first measure."""
     name = report.measure_names[0]
     lines = []
     for mode in dict.fromkeys(one.mode for one in report.components):
@@ -248,7 +265,7 @@ def component_lines(report: BenchmarkReport) -> list[str]:
 
 
 def describe_components_test(report: BenchmarkReport) -> str:
-    """How significance of the components' differences was decided, as the end of a sentence."""
+    """Describe the test of the components' differences, as the end of a sentence."""
     figures = (figure for one in report.components for figure in one.measures.values())
     family = next((figure.family for figure in figures), "")
     if not family:
@@ -256,23 +273,103 @@ def describe_components_test(report: BenchmarkReport) -> str:
     return f", by the test of the paired differences, in one family with them ({family})"
 
 
-def left_out(report: BenchmarkReport, one: ComponentResult) -> str:
-    """The component, and which mode the fusion without it is: ``dense (the same as BM25)``."""
+def name_left_out(report: BenchmarkReport, one: ComponentResult) -> str:
+    """Name a component, with the mode that equals the rest: ``dense (the same as BM25)``."""
     label = component_label(report, one)
     mode = report.modes.get(one.same_as or "")
     return label if mode is None else f"{label} (the same as {mode.label})"
 
 
 def component_label(report: BenchmarkReport, one: ComponentResult) -> str:
-    """The component's name in tables: that of the mode beside it, where there is one."""
+    """Return the label of the mode that is the component; without one, the component's name."""
     mode = report.modes.get(one.component)
     return one.component if mode is None else mode.label
 
 
 def show_contribution(figure: ComponentMeasure | None) -> str:
-    """``+0.0123 [+0.001, +0.024] *``."""
+    """Return ``+0.0123 [+0.001, +0.024] *``: difference, interval, mark if significant."""
     if figure is None or figure.difference is None:
         return "–"
     interval = show_interval(*ends_of(figure.ci), "+")
     mark = "*" if figure.significant else ""
     return " ".join(filter(None, (show(figure.difference, "+"), interval, mark)))
+
+
+def show_p(p: float | None) -> str:
+    """Return a p-value with four decimals, ``<0.0001`` for smaller ones, a dash if undefined."""
+    if p is None:
+        return "–"
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def show_difference_interval(entry: Comparison) -> str:
+    """Return the interval of a difference, or a dash."""
+    return show_interval(*ends_of(entry.ci), "+", decimals=4) or "–"
+
+
+def describe_test(entry: Comparison, confidence: float) -> str:
+    """Describe the test of significance: ``randomisation test, p ≤ 0.05 after Holm over 3 …``.
+
+    Args:
+        entry: One comparison of the family.
+        confidence: The report's level, between 0 and 1.
+    """
+    name = TEST_NAMES.get(entry.test, entry.test)
+    noun = "" if name.endswith(("test", "HSD")) else " test"
+    level = f"{name}{noun}, p ≤ {alpha_of(confidence):g}"
+    if entry.test == "tukey_hsd":
+        return f"{level}, for {entry.family}"
+    correction = CORRECTION_NAMES.get(entry.correction, entry.correction)
+    return f"{level} after {correction} over {entry.family}"
+
+
+def describe_claim(report: BenchmarkReport) -> str:
+    """Describe the test of a best mode's lead, which is over every pair of modes.
+
+    Empty if the report has no comparison, and so does not name a test.
+    """
+    entry = next(iter(report.comparisons), None)
+    if entry is None:
+        return ""
+    if "every pair" not in entry.family:  # the family of a baseline, in reports of version 1.0
+        modes = len(report.modes)
+        family = describe_family(modes, 0, modes * (modes - 1) // 2)
+        entry = entry.model_copy(update={"family": family})
+    return describe_test(entry, report.confidence)
+
+
+def group_lines(report: BenchmarkReport) -> list[str]:
+    """Describe the groups of modes without a significant difference, one line per grouping.
+
+    Returns:
+        ``nDCG@10, AP@100: Hybrid and Lexical-Only; Vector-Only``; empty if not every pair was
+        compared, or if each mode differs from all others.
+    """
+    by_groups: dict[str, list[str]] = {}
+    for measure, groups in report.groups.items():
+        if len(report.modes) < 2 or all(len(group) < 2 for group in groups):
+            continue
+        named = "; ".join(
+            join_labels([report.modes[mode].label for mode in group], _NAMED_IN_GROUP)
+            for group in groups
+        )
+        by_groups.setdefault(named, []).append(measure)
+    return [f"{', '.join(measures)}: {named}" for named, measures in by_groups.items()]
+
+
+def denominator_line(report: BenchmarkReport) -> str:
+    """State the number of queries behind every mean, and measures undefined for some of them."""
+    queries = report.manifest.dataset.queries
+    line = f"Every mean is over the same {plural(queries, 'query', 'queries')}"
+    for name in report.measure_names:
+        counts = [result.measures[name].n for result in report.modes.values()]
+        # A larger number would mean that scores of two tables were mixed.
+        assert max(counts) <= queries
+        if set(counts) != {queries}:
+            few, many = min(counts), max(counts)
+            span = f"{few:,}" if few == many else f"{few:,} to {many:,}"
+            if name in report.unranked:
+                line += f"; {name} over {span} of them, not the same ones for every mode"
+            else:
+                line += f"; {name} over the {span} of them for which it is defined"
+    return f"{line}."

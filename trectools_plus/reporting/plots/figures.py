@@ -1,4 +1,4 @@
-"""All plots of a report as figures: layout, headings and legends around the drawing functions."""
+"""All plots of a report as figures with layout, headings and legends, and their files."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 ImageFormat = Literal["png", "svg"]
 FORMATS: tuple[ImageFormat, ...] = ("png", "svg")
 
-# Matplotlib's own marks: times and versions would make other bytes of the same figure.
+# Without time and version, the same figure gives the same bytes.
 _NO_ORIGIN = {"Date": None, "Creator": None}
 WIDTH = 7.2
-"""Inches: a page's text width and a little more."""
+"""Width of a figure in inches."""
 DOTS_PER_INCH = 150
 _MOST_DOTS = 30_000
-"""Dots from top to bottom: Matplotlib draws no more than 65,535."""
+"""Maximum height of a figure in dots; Matplotlib draws at most 65,535."""
 _HEADING = 0.75
 _MOST_PAIRS = 6
 _LETTERS_A_LINE = 96
@@ -56,10 +56,10 @@ class Plot:
     """A finished figure.
 
     Attributes:
-        name: The file's name without its ending.
-        title: A heading.
-        description: What it shows, for those who cannot see it.
-        figure: Matplotlib's figure.
+        name: The name of the file without its suffix.
+        title: The heading.
+        description: The text for readers who cannot see the plot.
+        figure: The Matplotlib figure.
     """
 
     name: str
@@ -74,15 +74,15 @@ def draw_plots(
     qrels: Qrels | None = None,
     runs: Mapping[str, Run] | None = None,
 ) -> list[Plot]:
-    """Draw every plot that a report has figures for.
+    """Draw all plots of a report.
 
-    ``measures`` always; ``precision_recall`` and ``hit_rate`` where judgments and runs are given;
-    ``differences`` on the first measure where modes were compared; ``strata`` on the first
-    measure where there are any.
+    There is always ``measures``; with judgments and runs ``precision_recall`` and ``hit_rate``; for
+    compared modes ``differences`` on the first measure; with strata ``strata`` on the first
+    measure.
 
     Args:
         report: The report.
-        per_query: ``run, query_id, measure, value``.
+        per_query: ``run, query_id, measure, value``; undefined values are null.
         qrels: The judgments.
         runs: The runs, by mode.
     """
@@ -98,7 +98,7 @@ def draw_plots(
 
 
 def chosen_pairs(report: BenchmarkReport) -> list[Comparison]:
-    """The comparisons on the first measure that are drawn: six at most, the best mode's first."""
+    """Return the comparisons to draw: six on the first measure, those with the best mode first."""
     measure = report.measure_names[0]
     entries = [entry for entry in report.comparisons if entry.measure == measure]
     if len(entries) <= _MOST_PAIRS:
@@ -109,7 +109,7 @@ def chosen_pairs(report: BenchmarkReport) -> list[Comparison]:
 
 
 def _measures(report: BenchmarkReport) -> Plot:
-    """One scale for all measures that end at 1, and one for each that goes beyond."""
+    """Draw the means: one scale for all measures up to 1, and one for each other measure."""
     panels = [panel for panel in _scales(report) if panel]
     rows = [len(panel) * (len(report.modes) + ROW_PADDING) for panel in panels]
     figure = _new_figure(_height(rows) + _legend_height(report))
@@ -118,8 +118,10 @@ def _measures(report: BenchmarkReport) -> Plot:
         plot_measures(axes, report, panel)
     title = "Measures per mode"
     _finish(figure, report, title, every[0, 0].get_legend_handles_labels())
-    words = f"Mean of {', '.join(report.measure_names)} with its interval, for {_modes(report)}."
-    return Plot("measures", title, words, figure)
+    description = (
+        f"Mean of {', '.join(report.measure_names)} with its interval, for {_modes(report)}."
+    )
+    return Plot("measures", title, description, figure)
 
 
 def _scales(report: BenchmarkReport) -> list[list[str]]:
@@ -148,7 +150,7 @@ def _curves(report: BenchmarkReport, qrels: Qrels, runs: Mapping[str, Run]) -> I
         ),
         (
             "hit_rate",
-            "Queries with a relevant document in the first k",
+            "Queries with a relevant document in the first k results",
             hit_rate_curves,
             plot_hit_rate,
         ),
@@ -203,14 +205,14 @@ def _strata(report: BenchmarkReport) -> Plot:
     every = figure.subplots(len(fields), 1, squeeze=False, height_ratios=rows)
     for axes, field in zip(every[:, 0], fields, strict=True):
         plot_strata(axes, report, field, measure)
-    title = f"{measure} by kinds of queries"
+    title = f"{measure} by groups of queries"
     _finish(figure, report, title, every[0, 0].get_legend_handles_labels())
-    words = f"Mean {measure} with its interval by {', '.join(fields)}, for {_modes(report)}."
-    return Plot("strata", title, words, figure)
+    description = f"Mean {measure} with its interval by {', '.join(fields)}, for {_modes(report)}."
+    return Plot("strata", title, description, figure)
 
 
 def _height(rows: Sequence[float]) -> float:
-    """Inches of panels with so many rows, their scales and the heading."""
+    """Return the height in inches of panels with these numbers of rows, scales and heading."""
     return sum(0.16 * count + 0.5 for count in rows) + _HEADING
 
 
@@ -229,13 +231,13 @@ def _finish(
     title: str,
     legend: tuple[Sequence[Artist], Sequence[str]],
 ) -> None:
-    """Heading above, legend below, so that neither can cover what is drawn."""
+    """Add the heading above and the legend below the panels."""
     heading = f"{label_text(title, 90)}\n{label_text(describe_dataset(report), 90)}"
     figure.suptitle(heading, x=0.01, ha="left", fontsize="large")
     handles, labels = legend
     columns = _legend_columns(labels)
     figure.legend(list(handles), list(labels), loc="outside lower center", ncols=columns)
-    # Once for all files that are made of it: the layout costs more than the drawing.
+    # Lay out once for all files: the layout takes longer than the drawing.
     layout = figure.get_layout_engine()
     if layout is not None:
         layout.execute(figure)
@@ -257,14 +259,14 @@ def _modes(report: BenchmarkReport) -> str:
 
 
 def write_plots(result: BenchmarkResult, folder: str | Path | None = None) -> list[Path]:
-    """Draw a benchmark's plots and write each as PNG and SVG.
+    """Draw the plots of a benchmark and write each as PNG and SVG.
 
     The same figures give the same bytes with the same version of Matplotlib.
 
     Args:
-        result: What :func:`run_benchmark` returned.
-        folder: The files go to ``visualizations/`` in it; the benchmark's own output folder when
-            not given.
+        result: From :func:`run_benchmark`.
+        folder: The files are written into ``visualizations/`` in this folder; by default the
+            output folder of the benchmark.
 
     Returns:
         The files, in the order of the plots.
@@ -279,7 +281,11 @@ def write_plots(result: BenchmarkResult, folder: str | Path | None = None) -> li
 
 
 def save_plots(plots: list[Plot], folder: str | Path) -> list[Path]:
-    """Write plots as ``<name>.png`` and ``<name>.svg``; the folder is made.
+    """Write plots as ``<name>.png`` and ``<name>.svg``.
+
+    Args:
+        plots: The plots.
+        folder: The folder; it is created if necessary.
 
     Returns:
         The files, in the order of the plots.
@@ -292,9 +298,9 @@ def save_plots(plots: list[Plot], folder: str | Path) -> list[Path]:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"the folder for plots cannot be made: {error.strerror or error}",
+            f"the folder cannot be created: {error.strerror or error}",
             where=str(target),
-            remedy="name another folder",
+            remedy="choose another folder",
         ) from error
     files = []
     for plot in plots:
@@ -307,16 +313,16 @@ def save_plots(plots: list[Plot], folder: str | Path) -> list[Path]:
 
 
 def render_plot(plot: Plot, image_format: ImageFormat) -> bytes:
-    """The bytes of a plot as PNG (150 dots an inch) or SVG (letters as outlines).
+    """Return a plot as PNG (150 dots per inch) or SVG (letters as outlines).
 
-    The SVG carries title and description for those who cannot see it.
+    The SVG contains title and description for readers who cannot see the plot.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     stream = io.BytesIO()
     with house_style():
-        # Not by savefig, which would draw each figure once more to lay it out.
+        # Not with savefig, which would draw each figure twice to lay it out.
         if image_format == "png":
             agg: Any = FigureCanvasAgg(plot.figure)
             agg.print_png(stream, metadata={"Software": None})

@@ -145,8 +145,8 @@ def test_incomplete_modes_stand_right_below_the_table(make_report: Any) -> None:
 def test_diagnosis_is_said_in_sentences(make_report: Any) -> None:
     item = Diagnosis(mode="vector", sign="low-ndcg", observed="low nDCG", suggests="re-rank")
     text = render_markdown(make_report(diagnosis=[item]))
-    assert "- **Vector-Only:** low nDCG. It suggests: re-rank." in text
-    assert "Nothing stands out" in render_markdown(make_report())
+    assert "- **Vector-Only:** low nDCG. This suggests: re-rank." in text
+    assert "Nothing unusual" in render_markdown(make_report())
 
 
 def test_command_and_hashes_to_reproduce(make_report: Any) -> None:

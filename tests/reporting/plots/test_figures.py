@@ -22,7 +22,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, ConfidenceInterval,
 from trectools_plus.benchmark.runner import BenchmarkResult
 from trectools_plus.errors import InputError
 from trectools_plus.reporting.plots import Plot, draw_plots, render_plot, save_plots
-from trectools_plus.reporting.plots.gallery import chosen_pairs
+from trectools_plus.reporting.plots.figures import chosen_pairs
 
 LONG = "a run with a name as long as the folder it once came from, and then some more"
 QUERIES = [str(number) for number in range(20)]
@@ -110,7 +110,7 @@ def test_every_figure_names_every_mode_and_is_described(make_report: Any) -> Non
     for plot in all_plots(make_report, 3):
         shown = {text.get_text() for text in plot.figure.legends[0].get_texts()}
         if plot.name == "differences":
-            assert shown >= {"first-named mode better", "second-named mode better"}
+            assert shown >= {"first mode better", "second mode better"}
         else:
             assert {"m0", "m2"} <= shown
             assert len(shown) == 3
@@ -132,8 +132,8 @@ def test_measures_beyond_one_have_scales_of_their_own(make_report: Any) -> None:
     rows = [[tick.get_text() for tick in axes.get_yticklabels()] for axes in figure.axes]
     assert rows == [
         ["nDCG@10", "RR@10"],
-        ["MeanRank (less is better)"],
-        ["MinRank (less is better)"],
+        ["MeanRank (lower is better)"],
+        ["MinRank (lower is better)"],
     ]
 
 
@@ -219,7 +219,7 @@ def test_write_plots_fills_a_folder(make_report: Any, tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_an_error(make_report: Any, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="folder for plots"):
+    with pytest.raises(InputError, match="the folder cannot be created"):
         save_plots([], tmp_path / "file" / "visualizations")
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from trectools_plus.reporting.comparison import describe_dataset
-from trectools_plus.reporting.facts import join_labels, mode_notes
+from trectools_plus.reporting.wording import join_labels, mode_notes
 
 
 def test_equal_notes_are_said_once(make_report: Any) -> None:

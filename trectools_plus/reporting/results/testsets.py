@@ -1,4 +1,4 @@
-"""What checks of test sets found, for the terminal and as JSON."""
+"""Agreement of annotators and overfitting to a test set, for the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from trectools_plus.benchmark.overfitting import OverfittingCheck, PartContrast
-from trectools_plus.reporting.significance import show_p
+from trectools_plus.reporting.wording import show_p
 from trectools_plus.reporting.table import Table, show, show_interval
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.testsets.agreement import GradeAgreement
@@ -17,7 +17,11 @@ _SHOWN = 20
 
 
 def agreement_document(found: GradeAgreement) -> dict[str, Any]:
-    """The agreement as JSON values; undefined figures are null."""
+    """Return the agreement as JSON values; undefined figures are null.
+
+    Args:
+        found: The agreement of two annotators.
+    """
     return {
         "accepted": found.accepted,
         "weights": found.weights,
@@ -34,20 +38,20 @@ def agreement_document(found: GradeAgreement) -> dict[str, Any]:
 def print_agreement(
     found: GradeAgreement, names: tuple[str, str], stream: TextIO, *, every: bool = False
 ) -> None:
-    """The agreement for the terminal, at most 100 columns wide.
+    """Print the agreement, at most 100 characters wide.
 
     Args:
-        found: The agreement.
-        names: What the two annotators' files are called.
-        stream: Where to.
-        every: Whether all disagreements are listed.
+        found: The agreement of two annotators.
+        names: The files of the two annotators.
+        stream: The output.
+        every: List all disagreements, not only the first 20.
     """
     console = make_console(stream)
     for place, name in zip("AB", names, strict=True):
         console.print(f"{place}  {name}")
     console.print(
-        f"{plural(found.pairs, 'pair')} graded by both, {found.agreed:,} alike; only A graded "
-        f"{found.only_first:,}, only B {found.only_second:,}: they are left out"
+        f"{plural(found.pairs, 'pair')} graded by both, {found.agreed:,} with the same grade. Not "
+        f"counted: {found.only_first:,} graded only by A, {found.only_second:,} only by B."
     )
     kappas = [
         [
@@ -66,10 +70,10 @@ def print_agreement(
         ]
         print_table(console, Table.of(["Query", "Term", "A", "B"], pairs))
     if len(shown) < len(found.disagreements):
-        console.print(f"… {len(found.disagreements) - len(shown):,} more: --all lists them")
+        console.print(f"… {len(found.disagreements) - len(shown):,} more: list them with --all")
     decisive = found.kappas[found.weights].value
     if math.isnan(decisive):
-        verdict = "Not accepted: kappa is undefined, both gave one grade only"
+        verdict = "Not accepted: kappa is undefined, because both annotators gave only one grade"
     else:
         word, relation = ("Accepted", "above") if found.accepted else ("Not accepted", "not above")
         verdict = f"{word}: kappa {decisive:.3f} is {relation} {found.threshold:g}"
@@ -77,7 +81,11 @@ def print_agreement(
 
 
 def overfitting_document(found: OverfittingCheck) -> dict[str, Any]:
-    """The check as JSON values; undefined figures are null."""
+    """Return the check as JSON values; undefined figures are null.
+
+    Args:
+        found: From :func:`check_overfitting`.
+    """
     return {
         "flagged": found.flagged,
         "contrasts": [
@@ -106,13 +114,19 @@ def overfitting_document(found: OverfittingCheck) -> dict[str, Any]:
 
 
 def print_overfitting(found: OverfittingCheck, stream: TextIO) -> None:
-    """The check for the terminal, at most 100 columns wide."""
+    """Print the check, at most 100 characters wide.
+
+    Args:
+        found: From :func:`check_overfitting`.
+        stream: The output.
+    """
     console = make_console(stream)
     print_table(console, _contrast_table(found))
     level = found.contrasts[0].comparison.level
     console.print(
-        f"Difference: used minus held out, with Welch's {level * 100:g}% interval; in brackets how "
-        f"many queries. p: two-sample permutation test, Adj. p: Holm over {len(found.contrasts)}.",
+        f"Difference: used minus held out, with Welch's {level * 100:g}% interval. In brackets: the "
+        "number of queries. p: two-sample permutation test. Adj. p: Holm over "
+        f"{len(found.contrasts)}.",
         style="dim",
     )
     for note in found.notes:
@@ -152,7 +166,7 @@ def _explain(one: PartContrast) -> str:
     what = f"{one.mode}, {one.measure}:"
     if one.better_used:
         return f"{what} better on the used part than chance explains. It may be overfitted."
-    return f"{what} better on the held-out part than chance explains. The parts are not alike."
+    return f"{what} better on the held-out part than chance explains. The parts differ."
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:

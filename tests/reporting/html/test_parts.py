@@ -53,15 +53,16 @@ def test_labels_say_where_the_ends_are() -> None:
         ),
         (
             {"a": {"RR@10": 0.49}, "b": {"RR@10": 0.5}},
-            "b has the highest RR@10, 0.5000, but 225 queries cannot tell it from a.",
+            "b has the highest RR@10, 0.5000, but the difference from a is not significant "
+            "(225 queries).",
         ),
         (
             {"a": {"RR@10": 0.4}},
-            "a reaches RR@10 0.4000 (95% interval 0.370 to 0.430) over 225 queries.",
+            "a has RR@10 0.4000 (95% interval 0.370 to 0.430) over 225 queries.",
         ),
     ],
 )
-def test_the_verdict_says_whether_the_queries_can_tell(
+def test_the_verdict_says_whether_the_lead_is_significant(
     make_report: Any, means: dict[str, Any], verdict: str
 ) -> None:
     assert make_verdict(make_report(means)) == verdict
@@ -69,9 +70,7 @@ def test_the_verdict_says_whether_the_queries_can_tell(
 
 def test_a_tie_and_an_undefined_measure_have_no_best_mode(make_report: Any) -> None:
     tie = make_report({"a": {"RR@10": 0.5}, "b": {"RR@10": 0.5}}, best_mode={"RR@10": None})
-    assert (
-        make_verdict(tie) == "No mode is ahead of the others on RR@10: the best ones reach 0.5000."
-    )
+    assert make_verdict(tie) == "No single mode is best on RR@10: the best modes have 0.5000."
     undefined = make_report(
         {"a": {"MinRank": None}, "b": {"MinRank": 2.0}}, best_mode={"MinRank": None}
     )
