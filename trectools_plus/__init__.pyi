@@ -1,20 +1,20 @@
 # The public names: what type checkers see, and where `__init__.py` imports each from when it is
 # first used. A name is public if it is imported "as" itself or assigned here.
 
-from trectools_plus.benchmark.compare import compare as compare
+from trectools_plus.benchmark.compare.compare import compare as compare
+from trectools_plus.benchmark.compare.compare_reports import compare_reports as compare_reports
 from trectools_plus.benchmark.compare_vectors import (
     compare_vectors_options as compare_vectors_options,
 )
-from trectools_plus.benchmark.config import BenchmarkConfig as BenchmarkConfig
-from trectools_plus.benchmark.contrast import compare_reports as compare_reports
 from trectools_plus.benchmark.evaluate import evaluate as evaluate
 from trectools_plus.benchmark.gate import GateRules as GateRules
 from trectools_plus.benchmark.gate import run_gate as run_gate
-from trectools_plus.benchmark.hpo import load_hpo_collection as load_hpo_collection
 from trectools_plus.benchmark.merge import merge_run as merge_run
 from trectools_plus.benchmark.multilingual import run_multilingual as run_multilingual
 from trectools_plus.benchmark.overfitting import check_overfitting as check_overfitting
-from trectools_plus.benchmark.runner import run_benchmark as run_benchmark
+from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConfig
+from trectools_plus.benchmark.run.hpo import load_hpo_collection as load_hpo_collection
+from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark
 from trectools_plus.benchmark.verify import verify_report as verify_report
 from trectools_plus.errors import TrectoolsPlusError as TrectoolsPlusError
 from trectools_plus.extraction.comparison import compare_extractions as compare_extractions

@@ -10,12 +10,12 @@ import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
 
-from trectools_plus.benchmark.config import BenchmarkConfig
-from trectools_plus.benchmark.contrast import compare_reports, state_verdict
+from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
 from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.report import read_report
-from trectools_plus.benchmark.report_parts import MeasureDefinition
-from trectools_plus.benchmark.targets import Target, judge_mean
+from trectools_plus.benchmark.report.parts import MeasureDefinition
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.html.page import make_verdict
@@ -91,7 +91,7 @@ def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
     assert '"lower":[true,false]' in html
     source = read_report(folder / "BenchmarkReport.json")
     figure = Figure().add_subplot()
-    from trectools_plus.benchmark.report_folder import ReportFolder
+    from trectools_plus.benchmark.report.folder import ReportFolder
 
     table = ReportFolder(folder).per_query
     plot_differences(figure, source, table, "near", "far", "Cost")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
-from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.table import Cell, Column, Table, show, show_interval
 from trectools_plus.reporting.wording import (
     denominator_line,

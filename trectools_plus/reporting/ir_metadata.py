@@ -12,9 +12,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trectools_plus.benchmark.compare import INTERVAL_METHOD, resampling_of
-from trectools_plus.benchmark.output_folder import ANNOTATED_FOLDER
+from trectools_plus.benchmark.compare.compare import INTERVAL_METHOD, resampling_of
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.run.output_folder import ANNOTATED_FOLDER
 from trectools_plus.errors import InputError, UsageError
 
 START = "# ir_metadata.start"
@@ -62,7 +62,7 @@ def write_annotated_runs(report: BenchmarkReport, folder: str | Path) -> list[Pa
     Raises:
         InputError: If a run cannot be read or a file cannot be written.
     """
-    from trectools_plus.formats.atomic import atomic_write
+    from trectools_plus.formats.files.atomic import atomic_write
 
     files = []
     for mode, result in report.modes.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from trectools_plus.benchmark.compare import alpha_of, describe_family
+from trectools_plus.benchmark.compare.compare import alpha_of, describe_family
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     Comparison,
@@ -17,7 +17,7 @@ from trectools_plus.benchmark.report import (
     TargetResult,
     TermLabel,
 )
-from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.table import show, show_interval
 from trectools_plus.text import plural
 

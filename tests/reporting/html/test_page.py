@@ -21,7 +21,7 @@ from trectools_plus.benchmark.report import (
     StratumResult,
     TermLabel,
 )
-from trectools_plus.benchmark.report_comparison import StudentResult
+from trectools_plus.benchmark.report.modes import StudentResult
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.reporting.html.page import PageFigure, render_html
 from trectools_plus.reporting.html.per_query import QueryEvidence

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from trectools_plus import BenchmarkConfig, run_benchmark, write_reports
-from trectools_plus.benchmark.output_folder import PLOT_NAMES, OutputFolder
-from trectools_plus.benchmark.runner import BenchmarkResult
+from trectools_plus.benchmark.run.output_folder import PLOT_NAMES, OutputFolder
+from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.formats.run import read_run
 from trectools_plus.reporting.plots.figures import FORMATS
 

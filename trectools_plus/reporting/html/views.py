@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 from typing import Any
 
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency, StratumResult
-from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.comparison import ComparisonTable
 from trectools_plus.reporting.table import Cell
 from trectools_plus.reporting.wording import choose_comparisons, name_difference

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.compare import EQUAL
+from trectools_plus.benchmark.compare.compare import EQUAL
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
-from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.plots.means import require_measure
 from trectools_plus.reporting.plots.style import AHEAD, BEHIND, INK, label_text

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from trectools_plus.benchmark.compare import resampling_of
-from trectools_plus.benchmark.output_folder import PLOTS_FOLDER
+from trectools_plus.benchmark.compare.compare import resampling_of
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
-from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import InputError
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.reporting.comparison import describe_dataset
 from trectools_plus.reporting.plots.differences import plot_differences
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
-    from trectools_plus.benchmark.runner import BenchmarkResult
+    from trectools_plus.benchmark.run.runner import BenchmarkResult
 
 ImageFormat = Literal["png", "svg"]
 FORMATS: tuple[ImageFormat, ...] = ("png", "svg")

@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from trectools_plus.benchmark.contrast import Contrast, ModeContrast, state_verdict
-from trectools_plus.benchmark.contrast_latency import LatencyDifference
+from trectools_plus.benchmark.compare.compare_reports import (
+    Contrast,
+    LatencyDifference,
+    ModeContrast,
+    state_verdict,
+)
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
 from trectools_plus.reporting.wording import describe_test, show_difference_interval, show_p
