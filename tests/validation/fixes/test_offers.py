@@ -1,4 +1,4 @@
-"""What a finding says can be mended is mended; its count and its lines mean the same."""
+"""Fixes that findings offer are applied; counts and lines of both agree."""
 
 from __future__ import annotations
 

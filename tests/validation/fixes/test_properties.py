@@ -1,4 +1,4 @@
-"""What holds of every fix: done twice it does nothing, and a safe one changes no figure."""
+"""Properties of every fix: it is idempotent, and a safe one changes no figure."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_fixing_topics_twice_changes_nothing(
 
 
 def _ranking(data: bytes) -> pl.DataFrame:
-    """What trec_eval sees of a run, a document that is there twice with one score counted once."""
+    """The run as trec_eval reads it; a document that is there twice with one score counts once."""
     frame = RunView.of_file(scan_columns(Source("x", data), 6)).frame
     frame = frame.select("query_id", "doc_id", "score").unique(maintain_order=True)
     return rank_documents(frame).sort("query_id", maintain_order=True)

@@ -16,7 +16,12 @@ def recorded(code: str, noun: str = "line") -> Callable[[TopicsView], Hit | None
         code: The rule.
         noun: What is counted in the message.
     """
-    return lambda topics: recorded_hit(topics, code, noun)
+
+    def check(topics: TopicsView) -> Hit | None:
+        """The reader has recorded problems of this rule."""
+        return recorded_hit(topics, code, noun)
+
+    return check
 
 
 def recorded_hit(view: TopicsView, code: str, noun: str) -> Hit | None:
