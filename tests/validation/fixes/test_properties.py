@@ -231,7 +231,7 @@ def test_figures_of_pytrec_eval_are_the_same_after_a_safe_fix(
     assert evaluator.evaluate(after) == evaluator.evaluate(before)
 
 
-def test_errors_that_a_fix_offers_to_mend_are_mended(tmp_path: Path) -> None:
+def test_errors_that_a_fix_offers_to_fix_are_fixed(tmp_path: Path) -> None:
     """Every ask fix at once, on a run that breaks several rules that go together."""
     path = tmp_path / "in"
     path.write_text(
