@@ -19,13 +19,13 @@ from trectools_plus.benchmark.verify import verify_report as verify_report
 from trectools_plus.errors import TrectoolsPlusError as TrectoolsPlusError
 from trectools_plus.extraction.comparison import compare_extractions as compare_extractions
 from trectools_plus.extraction.extractor import Extractor as Extractor
-from trectools_plus.extraction.report import read_extraction_report as read_extraction_report
+from trectools_plus.extraction.report import load_extraction_report as load_extraction_report
 from trectools_plus.extraction.runner import run_extraction as run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings
-from trectools_plus.extraction.sweep import sweep
+from trectools_plus.extraction.sweep import sweep_extraction
 from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection
-from trectools_plus.formats.corpus import read_corpus as read_corpus
+from trectools_plus.formats.corpus import load_corpus as load_corpus
 from trectools_plus.formats.qrels import write_qrels as write_qrels
 from trectools_plus.formats.run import write_run as write_run
 from trectools_plus.formats.tables import Corpus as Corpus
@@ -58,7 +58,7 @@ from trectools_plus.statistics.correction import adjust_p_values as adjust_p_val
 from trectools_plus.statistics.groups import indistinguishable_groups as indistinguishable_groups
 from trectools_plus.statistics.kappa import cohens_kappa as cohens_kappa
 from trectools_plus.statistics.krippendorff import krippendorffs_alpha as krippendorffs_alpha
-from trectools_plus.statistics.paired.comparison import compare_paired as compare_paired
+from trectools_plus.statistics.paired.comparison import paired_difference as paired_difference
 from trectools_plus.statistics.power import queries_needed as queries_needed
 from trectools_plus.statistics.power import (
     smallest_detectable_difference as smallest_detectable_difference,
@@ -76,9 +76,9 @@ from trectools_plus.statistics.reproducibility import (
 )
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
 from trectools_plus.statistics.size import advise_on_size as advise_on_size
-from trectools_plus.statistics.systems import compare_systems as compare_systems
+from trectools_plus.statistics.systems import pairwise_differences as pairwise_differences
 from trectools_plus.statistics.tukey import randomised_tukey as randomised_tukey
-from trectools_plus.testsets.agreement import compare_grades as compare_grades
+from trectools_plus.testsets.agreement import grade_agreement as grade_agreement
 from trectools_plus.testsets.conversion import convert_test_set as convert_test_set
 from trectools_plus.testsets.loading import list_test_sets as list_test_sets
 from trectools_plus.testsets.loading import load_test_set as load_test_set

@@ -12,7 +12,7 @@ from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import DEFAULT_CONFIDENCE, DEFAULT_RESAMPLES, DEFAULT_SEED
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.statistics.correction import adjust_p_values
-from trectools_plus.statistics.unpaired import UnpairedComparison, compare_unpaired
+from trectools_plus.statistics.unpaired import UnpairedComparison, unpaired_difference
 from trectools_plus.testsets.model import TestSet
 
 LEAST_QUERIES = 2
@@ -111,7 +111,7 @@ def check_overfitting(
         for measure in names:
             values = table.filter(run=mode, measure=measure)
             samples = [_sample(values, part, ids) for part, ids in parts.items()]
-            found.append((mode, measure, compare_unpaired(
+            found.append((mode, measure, unpaired_difference(
                 *samples, confidence=confidence, resamples=resamples, seed=seed
             )))  # fmt: skip
     adjusted = adjust_p_values([one.p_permutation for *_, one in found])

@@ -228,7 +228,7 @@ def extraction_compare(
     """
     from trectools_plus.cli.printing import write_json
     from trectools_plus.extraction.comparison import compare_extractions
-    from trectools_plus.extraction.report import read_extraction_report
+    from trectools_plus.extraction.report import load_extraction_report
     from trectools_plus.extraction.scores import Resampling
     from trectools_plus.reporting.results.extraction import (
         comparison_document,
@@ -237,8 +237,8 @@ def extraction_compare(
     )
 
     comparison = compare_extractions(
-        read_extraction_report(first),
-        read_extraction_report(second),
+        load_extraction_report(first),
+        load_extraction_report(second),
         view=view,
         matching=matching,
         resampling=Resampling(resamples, seed, confidence),
@@ -288,13 +288,13 @@ def extraction_sweep(
     """
     from trectools_plus.cli.printing import write_json
     from trectools_plus.extraction.scores import Resampling
-    from trectools_plus.extraction.sweep import DEFAULT_VALUES, sweep
+    from trectools_plus.extraction.sweep import DEFAULT_VALUES, sweep_extraction
     from trectools_plus.progress import progress_bar
     from trectools_plus.reporting.results.extraction import print_sweep, sweep_document, write_sweep
     from trectools_plus.text import split_list
 
     with progress_bar() as progress:
-        found = sweep(
+        found = sweep_extraction(
             folder,
             dataset=dataset,
             ontology=ontology,

@@ -3,7 +3,7 @@
 from trectools_plus.extraction.comparison import compare_extractions as compare_extractions
 from trectools_plus.extraction.extractor import Extractor as Extractor
 from trectools_plus.extraction.report import extraction_report_schema as extraction_report_schema
-from trectools_plus.extraction.report import read_extraction_report as read_extraction_report
+from trectools_plus.extraction.report import load_extraction_report as load_extraction_report
 from trectools_plus.extraction.runner import run_extraction as run_extraction
 from trectools_plus.extraction.scores import Resampling as Resampling
 from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings

@@ -120,7 +120,7 @@ class Sweep:
     curves: tuple[SweepCurve, ...]
 
 
-def sweep(
+def sweep_extraction(
     folder: str | Path,
     *,
     dataset: str | None = None,

@@ -3,7 +3,7 @@
 from trectools_plus.formats.atomic import atomic_write as atomic_write
 from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection
-from trectools_plus.formats.corpus import read_corpus as read_corpus
+from trectools_plus.formats.corpus import load_corpus as load_corpus
 from trectools_plus.formats.documents import Documents as Documents
 from trectools_plus.formats.documents import stream_documents as stream_documents
 from trectools_plus.formats.opening import check_readable as check_readable

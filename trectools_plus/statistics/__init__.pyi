@@ -13,7 +13,7 @@ from trectools_plus.statistics.krippendorff import krippendorffs_alpha as krippe
 from trectools_plus.statistics.paired import PAIRED_TESTS as PAIRED_TESTS
 from trectools_plus.statistics.paired.comparison import PairedComparison as PairedComparison
 from trectools_plus.statistics.paired.comparison import compare_columns as compare_columns
-from trectools_plus.statistics.paired.comparison import compare_paired as compare_paired
+from trectools_plus.statistics.paired.comparison import paired_difference as paired_difference
 from trectools_plus.statistics.paired.results import PairedTest as PairedTest
 from trectools_plus.statistics.power import power_of_t_test as power_of_t_test
 from trectools_plus.statistics.power import queries_needed as queries_needed
@@ -34,10 +34,10 @@ from trectools_plus.statistics.reproducibility import truncated_overlap as trunc
 from trectools_plus.statistics.size import SizeAdvice as SizeAdvice
 from trectools_plus.statistics.size import advise_on_size as advise_on_size
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
-from trectools_plus.statistics.systems import compare_systems as compare_systems
+from trectools_plus.statistics.systems import pairwise_differences as pairwise_differences
 from trectools_plus.statistics.systems import pairs_of as pairs_of
 from trectools_plus.statistics.tukey import randomised_tukey as randomised_tukey
 from trectools_plus.statistics.unpaired import UnpairedComparison as UnpairedComparison
-from trectools_plus.statistics.unpaired import compare_unpaired as compare_unpaired
+from trectools_plus.statistics.unpaired import unpaired_difference as unpaired_difference
 
 __all__: list[str]

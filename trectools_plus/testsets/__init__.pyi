@@ -1,6 +1,6 @@
 # Names that are imported on first use, and where from: see lazy_names.py.
 
-from trectools_plus.testsets.agreement import compare_grades as compare_grades
+from trectools_plus.testsets.agreement import grade_agreement as grade_agreement
 from trectools_plus.testsets.agreement import read_grades as read_grades
 from trectools_plus.testsets.conversion import convert_test_set as convert_test_set
 from trectools_plus.testsets.conversion import form_of_output as form_of_output

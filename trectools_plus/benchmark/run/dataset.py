@@ -168,9 +168,9 @@ def _open_corpus(config: BenchmarkConfig, path: str | None) -> Documents | None:
         return None
     if config.streams_documents and (streamed := stream_documents(None, path)) is not None:
         return streamed
-    from trectools_plus.formats.corpus import read_corpus
+    from trectools_plus.formats.corpus import load_corpus
 
-    return read_corpus(path)
+    return load_corpus(path)
 
 
 def _read_topics(path: str | None) -> Topics | None:

@@ -164,13 +164,13 @@ def canonical_modes(modes: Sequence[str]) -> list[str]:
 
 def _open(settings: ServiceSettings, progress: Progress) -> Documents:
     from trectools_plus.benchmark.run.dataset import open_corpus
-    from trectools_plus.formats.corpus import read_corpus
+    from trectools_plus.formats.corpus import load_corpus
     from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 
     ontology = None
     progress("reading the documents", 0, 1)
     if settings.corpus is not None:
-        name, corpus = Path(settings.corpus).name, read_corpus(settings.corpus)
+        name, corpus = Path(settings.corpus).name, load_corpus(settings.corpus)
     elif settings.dataset in (None, "hpo"):
         from trectools_plus.ontology.hpo import load_ontology
         from trectools_plus.retrieval.ontology_terms import corpus_of

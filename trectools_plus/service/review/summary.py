@@ -21,7 +21,7 @@ from trectools_plus.service.review.judgments import (
 from trectools_plus.service.review.store import Store, Study
 from trectools_plus.statistics.agreement import Agreement
 from trectools_plus.statistics.arrays import DEFAULT_RESAMPLES, DEFAULT_SEED, check_level
-from trectools_plus.testsets.agreement import GradeAgreement, compare_grades
+from trectools_plus.testsets.agreement import GradeAgreement, grade_agreement
 
 METHOD = "Wilson over queries"
 
@@ -280,7 +280,7 @@ def _compare_grades(
     store: Store, one: Annotator, other: Annotator, options: Mapping[str, Any]
 ) -> GradeAgreement | None:
     try:
-        return compare_grades(
+        return grade_agreement(
             grades_of(store, one), grades_of(store, other), weights="quadratic", **options
         )
     except IncomparableError:

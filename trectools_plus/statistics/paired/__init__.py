@@ -6,7 +6,7 @@ from trectools_plus.statistics.paired.comparison import (
     PAIRED_TESTS,
     PairedComparison,
     compare_columns,
-    compare_paired,
+    paired_difference,
 )
 from trectools_plus.statistics.paired.randomisation import randomisation_test
 from trectools_plus.statistics.paired.results import ColumnTests, PairedTest
@@ -22,7 +22,7 @@ __all__ = [
     "PairedTest",
     "bootstrap_test",
     "compare_columns",
-    "compare_paired",
+    "paired_difference",
     "randomisation_test",
     "sign_test",
     "t_intervals",

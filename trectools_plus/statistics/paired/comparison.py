@@ -75,7 +75,7 @@ class PairedComparison:
     tests: Mapping[str, PairedTest]
 
 
-def compare_paired(
+def paired_difference(
     contrast: npt.ArrayLike,
     baseline: npt.ArrayLike,
     *,
@@ -128,7 +128,7 @@ def compare_columns(
     Args:
         differences: Shape (rows, columns) or (rows,); ``nan`` where a pair is undefined: it is left
             out of its column, and the column's ``n`` says so.
-        tests: As in :func:`compare_paired`.
+        tests: As in :func:`paired_difference`.
         interval: As there.
         confidence: As there.
         resamples: As there.
