@@ -11,8 +11,8 @@ from scipy import stats
 
 from trectools_plus import (
     adjust_p_values,
-    pairwise_differences,
     indistinguishable_groups,
+    pairwise_differences,
     randomised_tukey,
 )
 from trectools_plus.errors import UsageError
@@ -132,7 +132,9 @@ def test_the_baseline_is_not_in_the_family():
     table = result.p_table(4)
     assert table[2, 3] == table[3, 2] == result.p_adjusted[3]
     assert np.isnan(table[0, 2])
-    assert pairwise_differences(scores, resamples=50).family == "6 comparisons: all pairs of 4 systems"
+    assert (
+        pairwise_differences(scores, resamples=50).family == "6 comparisons: all pairs of 4 systems"
+    )
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ from trectools_plus.statistics.reproducibility import truncated_overlap as trunc
 from trectools_plus.statistics.size import SizeAdvice as SizeAdvice
 from trectools_plus.statistics.size import advise_on_size as advise_on_size
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
-from trectools_plus.statistics.systems import pairwise_differences as pairwise_differences
 from trectools_plus.statistics.systems import pairs_of as pairs_of
+from trectools_plus.statistics.systems import pairwise_differences as pairwise_differences
 from trectools_plus.statistics.tukey import randomised_tukey as randomised_tukey
 from trectools_plus.statistics.unpaired import UnpairedComparison as UnpairedComparison
 from trectools_plus.statistics.unpaired import unpaired_difference as unpaired_difference
