@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from trectools_plus import (
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics import (
     adjust_p_values,
+    group_letters,
     indistinguishable_groups,
+    pairs_of,
     pairwise_differences,
     randomised_tukey,
 )
-from trectools_plus.errors import UsageError
-from trectools_plus.statistics import group_letters, pairs_of
 
 METHODS = ["holm", "bonferroni", "benjamini_hochberg"]
 FAMILIES = arrays(np.float64, st.integers(0, 12), elements=st.floats(0, 1))

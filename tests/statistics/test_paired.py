@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from trectools_plus import paired_difference
 from trectools_plus.errors import UsageError
-from trectools_plus.statistics import PAIRED_TESTS, compare_columns
+from trectools_plus.statistics import PAIRED_TESTS, compare_columns, paired_difference
 from trectools_plus.statistics.paired import (
     bootstrap_test,
     randomisation_test,

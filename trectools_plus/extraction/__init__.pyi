@@ -1,4 +1,5 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
 from trectools_plus.extraction.comparison import compare_extractions as compare_extractions
 from trectools_plus.extraction.extractor import Extractor as Extractor
@@ -9,5 +10,13 @@ from trectools_plus.extraction.scores import Resampling as Resampling
 from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings
 from trectools_plus.extraction.settings import make_extraction_settings as make_extraction_settings
 from trectools_plus.extraction.sweep import DEFAULT_VALUES as DEFAULT_VALUES
+from trectools_plus.extraction.sweep import sweep_extraction as sweep_extraction
 
-__all__: list[str]
+__all__ = [
+    "ExtractionSettings",
+    "Extractor",
+    "compare_extractions",
+    "load_extraction_report",
+    "run_extraction",
+    "sweep_extraction",
+]

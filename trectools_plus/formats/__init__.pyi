@@ -1,4 +1,5 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
 from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection
@@ -15,5 +16,10 @@ from trectools_plus.formats.tables import Qrels as Qrels
 from trectools_plus.formats.tables import Run as Run
 from trectools_plus.formats.tables import Topics as Topics
 from trectools_plus.formats.topics import read_topics as read_topics
+from trectools_plus.formats.topics import write_topics as write_topics
 
-__all__: list[str]
+__all__ = [
+    "Documents",
+    "stream_documents",
+    "write_topics",
+]

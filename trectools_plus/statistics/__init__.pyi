@@ -1,4 +1,5 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
 from trectools_plus.statistics.agreement import Agreement as Agreement
 from trectools_plus.statistics.bootstrap import Intervals as Intervals
@@ -20,6 +21,7 @@ from trectools_plus.statistics.power import queries_needed as queries_needed
 from trectools_plus.statistics.power import (
     smallest_detectable_difference as smallest_detectable_difference,
 )
+from trectools_plus.statistics.rank_biased_overlap import rank_biased_overlap as rank_biased_overlap
 from trectools_plus.statistics.rank_correlation import kendall_tau as kendall_tau
 from trectools_plus.statistics.rank_correlation import tau_ap as tau_ap
 from trectools_plus.statistics.reproducibility import (
@@ -40,4 +42,32 @@ from trectools_plus.statistics.tukey import randomised_tukey as randomised_tukey
 from trectools_plus.statistics.unpaired import UnpairedComparison as UnpairedComparison
 from trectools_plus.statistics.unpaired import unpaired_difference as unpaired_difference
 
-__all__: list[str]
+__all__ = [
+    "Agreement",
+    "Intervals",
+    "PairedComparison",
+    "PairedTest",
+    "SystemComparisons",
+    "UnpairedComparison",
+    "adjust_p_values",
+    "advise_on_size",
+    "bootstrap_intervals",
+    "cohens_kappa",
+    "delta_relative_improvement",
+    "effect_ratio",
+    "indistinguishable_groups",
+    "kendall_tau",
+    "kendall_tau_union",
+    "krippendorffs_alpha",
+    "paired_difference",
+    "pairwise_differences",
+    "power_of_t_test",
+    "queries_needed",
+    "randomised_tukey",
+    "rank_biased_overlap",
+    "root_mean_square_error",
+    "smallest_detectable_difference",
+    "tau_ap",
+    "truncated_overlap",
+    "unpaired_difference",
+]
