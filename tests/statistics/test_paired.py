@@ -11,7 +11,7 @@ from scipy import stats
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import PAIRED_TESTS, compare_columns, paired_difference
-from trectools_plus.statistics.paired import (
+from trectools_plus.statistics.paired_tests import (
     bootstrap_test,
     randomisation_test,
     sign_test,

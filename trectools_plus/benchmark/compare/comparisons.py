@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from trectools_plus.benchmark.compare.compare import DEFAULT_CORRECTION
 from trectools_plus.benchmark.compare.compare import compare as compare_evaluation
@@ -14,10 +14,8 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
-from trectools_plus.statistics.resamples import Resampling
+from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.validation.loading import load_qrels, load_run
-
-DEFAULT_RESAMPLING = Resampling()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +93,7 @@ def compare(
     *,
     baseline: str | Sequence[str] | None = None,
     correction: str = DEFAULT_CORRECTION,
-    resampling: Resampling = DEFAULT_RESAMPLING,
+    **resampling: Unpack[Resampling],
 ) -> Comparisons:
     """Compare systems query by query on every measure, with intervals and tests.
 
@@ -104,7 +102,7 @@ def compare(
 
     Each difference has five paired tests. The p-values of the randomisation test are adjusted for
     the family: all comparisons on the same measure. A difference is significant if its adjusted
-    p-value is at most 1 - ``resampling.confidence``.
+    p-value is at most 1 - ``confidence``.
 
     Args:
         qrels: The judgments, or the path of their file; or an :class:`Evaluation`.
@@ -115,7 +113,8 @@ def compare(
             compare every pair.
         correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, or, for every pair only,
             ``tukey_hsd``: the randomised Tukey HSD test.
-        resampling: Number of resamples, seed, and level of the intervals.
+        **resampling: ``confidence``, the level of the intervals between 0 and 1 (0.95);
+            ``resamples``, their number (10,000); ``seed`` of the draws (42).
 
     Returns:
         The comparisons and the means of all systems.
@@ -135,14 +134,7 @@ def compare(
         evaluation = qrels
     else:
         evaluation = _evaluate(qrels, runs, measures)
-    entries = compare_evaluation(
-        evaluation,
-        baseline,
-        correction=correction,
-        confidence=resampling.confidence,
-        resamples=resampling.resamples,
-        seed=resampling.seed,
-    )
+    entries = compare_evaluation(evaluation, baseline, correction=correction, **resampling)
     return Comparisons(evaluation, tuple(entries))
 
 
