@@ -5,6 +5,7 @@ from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection
 from trectools_plus.formats.corpus import load_corpus as load_corpus
 from trectools_plus.formats.documents import Documents as Documents
+from trectools_plus.formats.documents import StreamedDocuments as StreamedDocuments
 from trectools_plus.formats.documents import stream_documents as stream_documents
 from trectools_plus.formats.files.atomic import atomic_write as atomic_write
 from trectools_plus.formats.files.opening import check_readable as check_readable
@@ -19,7 +20,7 @@ from trectools_plus.formats.topics import read_topics as read_topics
 from trectools_plus.formats.topics import write_topics as write_topics
 
 __all__ = [
-    "Documents",
+    "StreamedDocuments",
     "stream_documents",
     "write_topics",
 ]

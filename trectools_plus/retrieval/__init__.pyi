@@ -48,5 +48,4 @@ __all__ = [
     "build_retrievers",
     "corpus_of",
     "describe_run",
-    "list_backends",
 ]
