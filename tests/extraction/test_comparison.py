@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.extraction.comparison import compare_extractions, randomised_p_values
 from trectools_plus.extraction.runner import run_extraction
-from trectools_plus.extraction.scores import Resampling, averages_of, figures_of
+from trectools_plus.extraction.scoring import Resampling, averages_of, figures_of
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.statistics.paired import randomisation_test
 

@@ -5,10 +5,10 @@ import importlib.util
 import pytest
 
 from trectools_plus.extraction.comparison import compare_extractions
-from trectools_plus.extraction.names import eligible_terms, names_of
+from trectools_plus.extraction.dictionary import eligible_terms, names_of
 from trectools_plus.extraction.runner import run_extraction
+from trectools_plus.extraction.search import Wordings
 from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.extraction.wordings import Wordings
 from trectools_plus.ontology.hpo import load_ontology
 
 pytestmark = pytest.mark.skipif(

@@ -3,11 +3,10 @@ import json
 import pytest
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.extraction.mistakes import relation_of
 from trectools_plus.extraction.predictions import read_predictions, write_predictions
 from trectools_plus.extraction.report import extraction_report_schema, read_extraction_report
 from trectools_plus.extraction.runner import run_extraction
-from trectools_plus.extraction.scores import Resampling
+from trectools_plus.extraction.scoring import Resampling, relation_of
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.reporting.extraction import render_extraction_json, write_extraction
 

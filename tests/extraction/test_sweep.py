@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import trectools_plus
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.runner import run_extraction
-from trectools_plus.extraction.scores import figures_of
+from trectools_plus.extraction.scoring import figures_of
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.extraction.sweep import left_out, sweep
 

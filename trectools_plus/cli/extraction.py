@@ -150,7 +150,7 @@ def extraction_run(
       extraction run data --dataset GeneReviews --predictions mine.jsonl --format json
     """
     from trectools_plus.extraction.runner import run_extraction
-    from trectools_plus.extraction.scores import Resampling
+    from trectools_plus.extraction.scoring import Resampling
     from trectools_plus.extraction.settings import make_extraction_settings
     from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
@@ -229,7 +229,7 @@ def extraction_compare(
     from trectools_plus.cli.printing import write_json
     from trectools_plus.extraction.comparison import compare_extractions
     from trectools_plus.extraction.report import read_extraction_report
-    from trectools_plus.extraction.scores import Resampling
+    from trectools_plus.extraction.scoring import Resampling
     from trectools_plus.reporting.extraction import (
         comparison_document,
         print_comparison,
@@ -287,7 +287,7 @@ def extraction_sweep(
       extraction sweep data --systems both --parameter num_results --values 1,5,10,30
     """
     from trectools_plus.cli.printing import write_json
-    from trectools_plus.extraction.scores import Resampling
+    from trectools_plus.extraction.scoring import Resampling
     from trectools_plus.extraction.sweep import DEFAULT_VALUES, sweep
     from trectools_plus.progress import progress_bar
     from trectools_plus.reporting.extraction import print_sweep, sweep_document, write_sweep

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.extraction.counting import MATCHINGS, VIEWS, FloatArray, Matching, View
 from trectools_plus.extraction.report import ExtractionReport
-from trectools_plus.extraction.scores import (
+from trectools_plus.extraction.scoring import (
     AVERAGES,
     FIGURES,
+    MATCHINGS,
+    VIEWS,
+    FloatArray,
+    Matching,
     Resampling,
+    View,
     averages_of,
     figures_of,
 )

@@ -11,27 +11,17 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, raise_all
-from trectools_plus.extraction.mentions import Assertion, strongest
+from trectools_plus.extraction.predictions import (
+    ASSERTION_SPELLINGS,
+    Assertion,
+    assertion_named,
+    strongest,
+)
 from trectools_plus.formats.source import read_source
 from trectools_plus.ontology.ontology import Ontology
 
 ANNOTATIONS_FOLDER = "annotations"
 _SHOWN = 6
-
-_SPELLINGS: dict[str, Assertion] = {
-    "affirmed": "affirmed",
-    "present": "affirmed",
-    "negated": "negated",
-    "absent": "negated",
-    "excluded": "negated",
-    "normal": "negated",
-    "uncertain": "uncertain",
-    "possible": "uncertain",
-    "other_person": "other_person",
-    "family": "other_person",
-    "family_history": "other_person",
-}
-"""What an assertion may be called in files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +83,6 @@ class _File(BaseModel):
     doc_id: str = Field(min_length=1)
     full_text: str
     annotations: list[_Annotation]
-
-
-def assertion_named(name: str) -> Assertion | None:
-    """The assertion that files call by this name; ``None`` if there is none."""
-    return _SPELLINGS.get(name.strip().lower().replace(" ", "_").replace("-", "_"))
 
 
 def read_documents(
@@ -181,7 +166,7 @@ def _read_file(path: Path) -> _File:
             raise FormatError(
                 f"annotations[{place}]: no assertion is called '{annotation.assertion_status}'",
                 path=str(path),
-                remedy=f"there are {', '.join(_SPELLINGS)}",
+                remedy=f"there are {', '.join(ASSERTION_SPELLINGS)}",
             )
     return found
 

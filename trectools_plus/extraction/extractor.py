@@ -8,10 +8,9 @@ from copy import copy
 from typing import Self
 
 from trectools_plus.extraction.assertion import assert_mentions
-from trectools_plus.extraction.dictionary import Dictionary
-from trectools_plus.extraction.mentions import Mention, Prediction, strongest
-from trectools_plus.extraction.names import eligible_terms, names_of
-from trectools_plus.extraction.searching import Searcher, corpus_of_names, corpus_of_terms
+from trectools_plus.extraction.dictionary import Dictionary, eligible_terms, names_of
+from trectools_plus.extraction.predictions import Mention, Prediction, strongest
+from trectools_plus.extraction.search import Searcher, corpus_of_names, corpus_of_terms
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from trectools_plus.errors import InputError
-from trectools_plus.extraction.mentions import Assertion
+from trectools_plus.extraction.predictions import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.source import read_source
 

@@ -7,20 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trectools_plus.extraction.counting import (
-    DEFAULT_FORMULA,
-    MATCHINGS,
-    VIEWS,
-    FloatArray,
-    count,
-    exact_credit,
-    soft_credit,
-)
 from trectools_plus.extraction.documents import AnnotatedDocuments, read_documents
 from trectools_plus.extraction.extractor import Extractor
-from trectools_plus.extraction.mentions import Prediction
-from trectools_plus.extraction.mistakes import find_mistakes
-from trectools_plus.extraction.predictions import read_predictions
+from trectools_plus.extraction.predictions import Prediction, read_predictions
 from trectools_plus.extraction.report import (
     DatasetFacts,
     DocumentCounts,
@@ -32,13 +21,21 @@ from trectools_plus.extraction.report import (
     Score,
     SystemFacts,
 )
-from trectools_plus.extraction.scores import (
+from trectools_plus.extraction.scoring import (
     AVERAGES,
+    DEFAULT_FORMULA,
     FIGURES,
+    MATCHINGS,
+    VIEWS,
+    FloatArray,
     Resampling,
     averages_of,
     bootstrap_averages,
+    count,
+    exact_credit,
     figures_of,
+    find_mistakes,
+    soft_credit,
 )
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.ontology.hpo import load_ontology

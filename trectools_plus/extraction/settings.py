@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.chunking import Level
+from trectools_plus.extraction.segmentation import Level
 from trectools_plus.retrieval.index.parts import AggregationName
 from trectools_plus.retrieval.values import explain_problem
 

@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.counting import FloatArray, View, count, exact_credit
 from trectools_plus.extraction.documents import read_documents
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.runner import extract_all
-from trectools_plus.extraction.scores import (
+from trectools_plus.extraction.scoring import (
+    FloatArray,
     Resampling,
+    View,
     averages_of,
     bootstrap_averages,
+    count,
+    exact_credit,
     figures_of,
 )
 from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from trectools_plus.extraction.names import EXACT, LABEL, Name
-from trectools_plus.extraction.wordings import Wordings, wilson_low
+from trectools_plus.extraction.dictionary import EXACT, LABEL, Name
+from trectools_plus.extraction.search import Wordings, wilson_low
 
 
 def name(term_id, text, rank=LABEL):

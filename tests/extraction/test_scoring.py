@@ -8,14 +8,18 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.counting import VIEWS, count, exact_credit, items_of, soft_credit
 from trectools_plus.extraction.documents import Document
-from trectools_plus.extraction.mentions import ASSERTIONS, Prediction
-from trectools_plus.extraction.scores import (
+from trectools_plus.extraction.predictions import ASSERTIONS, Prediction
+from trectools_plus.extraction.scoring import (
+    VIEWS,
     Resampling,
     averages_of,
     bootstrap_averages,
+    count,
+    exact_credit,
     figures_of,
+    items_of,
+    soft_credit,
 )
 
 TERMS = [f"X:{number}" for number in range(10)] + ["Y:1"]
