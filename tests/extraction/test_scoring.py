@@ -34,7 +34,7 @@ def tables(cases, view, credit=exact_credit):
         f"d{n}": [Prediction(term, one, 1.0) for term, one in said.items()]
         for n, (_, said) in enumerate(cases)
     }
-    return count(documents, predictions, view, credit).table()
+    return count(documents, predictions, view, credit)
 
 
 @given(cases=CASES, view=st.sampled_from(VIEWS))

@@ -1,4 +1,4 @@
-"""From texts to the ontology's terms they speak of, and how well a system finds them.
+"""Extract terms of an ontology from texts, and score what a system finds.
 
 ::
 

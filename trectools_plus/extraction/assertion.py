@@ -1,13 +1,18 @@
-"""Whether a mention is affirmed, negated, uncertain, or about another person: ConText's rules.
+"""Assign assertions to mentions: affirmed, negated, uncertain or another person, as in ConText.
 
-A trigger phrase governs what follows it (or stands before it) in its sentence, up to the next
-phrase that ends its reach, or a semicolon; a bare *not* governs five words. A longer phrase that
-only looks like a trigger (*not only*) blocks the one inside it, and so does a mention: *absent* in
+A trigger phrase governs the text after it (or before it) in its sentence, up to a phrase that ends
+its reach, or a semicolon. A bare *not* governs five words. A longer phrase that only looks like a
+trigger (*not only*) blocks the trigger inside it. A mention does so too: the word *absent* in
 *absent speech* belongs to the name.
 
 A relative is the subject until the patient is (*he*, *the child*) or the relative reports something
-(*his mother noticed*); verbs such as *has* change nothing. An answer (*hypotonia: none*) governs
-what it answers.
+(*his mother noticed*). Verbs, for example *has*, do not change the subject. An answer
+(*hypotonia: none*) governs what it answers.
+
+The phrases are a selection from the published lists of NegEx (Chapman et al., J Biomed Inform 2001;
+34:301–310) and ConText (Harkema et al., J Biomed Inform 2009; 42:839–851). The words *may*, *can*
+and *risk of* are not included: in a description of a disease they say how often a finding occurs,
+not whether it is present.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from typing import Literal
 
 from trectools_plus.extraction.predictions import Assertion, Mention
@@ -141,60 +146,67 @@ none known; none observed; none seen; none to date; none present; no evidence
 """
 
 
-def phrases(listed: str) -> tuple[str, ...]:
-    """The phrases of one of the lists above, the longest first."""
-    parts = (" ".join(phrase.split()) for phrase in listed.split(";"))
-    return tuple(sorted({part for part in parts if part}, key=lambda part: (-len(part), part)))
-
-
 _Reach = Literal["near", "after", "before", "label", "none", "end", "report"]
 _NEAR = 5
-"""How many words a trigger that reaches near can govern: the window of NegEx."""
+"""The number of words that a trigger of the reach ``near`` governs: the window of NegEx."""
 
 
 def _any_of(listed: str) -> str:
-    """A pattern for the phrases of a list: any blanks between words, either apostrophe."""
-    escaped = (re.escape(phrase) for phrase in phrases(listed))
+    """Return a pattern for a list of phrases, the longest first.
+
+    It allows any blanks between words, and both forms of the apostrophe.
+    """
+    phrases = {" ".join(phrase.split()) for phrase in listed.split(";")}
+    longest_first = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
+    escaped = (re.escape(phrase) for phrase in longest_first)
     alternatives = "|".join(one.replace(r"\ ", r"\s+").replace("'", "['’]") for one in escaped)
     return rf"(?<![\w-])(?:{alternatives})(?![\w-])"
 
 
-_KIN = _any_of(RELATIVES)
-_SAID = _any_of(REPORTING)
-_HE = _any_of(PATIENTS)
-_THEIR = r"(?:(?:his|her|the|a|an|one|both|their|my|your|this|patient['’]s|proband['’]s)\s+)"
-_KINDS = r"(?:[\w'’-]+\s+){0,2}?"
+_RELATIVE = _any_of(RELATIVES)
+_REPORTS = _any_of(REPORTING)
+_PATIENT = _any_of(PATIENTS)
+_DETERMINER = r"(?:(?:his|her|the|a|an|one|both|their|my|your|this|patient['’]s|proband['’]s)\s+)"
+_ADJECTIVES = r"(?:[\w'’-]+\s+){0,2}?"
 _HAS_CLAUSE = r"(?!,?\s+(?:with|who|whose|having|has|had|have)\b)"
-_WELL = r"(?:healthy|well|unaffected|normal|asymptomatic)"
-_STOP = r"(?=\s*(?:[.,;/)\]]|$))"
+_HEALTHY = r"(?:healthy|well|unaffected|normal|asymptomatic)"
+_PHRASE_END = r"(?=\s*(?:[.,;/)\]]|$))"
 
 _PERSONS: tuple[tuple[str, _Reach], ...] = (
-    # The first pattern that fits takes the words, so that exceptions stand above the rules.
+    # The first pattern that matches takes the words, so exceptions precede the rules.
     (_any_of(NOT_FAMILY), "none"),
-    (rf"{_HE}\s+(?:and|or)\s+{_THEIR}?{_KIN}", "none"),  # he and his mother
+    (rf"{_PATIENT}\s+(?:and|or)\s+{_DETERMINER}?{_RELATIVE}", "none"),  # he and his mother
     (
-        rf"\bof\s+(?:(?:the|this|our)\s+)?{_HE}|{_HE}['’]s?(?=\s+{_KINDS}{_KIN})",
-        "none",
-    ),  # the sister of the patient
-    (rf"\b(?:healthy|consanguineous|non-?consanguineous|unrelated|unaffected)\s+{_KIN}", "none"),
-    (rf"{_KIN}(?=\s+(?:is|are|was|were)\s+(?:both\s+)?{_WELL}\b)", "none"),
-    (rf"{_KIN}['’]s?\s+(?:report|request|account|concern|observation)s?\b", "none"),
-    (rf"\A(?:in|among)\s+{_THEIR}?{_KIN}", "after"),  # in the mother, …
-    (
-        r"\b(?:according\s+to|per|by|from|via|to|with|like|unlike|than|as|in|of|among)\s+"
-        rf"(?:{_THEIR}{_KINDS})?{_KIN}{_HAS_CLAUSE}",
+        rf"\bof\s+(?:(?:the|this|our)\s+)?{_PATIENT}"  # the sister of the patient
+        rf"|{_PATIENT}['’]s?(?=\s+{_ADJECTIVES}{_RELATIVE})",
         "none",
     ),
-    (rf"(?:{_any_of(FAMILY)})(?:\s+{_SAID})?|{_KIN}", "after"),
-    (rf"\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?{_SAID}", "none"),  # was reported to have
+    (
+        rf"\b(?:healthy|consanguineous|non-?consanguineous|unrelated|unaffected)\s+{_RELATIVE}",
+        "none",
+    ),
+    (rf"{_RELATIVE}(?=\s+(?:is|are|was|were)\s+(?:both\s+)?{_HEALTHY}\b)", "none"),
+    (rf"{_RELATIVE}['’]s?\s+(?:report|request|account|concern|observation)s?\b", "none"),
+    (rf"\A(?:in|among)\s+{_DETERMINER}?{_RELATIVE}", "after"),  # in the mother, …
+    (
+        r"\b(?:according\s+to|per|by|from|via|to|with|like|unlike|than|as|in|of|among)\s+"
+        rf"(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}{_HAS_CLAUSE}",
+        "none",
+    ),
+    (rf"(?:{_any_of(FAMILY)})(?:\s+{_REPORTS})?|{_RELATIVE}", "after"),
+    # was reported to have
+    (rf"\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?{_REPORTS}", "none"),
     (_any_of(NOT_REPORTING), "none"),
     (rf"{_any_of(CONTRASTS)}(?!\s+{_any_of(SAME_SUBJECT)})", "end"),
-    (_HE, "end"),
-    (rf"{_SAID}|{_any_of(CONCERNED)}", "report"),
+    (_PATIENT, "end"),
+    (rf"{_REPORTS}|{_any_of(CONCERNED)}", "report"),
 )
-_PERSONS_BEFORE = rf"{_any_of(IN_FAMILY)}|\b(?:in|of|among|affecting)\s+(?:{_THEIR}{_KINDS})?{_KIN}"
+_PERSONS_BEFORE = (
+    rf"{_any_of(IN_FAMILY)}"
+    rf"|\b(?:in|of|among|affecting)\s+(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}"
+)
 _ANSWER = (
-    rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+){_any_of(NEGATIVE_ANSWERS)}{_STOP}"
+    rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+){_any_of(NEGATIVE_ANSWERS)}{_PHRASE_END}"
     r"|\s*[:=]\s*(?:none|nil)\b|\s*\(\s*[-−–]\s*\)"
 )
 
@@ -210,7 +222,7 @@ _RULES: tuple[tuple[str, Assertion, _Reach], ...] = (
     (_any_of(TERMINATES), "affirmed", "end"),
 )
 _STRONGEST: tuple[Assertion, ...] = ("other_person", "negated", "uncertain")
-"""Of several that govern a mention, the first of these holds."""
+"""If several govern a mention, the first of these applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +234,7 @@ class _Trigger:
 
 
 def assert_mentions(text: str, mentions: Iterable[Mention]) -> list[Mention]:
-    """The same mentions, each with what its sentence says of it."""
+    """Return the mentions, each with the assertion of its sentence."""
     found = list(mentions)
     result = []
     for sentence in chunk(text, "sentence"):
@@ -244,7 +256,7 @@ def _assertion_of(text: str, mention: Mention, found: Sequence[_Trigger]) -> Ass
 
 
 def _reaches(trigger: _Trigger, mention: Mention, found: Sequence[_Trigger], text: str) -> bool:
-    """Whether the mention lies on the trigger's side, with nothing between that ends its reach."""
+    """Return true if the trigger governs the mention: nothing between them ends its reach."""
     backward = trigger.reach in ("before", "label")
     low, high = (mention.end, trigger.start) if backward else (trigger.end, mention.start)
     if low > high or ";" in text[low:high]:
@@ -259,7 +271,7 @@ def _reaches(trigger: _Trigger, mention: Mention, found: Sequence[_Trigger], tex
 
 
 def _ends(other: _Trigger, trigger: _Trigger) -> bool:
-    """Return true if one phrase ends another's reach; a person's ends by phrases of its own."""
+    """Return true if a phrase ends the reach of a trigger; persons have their own end phrases."""
     if "other_person" in (other.assertion, trigger.assertion):
         if other.assertion != trigger.assertion:
             return False
@@ -268,32 +280,36 @@ def _ends(other: _Trigger, trigger: _Trigger) -> bool:
 
 
 def _triggers(sentence: Chunk, mentions: Sequence[Mention]) -> list[_Trigger]:
-    """The triggers of a sentence; none inside a mention, none inside a longer one of its kind."""
+    """Return the triggers of a sentence that are in no mention and in no longer trigger."""
+
+    def make(match: re.Match[str], assertion: Assertion, reach: _Reach) -> _Trigger:
+        start, end = match.span()
+        return _Trigger(sentence.start + start, sentence.start + end, assertion, reach)
+
+    def is_free(trigger: _Trigger) -> bool:
+        return not any(m.start < trigger.end and trigger.start < m.end for m in mentions)
+
     rules, persons, persons_before = _compiled()
     phrases = [
-        _Trigger(sentence.start + m.start(), sentence.start + m.end(), assertion, reach)
+        make(match, assertion, reach)
         for pattern, assertion, reach in rules
-        for m in pattern.finditer(sentence.text)
+        for match in pattern.finditer(sentence.text)
     ]
-    whose = [
-        _Trigger(sentence.start + m.start(), sentence.start + m.end(), "other_person", reach)
-        for m in persons.finditer(sentence.text)
-        for (_, reach), group in zip(_PERSONS, m.groups(), strict=True)
-        if group is not None
+    about_persons = [
+        make(match, "other_person", _PERSONS[match.lastindex - 1][1])
+        for match in persons.finditer(sentence.text)
+        if match.lastindex
     ]
-    whose += [
-        _Trigger(sentence.start + m.start(), sentence.start + m.end(), "other_person", "before")
-        for m in persons_before.finditer(sentence.text)
+    about_persons += [
+        make(match, "other_person", "before") for match in persons_before.finditer(sentence.text)
     ]
-    free, free_whose = (
-        [t for t in one if not any(m.start < t.end and t.start < m.end for m in mentions)]
-        for one in (phrases, whose)
-    )
-    return free_whose + [t for t in free if not any(_swallows(other, t) for other in free)]
+    free = list(filter(is_free, phrases))
+    longest = [one for one in free if not any(_contains(other, one) for other in free)]
+    return [*filter(is_free, about_persons), *longest]
 
 
-def _swallows(longer: _Trigger, shorter: _Trigger) -> bool:
-    """Whether one trigger holds another one and is longer: *not excluded* holds *not*."""
+def _contains(longer: _Trigger, shorter: _Trigger) -> bool:
+    """Return true if a longer trigger contains a shorter one: *not excluded* contains *not*."""
     return (
         longer.start <= shorter.start
         and shorter.end <= longer.end
@@ -302,7 +318,7 @@ def _swallows(longer: _Trigger, shorter: _Trigger) -> bool:
     )
 
 
-@lru_cache(maxsize=1)
+@cache
 def _compiled() -> tuple[
     tuple[tuple[re.Pattern[str], Assertion, _Reach], ...], re.Pattern[str], re.Pattern[str]
 ]:

@@ -1,21 +1,20 @@
-"""Precision, recall and F1 over documents, micro, macro and weighted, with bootstrap intervals.
+"""Precision, recall and F1 over documents, with bootstrap intervals, and lists of mistakes.
 
-With credit(x) in [0, 1] for every term (1 or 0 where matching is exact):
+With credit(x) in [0, 1] for every term (1 or 0 for exact matching):
 
 * precision = credit of the predicted terms / number of predicted terms
 * recall = credit of the gold terms / number of gold terms
-* F1 = 2 · precision · recall / (precision + recall), 0 where both are 0
+* F1 = 2 · precision · recall / (precision + recall), or 0 if both are 0
 
-``micro`` adds up the documents' credits and numbers first. ``macro`` is the mean of the documents'
-own figures, ``weighted`` their mean weighted by the number of gold terms; so their F1 is a mean of
-F1, not made of their precision and recall. Where nothing is predicted, or nothing is gold, a
-quotient is undefined: every figure is then 1 if both sides are empty (there was nothing to find,
-and nothing was claimed), else 0.
+``micro`` adds up credits and numbers of all documents first. ``macro`` is the mean of the figures
+of the documents, and ``weighted`` their mean weighted by the number of gold terms. So their F1 is a
+mean of F1 values, not computed from the mean precision and recall. If there is no predicted or no
+gold term, a quotient is undefined. All figures are then 1 if both sides are empty, otherwise 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -24,7 +23,7 @@ import numpy.typing as npt
 
 from trectools_plus.extraction.documents import Document
 from trectools_plus.extraction.predictions import Assertion, Prediction
-from trectools_plus.extraction.report import Mistake, Mistakes, NearMiss
+from trectools_plus.extraction.report import Mistake, Mistakes, NearMiss, Relation
 from trectools_plus.ontology.formulas import formula_named
 from trectools_plus.ontology.matching import best_matches
 from trectools_plus.ontology.ontology import Ontology
@@ -40,46 +39,28 @@ DEFAULT_FORMULA = "hybrid"
 
 _PRESENT = ("affirmed", "uncertain")
 Item = tuple[str, str]
-"""A term and what must agree besides it: the assertion in the view ``strict``, else nothing."""
+"""A term, and its assertion in the view ``strict`` (otherwise an empty string)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Counts:
-    """What every document contributes; all arrays of shape ``(n_documents,)``.
-
-    Attributes:
-        credit_predicted: Sum over the predicted terms of their credit, each in [0, 1].
-        predicted: How many terms were predicted.
-        credit_gold: Sum over the gold terms of their credit, each in [0, 1].
-        gold: How many gold terms there are.
-    """
-
-    credit_predicted: FloatArray
-    predicted: FloatArray
-    credit_gold: FloatArray
-    gold: FloatArray
-
-    def table(self) -> FloatArray:
-        """The four as columns, shape ``(n_documents, 4)``."""
-        return np.stack([self.credit_predicted, self.predicted, self.credit_gold, self.gold], 1)
+Credit = Callable[[Sequence[frozenset[Item]], Sequence[frozenset[Item]]], FloatArray]
+"""Takes the items of each document, and those to compare them with; returns sums of credit."""
 
 
-def items_of(said: Mapping[str, Assertion], view: View) -> frozenset[Item]:
-    """What counts in a view.
+def items_of(assertions: Mapping[str, Assertion], view: View) -> frozenset[Item]:
+    """Return the items that count in a view.
 
-    ``present``: terms that are affirmed or uncertain. ``any``: all terms, whatever is said of them.
+    ``present``: terms that are affirmed or uncertain. ``any``: all terms, with any assertion.
     ``strict``: pairs of a term and its assertion, which must agree.
     """
     if view == "strict":
-        return frozenset(said.items())
+        return frozenset(assertions.items())
     return frozenset(
-        (term_id, "") for term_id, one in said.items() if view == "any" or one in _PRESENT
+        (term_id, "") for term_id, one in assertions.items() if view == "any" or one in _PRESENT
     )
 
 
-def assertions_of(predictions: Sequence[Prediction]) -> dict[str, Assertion]:
-    """Predictions as gold is kept: assertions by term."""
-    return {prediction.term_id: prediction.assertion for prediction in predictions}
+def _predicted_items(predictions: Iterable[Prediction], view: View) -> frozenset[Item]:
+    return items_of({one.term_id: one.assertion for one in predictions}, view)
 
 
 def count(
@@ -87,58 +68,55 @@ def count(
     predictions: Mapping[str, Sequence[Prediction]],
     view: View,
     credit: Credit,
-) -> Counts:
+) -> FloatArray:
     """Count the items of every document.
 
     Args:
         documents: The documents with their gold terms.
-        predictions: Predictions by document id; a document that is missing has none.
-        view: What counts.
-        credit: Gives the credit of items: :func:`exact_credit`, or one of :func:`soft_credit`.
+        predictions: Predictions by document id; a missing document has none.
+        view: The items that count.
+        credit: :func:`exact_credit`, or a function from :func:`soft_credit`.
+
+    Returns:
+        Shape ``(n_documents, 4)``: the credit of the predicted items, their number, the credit of
+        the gold items, their number. Each item has a credit in [0, 1].
     """
     gold = [items_of(document.gold, view) for document in documents]
-    said = [assertions_of(predictions.get(document.doc_id, ())) for document in documents]
-    predicted = [items_of(one, view) for one in said]
-    return Counts(
-        credit(predicted, gold),
-        np.array([len(items) for items in predicted], dtype=np.float64),
-        credit(gold, predicted),
-        np.array([len(items) for items in gold], dtype=np.float64),
+    predicted = [_predicted_items(predictions.get(one.doc_id, ()), view) for one in documents]
+    numbers = [np.array(list(map(len, side)), dtype=np.float64) for side in (predicted, gold)]
+    return np.stack(
+        [credit(predicted, gold), numbers[0], credit(gold, predicted), numbers[1]], axis=1
     )
 
 
-Credit = Callable[[Sequence[frozenset[Item]], Sequence[frozenset[Item]]], FloatArray]
-"""Takes items and what they are held against, document by document; gives sums of credit."""
-
-
 def exact_credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
-    """1 for every item that is among the others."""
+    """Give the credit 1 to every item that is among the others."""
     agreeing = [len(one & other) for one, other in zip(items, others, strict=True)]
     return np.array(agreeing, dtype=np.float64)
 
 
 def soft_credit(ontology: Ontology, formula: str = DEFAULT_FORMULA) -> Credit:
-    """Credit of every item: its highest similarity with any of the others, in [0, 1].
+    """Return a function that gives items their highest similarity with any of the others.
 
-    1 for the same term; 0 where nothing is to be compared with. In the view ``strict`` only others
-    of the same assertion are compared.
+    The credit is in [0, 1]: 1 for the same term, and 0 without other terms. In the view ``strict``
+    an item is compared only with others of the same assertion.
 
     Raises:
-        UsageError: If there is no such formula.
+        UsageError: If the formula is unknown.
     """
     similarity = formula_named(formula)
 
     def credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
-        own, against, owner = list[list[str]](), list[list[str]](), list[int]()
+        terms, candidates, places = list[list[str]](), list[list[str]](), list[int]()
         for place, (one, other) in enumerate(zip(items, others, strict=True)):
             for term_id, wanted in sorted(one):
-                own.append([term_id])
-                against.append(sorted(there for there, said in other if said == wanted))
-                owner.append(place)
-        if not own:
+                terms.append([term_id])
+                candidates.append(sorted(term for term, assertion in other if assertion == wanted))
+                places.append(place)
+        if not terms:
             return np.zeros(len(items))
-        values = best_matches(ontology.ids, ontology.hierarchy, own, against, similarity)
-        return np.bincount(owner, weights=values, minlength=len(items)).astype(np.float64)
+        values = best_matches(ontology.ids, ontology.hierarchy, terms, candidates, similarity)
+        return np.bincount(places, weights=values, minlength=len(items)).astype(np.float64)
 
     return credit
 
@@ -146,17 +124,17 @@ def soft_credit(ontology: Ontology, formula: str = DEFAULT_FORMULA) -> Credit:
 Average = Literal["micro", "macro", "weighted"]
 AVERAGES: tuple[Average, ...] = get_args(Average)
 FIGURES = ("precision", "recall", "f1")
-"""The last axis of every array of figures here."""
+"""The last axis of every array of figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How intervals are made.
+    """Settings of bootstrap intervals and randomisation tests.
 
     Attributes:
-        resamples: How many resamples of the documents, at least 1.
-        seed: Of the draws.
-        confidence: The level, between 0 and 1.
+        resamples: The number of resamples of the documents, at least 1.
+        seed: The seed of the draws.
+        confidence: The level of the intervals, between 0 and 1.
     """
 
     resamples: int = 10_000
@@ -165,7 +143,7 @@ class Resampling:
 
 
 def figures_of(table: FloatArray) -> FloatArray:
-    """Precision, recall and F1 of rows of counts.
+    """Return precision, recall and F1 of rows of counts.
 
     Args:
         table: Shape (..., 4): credit of the predicted, predicted, credit of the gold, gold.
@@ -183,16 +161,15 @@ def figures_of(table: FloatArray) -> FloatArray:
 
 
 def averages_of(table: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """The three averages over documents.
+    """Return the three averages over documents.
 
     Args:
         table: Counts, shape (n_documents, 4).
-        weights: How often every document counts, shape (n_resamples, n_documents); once each when
-            not given.
+        weights: The weight of every document, shape (n_resamples, n_documents); 1 each if ``None``.
 
     Returns:
-        Shape (n_resamples, 3, 3): averages in the order of ``AVERAGES``, then figures. One resample
-        when no weights are given.
+        Shape (n_resamples, 3, 3): averages in the order of ``AVERAGES``, then figures. Without
+        weights there is one resample.
     """
     if weights is None:
         weights = np.ones((1, len(table)))
@@ -205,11 +182,11 @@ def averages_of(table: FloatArray, weights: FloatArray | None = None) -> FloatAr
 
 
 def bootstrap_averages(table: FloatArray, resampling: Resampling) -> tuple[FloatArray, FloatArray]:
-    """Percentile intervals of the averages, from resamples of the documents.
+    """Return percentile intervals of the averages, from resamples of the documents.
 
     Args:
         table: Counts, shape (n_documents, 4).
-        resampling: How many, which seed and level.
+        resampling: The number of resamples, the seed and the level.
 
     Returns:
         Lower and upper ends, both of shape (3, 3).
@@ -219,17 +196,30 @@ def bootstrap_averages(table: FloatArray, resampling: Resampling) -> tuple[Float
     """
     check_resamples(resampling.resamples, "bootstrap")
     check_level(resampling.confidence, "bootstrap")
+    return percentile_interval(lambda weights: averages_of(table, weights), len(table), resampling)
 
-    def drawn(size: int, generator: np.random.Generator) -> FloatArray:
-        return averages_of(table, draw_counts(len(table), size, generator))
 
-    parts = map_chunks(drawn, len(table), resampling.resamples, resampling.seed)
+def percentile_interval(
+    statistic: Callable[[FloatArray], FloatArray], n_documents: int, resampling: Resampling
+) -> tuple[FloatArray, FloatArray]:
+    """Return the percentile bootstrap interval of a statistic over documents.
+
+    Args:
+        statistic: Takes weights of shape (n, n_documents), and returns values of shape (n, …).
+        n_documents: The number of documents.
+        resampling: The number of resamples, the seed and the level, all in range.
+
+    Returns:
+        Lower and upper ends.
+    """
+
+    def draw(size: int, generator: np.random.Generator) -> FloatArray:
+        return statistic(draw_counts(n_documents, size, generator))
+
+    parts = map_chunks(draw, n_documents, resampling.resamples, resampling.seed)
     tail = (1.0 - resampling.confidence) / 2.0
     low, high = np.quantile(np.concatenate(parts), [tail, 1.0 - tail], axis=0)
     return low, high
-
-
-Relation = Literal["parent", "child", "sibling"]
 
 
 def find_mistakes(
@@ -240,18 +230,18 @@ def find_mistakes(
 ) -> Mistakes:
     """List the mistakes of all documents, in the order of documents and terms.
 
-    A spurious term is near when it is a parent, child or sibling of a missed term of the same
-    document; it is then listed among the near ones too.
+    A spurious term that is a parent, child or sibling of a missed term of the same document is also
+    listed as a near miss.
     """
     missed, spurious, near = list[Mistake](), list[Mistake](), list[NearMiss]()
     for document in documents:
         found = predictions.get(document.doc_id, ())
-        scores = {prediction.term_id: prediction for prediction in found}
-        gold = items_of(document.gold, view)
-        predicted = items_of(assertions_of(found), view)
-        lost, wrong = sorted(gold - predicted), sorted(predicted - gold)
-        missed += [_mistake(document, item, ontology, None) for item in lost]
-        spurious += [_mistake(document, item, ontology, scores[item[0]]) for item in wrong]
+        by_term = {prediction.term_id: prediction for prediction in found}
+        gold, predicted = items_of(document.gold, view), _predicted_items(found, view)
+        missing = [term_id for term_id, _ in sorted(gold - predicted)]
+        wrong = [term_id for term_id, _ in sorted(predicted - gold)]
+        missed += [_mistake(document, term_id, ontology, None) for term_id in missing]
+        spurious += [_mistake(document, one, ontology, by_term[one]) for one in wrong]
         near += [
             NearMiss(
                 doc_id=document.doc_id,
@@ -261,15 +251,15 @@ def find_mistakes(
                 missed_id=other,
                 missed_label=_label(ontology, other),
             )
-            for term_id, _ in wrong
-            for other, _ in lost
+            for term_id in wrong
+            for other in missing
             if (relation := relation_of(ontology, term_id, other)) is not None
         ]
     return Mistakes(view=view, missed=missed, spurious=spurious, near=near)
 
 
 def relation_of(ontology: Ontology, term_id: str, other: str) -> Relation | None:
-    """What a term is to another one; ``None`` for strangers and ids that are no live terms."""
+    """Return the relation of a term to another; ``None`` if there is none, or an id is unknown."""
     if term_id == other or term_id not in ontology or other not in ontology:
         return None
     above, above_other = set(ontology.parents[term_id]), set(ontology.parents[other])
@@ -281,16 +271,14 @@ def relation_of(ontology: Ontology, term_id: str, other: str) -> Relation | None
 
 
 def _mistake(
-    document: Document, item: Item, ontology: Ontology, prediction: Prediction | None
+    document: Document, term_id: str, ontology: Ontology, prediction: Prediction | None
 ) -> Mistake:
-    term_id = item[0]
-    said = document.gold[term_id] if prediction is None else prediction.assertion
     start, end = prediction.spans[0] if prediction and prediction.spans else (0, 0)
     return Mistake(
         doc_id=document.doc_id,
         term_id=term_id,
         label=_label(ontology, term_id),
-        assertion=said,
+        assertion=document.gold[term_id] if prediction is None else prediction.assertion,
         score=None if prediction is None else prediction.score,
         text=document.text[start:end] or None,
     )

@@ -1,8 +1,8 @@
-"""Sentences, clauses, phrases and words of a text, each with its exact place.
+"""Split a text into sentences, clauses, phrases and words, each with its exact place.
 
-Rules, no model: a sentence ends at a line's end, or at ``.``, ``!`` or ``?`` before a semicolon, or
-before white space and something that can begin a sentence, unless what stands before is a common
-abbreviation such as ``e.g.`` or ``Dr.``.
+The splitting uses rules and no model. A sentence ends at the end of a line, or at ``.``, ``!`` or
+``?``. The character must be followed by a semicolon, or by white space and a possible start of a
+sentence. A full stop after a common abbreviation, for example ``e.g.``, does not end a sentence.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, get_args
 
-from trectools_plus.errors import UsageError
+from trectools_plus.statistics.arrays import check_choice
 
 Level = Literal["sentence", "clause", "phrase"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -36,11 +36,11 @@ _PHRASE_BREAK = re.compile(r",|/|&|\b(?:and|or|but)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of a text without blanks around it.
+    """A part of a text without surrounding blanks.
 
     Attributes:
-        start: Where it starts, in characters.
-        end: Where it ends, exclusive; ``text[start:end]`` is the chunk.
+        start: The start, in characters.
+        end: The end, exclusive: ``text[start:end]`` is the chunk.
         text: The chunk.
     """
 
@@ -50,26 +50,25 @@ class Chunk:
 
 
 def chunk(text: str, level: Level = "sentence") -> list[Chunk]:
-    """Cut a text into sentences, clauses, or phrases; together they hold all its words.
+    """Split a text into sentences, clauses or phrases, which together contain all its words.
 
-    A clause ends at ``;``, ``:``, brackets, dashes, and before *but*, *which* and their like after
-    a comma. A phrase also ends at every comma, slash, *and*, *or*, *but*.
+    A clause ends at ``;``, ``:``, brackets, dashes, and at a comma before *but*, *which* or a
+    similar word. A phrase also ends at every comma, slash, *and*, *or* and *but*.
 
     Args:
         text: Any text.
         level: ``sentence``, ``clause`` (within sentences) or ``phrase`` (within clauses).
 
     Raises:
-        UsageError: If there is no such level.
+        UsageError: If the level is unknown.
     """
-    if level not in LEVELS:
-        raise UsageError(f"no level of chunks is called {level!r}", remedy=f"{', '.join(LEVELS)}")
-    pieces = list(_sentences(text))
+    check_choice(level, LEVELS, "level of chunks")
+    spans = list(_sentences(text))
     if level != "sentence":
-        pieces = [part for piece in pieces for part in _split(text, *piece, _CLAUSE_BREAK)]
+        spans = [part for span in spans for part in _split(text, *span, _CLAUSE_BREAK)]
     if level == "phrase":
-        pieces = [part for piece in pieces for part in _split(text, *piece, _PHRASE_BREAK)]
-    return [found for start, end in pieces for found in _trimmed(text, start, end)]
+        spans = [part for span in spans for part in _split(text, *span, _PHRASE_BREAK)]
+    return [found for start, end in spans for found in _trimmed(text, start, end)]
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -84,15 +83,15 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
-def _split(text: str, start: int, end: int, where: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    for match in where.finditer(text, start, end):
+def _split(text: str, start: int, end: int, at: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    for match in at.finditer(text, start, end):
         yield start, match.start()
         start = match.end()
     yield start, end
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[Chunk]:
-    """The chunk without blanks around, if it has a letter or digit at all."""
+    """Yield the span without surrounding blanks, if it contains a letter or a digit."""
     part = text[start:end]
     if any(letter.isalnum() for letter in part):
         begin = start + len(part) - len(part.lstrip())
@@ -111,7 +110,7 @@ a an the of in on to with by for from at as is are was were be been his her its 
 these those into due may can it
 """
 FUNCTION_WORDS = CONJUNCTIONS | frozenset(_FUNCTION_WORDS.split())
-"""Words that carry no content of a term's name: articles, prepositions, forms of *be*."""
+"""Words without content in the name of a term: articles, prepositions, forms of *be*."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +118,10 @@ class Word:
     """A word of a text.
 
     Attributes:
-        start: Where it starts, in characters.
-        end: Where it ends, exclusive.
-        text: It, as written.
-        stem: Its form for comparison; empty for a function word.
+        start: The start, in characters.
+        end: The end, exclusive.
+        text: The word as written.
+        stem: The form for comparison; empty for a function word.
     """
 
     start: int
@@ -132,18 +131,19 @@ class Word:
 
 
 def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
-    """The words of a part of a text; offsets count from the start of the whole text."""
+    """Return the words of ``text[start:end]``; their places count from the start of the text."""
     found = _WORD.finditer(text, start, len(text) if end is None else end)
     return [Word(m.start(), m.end(), m[0], stem_of(m[0])) for m in found]
 
 
 @lru_cache(maxsize=1 << 17)
 def stem_of(word: str) -> str:
-    """A word lower-cased, in American spelling, without its ending; empty for a function word.
+    """Return a word in lower case and American spelling, without its ending.
 
-    British ``ae``, ``oe`` and ``our`` are respelt in words of five letters or more (``anaemia``,
-    ``oedema``, ``tumour``); the ending goes by the Snowball stemmer for English. Names and texts
-    are treated alike, so that a word respelt wrongly is respelt wrongly on both sides.
+    The result is empty for a function word. British ``ae``, ``oe`` and ``our`` are respelt in words
+    of five letters or more (``anaemia``, ``oedema``, ``tumour``). The Snowball stemmer for English
+    removes the ending. Names and texts are processed alike, so an incorrect respelling is the same
+    on both sides.
     """
     lowered = _POSSESSIVE.sub("", unicodedata.normalize("NFC", word).lower())
     if lowered in FUNCTION_WORDS:
@@ -154,7 +154,7 @@ def stem_of(word: str) -> str:
     return _snowball().stemWord(lowered)  # type: ignore[no-any-return]
 
 
-@lru_cache(maxsize=1)
+@cache
 def _snowball():  # type: ignore[no-untyped-def]
     import Stemmer
 
