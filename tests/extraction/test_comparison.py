@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.extraction.comparison import compare_extractions, randomised_p_values
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
-from trectools_plus.extraction.scoring import Resampling, averages_of, figures_of
+from trectools_plus.extraction.scoring import averages_of, figures_of
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.statistics.paired import randomisation_test
+from trectools_plus.statistics.resamples import Resampling
 
 
 def rows(documents):

@@ -6,9 +6,10 @@ from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.extraction.predictions import read_predictions, write_predictions
 from trectools_plus.extraction.report import extraction_report_schema, read_extraction_report
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
-from trectools_plus.extraction.scoring import Resampling, relation_of
+from trectools_plus.extraction.scoring import relation_of
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.reporting.extraction import render_extraction_json, write_extraction
+from trectools_plus.statistics.resamples import Resampling
 
 DICTIONARY = ExtractionSettings(method="dictionary", max_gap=2)
 

@@ -12,7 +12,6 @@ from trectools_plus.extraction.documents import Document
 from trectools_plus.extraction.predictions import ASSERTIONS, Prediction
 from trectools_plus.extraction.scoring import (
     VIEWS,
-    Resampling,
     averages_of,
     bootstrap_averages,
     count,
@@ -21,6 +20,7 @@ from trectools_plus.extraction.scoring import (
     items_of,
     soft_credit,
 )
+from trectools_plus.statistics.resamples import Resampling
 
 TERMS = [f"X:{number}" for number in range(10)] + ["Y:1"]
 SAID = st.dictionaries(st.sampled_from(TERMS), st.sampled_from(ASSERTIONS), max_size=6)

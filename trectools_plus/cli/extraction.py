@@ -150,7 +150,6 @@ def extraction_run(
       extraction run data --dataset GeneReviews --predictions mine.jsonl --format json
     """
     from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
-    from trectools_plus.extraction.scoring import Resampling
     from trectools_plus.extraction.settings import make_extraction_settings
     from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
@@ -160,6 +159,7 @@ def extraction_run(
         render_extraction_markdown,
         write_extraction,
     )
+    from trectools_plus.statistics.resamples import Resampling
 
     values: dict[str, Any] = {
         "method": method,
@@ -231,12 +231,12 @@ def extraction_compare(
     from trectools_plus.cli.printing import write_json
     from trectools_plus.extraction.comparison import compare_extractions
     from trectools_plus.extraction.report import read_extraction_report
-    from trectools_plus.extraction.scoring import Resampling
     from trectools_plus.reporting.extraction import (
         comparison_document,
         print_comparison,
         render_comparison_markdown,
     )
+    from trectools_plus.statistics.resamples import Resampling
 
     comparison = compare_extractions(
         read_extraction_report(first),
@@ -289,10 +289,10 @@ def extraction_sweep(
       extraction sweep data --systems both --parameter num_results --values 1,5,10,30
     """
     from trectools_plus.cli.printing import write_json
-    from trectools_plus.extraction.scoring import Resampling
     from trectools_plus.extraction.sweep import DEFAULT_VALUES, SweepOptions, sweep
     from trectools_plus.progress import progress_bar
     from trectools_plus.reporting.extraction import print_sweep, sweep_document, write_sweep
+    from trectools_plus.statistics.resamples import Resampling
     from trectools_plus.text import split_list
 
     with progress_bar() as progress:

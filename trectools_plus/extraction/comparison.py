@@ -15,7 +15,6 @@ from trectools_plus.extraction.scoring import (
     VIEWS,
     FloatArray,
     Matching,
-    Resampling,
     View,
     averages_of,
     figures_of,
@@ -29,7 +28,7 @@ from trectools_plus.statistics.arrays import (
 )
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
 from trectools_plus.statistics.paired.randomisation import MOST_ENUMERATED
-from trectools_plus.statistics.resamples import map_chunks
+from trectools_plus.statistics.resamples import Resampling, map_chunks
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ gold term, a quotient is undefined. All figures are then 1 if both sides are emp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -28,7 +27,7 @@ from trectools_plus.ontology.formulas import formula_named
 from trectools_plus.ontology.matching import best_matches
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.statistics.arrays import check_level, check_resamples
-from trectools_plus.statistics.resamples import draw_counts, map_chunks
+from trectools_plus.statistics.resamples import Resampling, draw_counts, map_chunks
 
 FloatArray = npt.NDArray[np.float64]
 View = Literal["present", "any", "strict"]
@@ -125,21 +124,6 @@ Average = Literal["micro", "macro", "weighted"]
 AVERAGES: tuple[Average, ...] = get_args(Average)
 FIGURES = ("precision", "recall", "f1")
 """The last axis of every array of figures."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resampling:
-    """Settings of bootstrap intervals and randomisation tests.
-
-    Attributes:
-        resamples: The number of resamples of the documents, at least 1.
-        seed: The seed of the draws.
-        confidence: The level of the intervals, between 0 and 1.
-    """
-
-    resamples: int = 10_000
-    seed: int = 42
-    confidence: float = 0.95
 
 
 def figures_of(table: FloatArray) -> FloatArray:

@@ -20,7 +20,6 @@ from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.runner import extract_all
 from trectools_plus.extraction.scoring import (
     FloatArray,
-    Resampling,
     View,
     averages_of,
     bootstrap_averages,
@@ -33,6 +32,7 @@ from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.statistics.arrays import check_choice
+from trectools_plus.statistics.resamples import Resampling
 
 SYSTEMS: dict[str, dict[str, Any]] = {
     "both": {"method": "both"},

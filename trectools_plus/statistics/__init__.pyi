@@ -31,6 +31,7 @@ from trectools_plus.statistics.reproducibility import (
     root_mean_square_error as root_mean_square_error,
 )
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
+from trectools_plus.statistics.resamples import Resampling as Resampling
 from trectools_plus.statistics.size import SizeAdvice as SizeAdvice
 from trectools_plus.statistics.size import advise_on_size as advise_on_size
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
