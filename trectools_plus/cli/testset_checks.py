@@ -156,7 +156,7 @@ def testset_agreement(
       trectools-plus testset agreement anna.json ben.json
       trectools-plus testset agreement anna.qrels ben.qrels --weights quadratic --format json
     """
-    from trectools_plus.reporting.testsets import agreement_document, print_agreement
+    from trectools_plus.reporting.results.testsets import agreement_document, print_agreement
     from trectools_plus.statistics.resamples import Resampling
     from trectools_plus.testsets.agreement import compare_grades, read_grades
 
@@ -213,7 +213,7 @@ def testset_overfitting(
     """
     from trectools_plus.benchmark.overfitting import check_overfitting
     from trectools_plus.measures.parser import split_names
-    from trectools_plus.reporting.testsets import overfitting_document, print_overfitting
+    from trectools_plus.reporting.results.testsets import overfitting_document, print_overfitting
     from trectools_plus.testsets.loading import load_test_set
 
     found = check_overfitting(
