@@ -23,9 +23,8 @@ import numpy.typing as npt
 from trectools_plus.extraction.documents import Document
 from trectools_plus.extraction.predictions import Assertion, Prediction
 from trectools_plus.extraction.report import Mistake, Mistakes, NearMiss, Relation
-from trectools_plus.ontology.formulas import formula_named
-from trectools_plus.ontology.matching import best_matches
 from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.similarity import best_matches, formula_named
 from trectools_plus.statistics.arrays import check_level, check_resamples
 from trectools_plus.statistics.resamples import Resampling, draw_counts, map_chunks
 

@@ -13,7 +13,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.targets import describe_status
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.comparison import (
     ComparisonTable,
     fold,
