@@ -53,19 +53,19 @@ from trectools_plus.retrieval.fusion import fuse_runs as fuse_runs
 from trectools_plus.retrieval.index.parts import TextParts as TextParts
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiVectorRetriever
 from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
+from trectools_plus.statistics.agreement import cohens_kappa as cohens_kappa
+from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendorffs_alpha
 from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
 from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
-from trectools_plus.statistics.groups import indistinguishable_groups as indistinguishable_groups
-from trectools_plus.statistics.kappa import cohens_kappa as cohens_kappa
-from trectools_plus.statistics.krippendorff import krippendorffs_alpha as krippendorffs_alpha
-from trectools_plus.statistics.paired.comparison import compare_paired as compare_paired
+from trectools_plus.statistics.paired import compare_paired as compare_paired
+from trectools_plus.statistics.power import advise_on_size as advise_on_size
 from trectools_plus.statistics.power import queries_needed as queries_needed
 from trectools_plus.statistics.power import (
     smallest_detectable_difference as smallest_detectable_difference,
 )
-from trectools_plus.statistics.rank_biased_overlap import rank_biased_overlap as rank_biased_overlap
-from trectools_plus.statistics.rank_correlation import kendall_tau as kendall_tau
-from trectools_plus.statistics.rank_correlation import tau_ap as tau_ap
+from trectools_plus.statistics.rankings import kendall_tau as kendall_tau
+from trectools_plus.statistics.rankings import rank_biased_overlap as rank_biased_overlap
+from trectools_plus.statistics.rankings import tau_ap as tau_ap
 from trectools_plus.statistics.reproducibility import (
     delta_relative_improvement as delta_relative_improvement,
 )
@@ -75,9 +75,9 @@ from trectools_plus.statistics.reproducibility import (
     root_mean_square_error as root_mean_square_error,
 )
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
-from trectools_plus.statistics.size import advise_on_size as advise_on_size
 from trectools_plus.statistics.systems import compare_systems as compare_systems
-from trectools_plus.statistics.tukey import randomised_tukey as randomised_tukey
+from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
+from trectools_plus.statistics.systems import randomised_tukey as randomised_tukey
 from trectools_plus.testsets.agreement import compare_grades as compare_grades
 from trectools_plus.testsets.conversion import convert_test_set as convert_test_set
 from trectools_plus.testsets.loading import list_test_sets as list_test_sets

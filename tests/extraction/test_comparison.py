@@ -10,7 +10,7 @@ from trectools_plus.extraction.comparison import compare_extractions, randomised
 from trectools_plus.extraction.runner import run_extraction
 from trectools_plus.extraction.scores import Resampling, averages_of, figures_of
 from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.statistics.paired import randomisation_test
+from trectools_plus.statistics.paired_tests import randomisation_test
 
 
 def rows(documents):

@@ -23,7 +23,7 @@ from trectools_plus.statistics.arrays import (
     check_resamples,
 )
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
-from trectools_plus.statistics.paired.randomisation import MOST_ENUMERATED
+from trectools_plus.statistics.paired_tests import MOST_ENUMERATED
 from trectools_plus.statistics.resamples import draw_counts, map_chunks
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.testsets.model import TestQuery, TestSet
-from trectools_plus.validation.text_languages import primary_language
+from trectools_plus.validation.texts import primary_language
 
 TextField = Literal["text", "description"]
 

@@ -20,8 +20,7 @@ from trectools_plus.testsets.splitting import (
     parent_of,
     stratum_of,
 )
-from trectools_plus.validation.near_texts import near_across, near_groups
-from trectools_plus.validation.text_languages import primary_language
+from trectools_plus.validation.texts import near_across, near_groups, primary_language
 
 if TYPE_CHECKING:
     import numpy as np

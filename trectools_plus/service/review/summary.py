@@ -293,7 +293,7 @@ def _compare_choices(
     modes: tuple[str, ...],
     options: Mapping[str, Any],
 ) -> Agreement | None:
-    from trectools_plus.statistics.kappa import cohens_kappa
+    from trectools_plus.statistics.agreement import cohens_kappa
 
     both = sorted(one.keys() & other.keys())
     if not both:
