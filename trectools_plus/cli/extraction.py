@@ -289,14 +289,14 @@ def extraction_sweep(
       extraction sweep data --systems both --parameter num_results --values 1,5,10,30
     """
     from trectools_plus.cli.printing import write_json
-    from trectools_plus.extraction.sweep import DEFAULT_VALUES, SweepOptions, sweep
+    from trectools_plus.extraction.sweep import DEFAULT_VALUES, SweepOptions, sweep_extraction
     from trectools_plus.progress import progress_bar
     from trectools_plus.reporting.results.extraction import print_sweep, sweep_document, write_sweep
     from trectools_plus.statistics.resamples import Resampling
     from trectools_plus.text import split_list
 
     with progress_bar() as progress:
-        found = sweep(
+        found = sweep_extraction(
             folder,
             dataset=dataset,
             ontology=ontology,

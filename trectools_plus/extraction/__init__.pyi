@@ -11,6 +11,7 @@ from trectools_plus.extraction.settings import ExtractionSettings as ExtractionS
 from trectools_plus.extraction.settings import make_extraction_settings as make_extraction_settings
 from trectools_plus.extraction.sweep import DEFAULT_VALUES as DEFAULT_VALUES
 from trectools_plus.extraction.sweep import SweepOptions as SweepOptions
+from trectools_plus.extraction.sweep import sweep_extraction as sweep_extraction
 from trectools_plus.statistics.resamples import Resampling as Resampling
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "compare_extractions",
     "load_extraction_report",
     "run_extraction",
+    "sweep_extraction",
 ]

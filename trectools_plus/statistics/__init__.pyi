@@ -47,6 +47,7 @@ __all__ = [
     "Intervals",
     "PairedComparison",
     "PairedTest",
+    "Resampling",
     "SystemComparisons",
     "UnpairedComparison",
     "adjust_p_values",
