@@ -41,11 +41,11 @@ from trectools_plus.ontology.hpo import load_ontology as load_ontology
 from trectools_plus.ontology.ontology import Ontology as Ontology
 from trectools_plus.reporting.comparison import report_table as report_table
 from trectools_plus.reporting.export import write_table as write_table
-from trectools_plus.reporting.extraction import write_extraction as write_extraction
 from trectools_plus.reporting.files import write_reports as write_reports
 from trectools_plus.reporting.ir_metadata import ir_metadata_header as ir_metadata_header
-from trectools_plus.reporting.multilingual import write_multilingual as write_multilingual
-from trectools_plus.reporting.plots.gallery import write_plots as write_plots
+from trectools_plus.reporting.plots.figures import write_plots as write_plots
+from trectools_plus.reporting.results.extraction import write_extraction as write_extraction
+from trectools_plus.reporting.results.multilingual import write_multilingual as write_multilingual
 from trectools_plus.retrieval.backends.embedded.backend import build_indexes as build_indexes
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers as build_retrievers
 from trectools_plus.retrieval.fetch.fetch import fetch as fetch

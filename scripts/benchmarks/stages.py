@@ -14,10 +14,10 @@ from benchmarks.rows import DEFAULTS
 
 def stages(inputs: Inputs) -> str:
     """Return a line per stage: seconds over all chunks of the run."""
-    from trectools_plus.formats.columns import Columns, scan_columns
+    from trectools_plus.formats.columns.columns import Columns, scan_columns
+    from trectools_plus.formats.files.source import Source
     from trectools_plus.formats.query_chunks import iter_query_chunks
     from trectools_plus.formats.run import N_FIELDS
-    from trectools_plus.formats.source import Source
     from trectools_plus.measures import parse_measures
     from trectools_plus.measures.judged import Judgments
     from trectools_plus.measures.scoring.chunks import JudgedChunk, judge_chunks, score_chunks

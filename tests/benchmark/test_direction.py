@@ -18,11 +18,11 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
 from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.facts import component_lines
 from trectools_plus.reporting.html.page import make_verdict
 from trectools_plus.reporting.markdown.report import render_markdown
 from trectools_plus.reporting.plots.differences import plot_differences
 from trectools_plus.reporting.plots.means import plot_measures
+from trectools_plus.reporting.wording import component_lines
 
 mpl.use("Agg")
 
@@ -85,7 +85,7 @@ def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
     assert "fail in every mode" not in render_markdown(report)
     assert component_lines(report) == []
     axes = plot_measures(Figure().add_subplot(), report)
-    assert axes.get_yticklabels()[0].get_text().startswith("Cost (less is better)")
+    assert axes.get_yticklabels()[0].get_text().startswith("Cost (lower is better)")
     html = (folder / "BenchmarkReport.html").read_text()
     assert '<th scope="col" data-sort="asc">Cost</th>' in html
     assert '"lower":[true,false]' in html
@@ -95,7 +95,7 @@ def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
 
     table = ReportFolder(folder).per_query
     plot_differences(figure, source, table, "near", "far", "Cost")
-    assert "second-named mode better" in figure.get_legend_handles_labels()[1]
+    assert "second mode better" in figure.get_legend_handles_labels()[1]
 
 
 def test_only_a_rising_cost_fails_the_gate(folder: Path, bench: Any) -> None:

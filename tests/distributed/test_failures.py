@@ -1,4 +1,4 @@
-"""What cannot be gone on with is one line and exit code 2, and nobody waits for ever."""
+"""Failures that end the work are one line and exit code 2, and nothing waits for ever."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_workers_lost_and_workers_that_never_come(start):
 
     with (
         use_scheduler(processes.address),
-        pytest.raises(InputError, match=r"no worker for 2 seconds — tcp://.* — start workers with"),
+        pytest.raises(InputError, match=r"no worker for 2 seconds — tcp://.* — start workers"),
     ):
         current_workers().map(abs, range(1000), tell)
     with pytest.raises(InputError, match="no worker for 2 seconds"):
@@ -162,9 +162,9 @@ def _slowly(number):
     [
         (
             OSError(28, "No space left on device", "/tmp/x"),
-            "No space left on device — /tmp/x — mend",
+            "No space left on device — /tmp/x — fix the problem",
         ),
-        (MemoryError(), "MemoryError — mend that there"),
+        (MemoryError(), "MemoryError — fix the problem on the worker"),
     ],
 )
 def test_what_a_worker_lacks_is_not_taken_for_a_lost_scheduler(scheduler, error, shown):
@@ -195,7 +195,7 @@ def test_a_module_that_workers_lack(start, tmp_path, monkeypatch):
 
     with use_scheduler(processes.address), pytest.raises(UsageError) as error:
         current_workers().map(own_measures.double, [1])
-    assert "cannot load what it is to compute: No module named 'own_measures'" in str(error.value)
+    assert "cannot load the function: No module named 'own_measures'" in str(error.value)
 
 
 def test_the_extra_is_named(monkeypatch):

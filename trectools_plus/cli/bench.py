@@ -178,7 +178,7 @@ def parse_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
         UsageError: If a name or file is empty, a name is given twice, or arguments follow no
             ``--runs``.
     """
-    from trectools_plus.formats.remote import is_address
+    from trectools_plus.formats.files.remote import is_address
 
     if further and not options:
         raise UsageError(f"unexpected argument '{further[0]}'", remedy="see --help")

@@ -33,7 +33,7 @@ def benchmark_compare(
     """
     from trectools_plus.benchmark.compare.compare_reports import compare_reports
     from trectools_plus.cli.printing import write_json
-    from trectools_plus.reporting.compare_reports import (
+    from trectools_plus.reporting.results.compare_reports import (
         contrast_document,
         print_contrast,
         render_contrast_markdown,

@@ -154,7 +154,7 @@ def extraction_run(
     from trectools_plus.extraction.settings import make_extraction_settings
     from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
-    from trectools_plus.reporting.extraction import (
+    from trectools_plus.reporting.results.extraction import (
         print_extraction,
         render_extraction_json,
         render_extraction_markdown,
@@ -230,7 +230,7 @@ def extraction_compare(
     from trectools_plus.extraction.comparison import compare_extractions
     from trectools_plus.extraction.report import read_extraction_report
     from trectools_plus.extraction.scores import Resampling
-    from trectools_plus.reporting.extraction import (
+    from trectools_plus.reporting.results.extraction import (
         comparison_document,
         print_comparison,
         render_comparison_markdown,
@@ -290,7 +290,7 @@ def extraction_sweep(
     from trectools_plus.extraction.scores import Resampling
     from trectools_plus.extraction.sweep import DEFAULT_VALUES, sweep
     from trectools_plus.progress import progress_bar
-    from trectools_plus.reporting.extraction import print_sweep, sweep_document, write_sweep
+    from trectools_plus.reporting.results.extraction import print_sweep, sweep_document, write_sweep
     from trectools_plus.text import split_list
 
     with progress_bar() as progress:

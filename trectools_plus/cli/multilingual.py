@@ -64,7 +64,7 @@ def benchmark_multilingual(
     from trectools_plus.benchmark.multilingual import run_multilingual
     from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
-    from trectools_plus.reporting.multilingual import (
+    from trectools_plus.reporting.results.multilingual import (
         print_multilingual,
         render_multilingual_json,
         render_multilingual_markdown,
@@ -74,6 +74,7 @@ def benchmark_multilingual(
 
     values = retrieval.values()
     options: dict[str, Any] = {
+        "output_dir": output_dir,
         "modes": split_list(modes) if modes is not None else None,
         "depth": depth,
         **measures.values(),
@@ -85,7 +86,6 @@ def benchmark_multilingual(
     with progress_bar() as progress:
         result = run_multilingual(
             sets,
-            output_dir,
             options,
             progress,
             command=format_command(sys.argv),

@@ -77,14 +77,14 @@ def benchmark_show(
     """
     from trectools_plus.benchmark.report.folder import ReportFolder
     from trectools_plus.reporting.comparison import report_table
-    from trectools_plus.reporting.export import table_as_csv, table_as_latex, write_tables
+    from trectools_plus.reporting.export import table_as_csv, table_as_latex, write_table
     from trectools_plus.reporting.files import render_json
     from trectools_plus.reporting.markdown.report import render_markdown
     from trectools_plus.reporting.terminal import print_report
 
     found = ReportFolder(report).report
     if table:
-        write_tables(report_table(found), table)
+        write_table(report_table(found), *table)
     elif output_format == "latex":
         typer.echo(table_as_latex(report_table(found)), nl=False)
     elif output_format == "csv":

@@ -1,7 +1,7 @@
-"""Work spread over the workers of a Dask scheduler, or done here: the same results either way.
+"""Work on the workers of a Dask scheduler or on this machine, with the same results.
 
-Code that has many things to do asks :func:`current_workers` and, where there are some, passes them
-a function and its items. The results do not depend on the answer.
+Code with many items of work calls :func:`current_workers` and, if there are workers, passes them a
+function and its items.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ _WORKERS: ContextVar[Workers | None] = ContextVar("workers", default=None)
 
 
 def current_workers() -> Workers | None:
-    """The workers of the nearest :func:`use_scheduler` around; ``None``: this machine alone."""
+    """Return the workers of the innermost :func:`use_scheduler`; ``None`` for this machine only."""
     return _WORKERS.get()
 
 
 @contextmanager
 def use_scheduler(address: str | None) -> Iterator[None]:
-    """Let a Dask scheduler's workers do what can be spread, as long as the context lasts.
+    """Use the workers of a Dask scheduler inside the context.
 
-    Scoring run files, reading the runs of a benchmark and drawing resamples is spread. Figures
-    are the same as without. Threads started inside the context work on this machine.
+    They score run files, read the runs of a benchmark and draw resamples. Figures are the same as
+    without workers. Threads started inside the context work on this machine.
 
     Args:
-        address: Such as ``tcp://10.0.0.1:8786``; ``None`` for this machine alone.
+        address: For example ``tcp://10.0.0.1:8786``; ``None`` for this machine only.
 
     Raises:
         MissingExtraError: If ``distributed`` is not installed.
-        InputError: If there is no scheduler, or it has no worker.
-        UsageError: If scheduler or workers have other versions of what makes the figures.
+        InputError: If there is no scheduler, or it has no workers.
+        UsageError: If the scheduler or the workers have other versions of important packages.
     """
     if address is None:
         yield

@@ -1,4 +1,4 @@
-"""The interface of workers, whatever scheduler they belong to."""
+"""The interface of workers, for any kind of scheduler."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Tell = Callable[[int], None]
-"""Called with the number of items that are done."""
+OnDone = Callable[[int], None]
+"""Called with the number of finished items."""
 
 
 class Workers(Protocol):
-    """Something that calls functions elsewhere."""
+    """Calls functions in other processes."""
 
     def map(
         self,
         function: Callable[[Item], Result],
         items: Iterable[Item],
-        tell: Tell | None = None,
+        on_done: OnDone | None = None,
     ) -> list[Result]:
         """Call a function once for each item, on any worker and in any order.
 
         Args:
-            function: Sent to each worker once, with all that it holds.
-            items: Looked at as workers become free.
-            tell: Called as items are done.
+            function: The function, which is sent to each worker once.
+            items: The items, which are read as workers become free.
+            on_done: Called when items are finished.
 
         Returns:
-            Its results, in the order of the items.
+            The results in the order of the items.
 
         Raises:
-            Exception: What the function raised for the first item for which it did.
-            InputError: If the workers or the scheduler are lost.
+            Exception: The error of the function for the first item that has one.
+            InputError: If the connection to the workers or the scheduler is lost.
         """

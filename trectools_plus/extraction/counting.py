@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from trectools_plus.extraction.documents import Document
 from trectools_plus.extraction.mentions import Assertion, Prediction
-from trectools_plus.ontology.formulas import formula_named
-from trectools_plus.ontology.matching import best_matches
 from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.similarity import best_matches, formula_named
 
 FloatArray = npt.NDArray[np.float64]
 View = Literal["present", "any", "strict"]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, raise_all
 from trectools_plus.extraction.mentions import Assertion, strongest
-from trectools_plus.formats.source import read_source
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.ontology.ontology import Ontology
 
 ANNOTATIONS_FOLDER = "annotations"

@@ -10,8 +10,8 @@ from typing import Any
 from trectools_plus.errors import FormatError
 from trectools_plus.extraction.documents import assertion_named
 from trectools_plus.extraction.mentions import ASSERTIONS, Assertion, Prediction, strongest
-from trectools_plus.formats.atomic import atomic_write
-from trectools_plus.formats.content import iter_lines
+from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.jsonl import get_id, get_text, iter_objects
 from trectools_plus.ontology.ontology import Ontology
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.mentions import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.formats.source import read_source
+from trectools_plus.formats.files.source import read_source
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 REPORT_FILE = "ExtractionReport.json"

@@ -166,7 +166,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """The means, a row per run, for notebooks."""
-        from trectools_plus.formats.notebook import html_table
+        from trectools_plus.text import html_table
 
         rows = []
         for run in self.run_names:

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.errors import IncomparableError
-from trectools_plus.formats.source import Source, read_source
+from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.topic_schema import form_of
 from trectools_plus.statistics.agreement import Agreement

@@ -12,11 +12,11 @@ from typing import Any, Literal
 import polars as pl
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.qrels import read_qrels, write_qrels
-from trectools_plus.formats.rows import open_output, refuse_unwritable
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.formats.topics import read_topics, write_topics
+from trectools_plus.formats.writing import open_output, refuse_unwritable
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.testsets.tables import QUERY_FIELDS, from_tables, qrels_of, topics_of
 

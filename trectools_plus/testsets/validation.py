@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from trectools_plus.errors import FormatError, MissingExtraError
-from trectools_plus.formats.source import read_source
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.testsets.loading import find_test_set

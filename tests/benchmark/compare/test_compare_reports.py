@@ -14,7 +14,10 @@ from scipy import stats
 from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
 from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.errors import IncomparableError, InputError
-from trectools_plus.reporting.compare_reports import contrast_document, render_contrast_markdown
+from trectools_plus.reporting.results.compare_reports import (
+    contrast_document,
+    render_contrast_markdown,
+)
 
 
 def values(folder: Path, measure: str) -> np.ndarray[Any, Any]:

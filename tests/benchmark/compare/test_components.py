@@ -21,9 +21,9 @@ from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import evaluate
-from trectools_plus.reporting.facts import component_lines
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.markdown.report import render_markdown
+from trectools_plus.reporting.wording import component_lines
 from trectools_plus.retrieval.fusion import Fusion, fuse_runs
 from trectools_plus.statistics import adjust_p_values, compare_columns
 from trectools_plus.validation.loading import load_qrels, load_run

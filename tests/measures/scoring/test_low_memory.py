@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats import query_chunks
-from trectools_plus.formats.regrouping import regroup_queries
+from trectools_plus.formats.query_chunks import regroup_queries
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs

@@ -28,8 +28,8 @@ from trectools_plus.benchmark.report.parts import (
     RunInfo,
 )
 from trectools_plus.errors import InputError
-from trectools_plus.formats.notebook import html_table
-from trectools_plus.formats.opening import unreadable
+from trectools_plus.formats.files.opening import unreadable
+from trectools_plus.text import html_table
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 

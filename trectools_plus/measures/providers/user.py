@@ -26,8 +26,8 @@ from trectools_plus.measures.definitions.base import (
     refuse_unknown_parameters,
 )
 from trectools_plus.measures.judged import JudgedQueries, RankedRun
+from trectools_plus.plugins import import_object
 from trectools_plus.text import plural
-from trectools_plus.user_code import import_object
 
 _M = TypeVar("_M", bound=Measure)
 

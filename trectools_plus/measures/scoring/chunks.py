@@ -22,7 +22,7 @@ from typing import TypeVar
 import numpy as np
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.opening import can_be_read_twice, file_size
+from trectools_plus.formats.files.opening import can_be_read_twice, file_size
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import IntArray, JudgedRun, Judgments

@@ -18,7 +18,7 @@ from typing import TypeVar
 from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
 from trectools_plus.distributed.workers import Workers
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
-from trectools_plus.formats.opening import file_size, is_plain_file
+from trectools_plus.formats.files.opening import file_size, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure

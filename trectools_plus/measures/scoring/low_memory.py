@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from trectools_plus.errors import CheckFailedError, FormatError, UsageError
-from trectools_plus.formats.opening import can_be_read_twice, is_plain_file
-from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
-from trectools_plus.formats.regrouping import regroup_queries
+from trectools_plus.formats.files.opening import can_be_read_twice, is_plain_file
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks, regroup_queries
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.judged import Judgments
 from trectools_plus.measures.scoring.chunks import (

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.rows import open_output
-from trectools_plus.formats.source import read_source
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.writing import open_output
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.draft import Draft, FixOptions, Job
 from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, as_qrels_view, as_run_view

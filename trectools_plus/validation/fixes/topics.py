@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.rows import open_output
-from trectools_plus.formats.source import read_source
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.topic_schema import Form, form_of, is_header
+from trectools_plus.formats.writing import open_output
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.draft import FixOptions, Job

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.lexer import BOM
-from trectools_plus.formats.source import read_source
+from trectools_plus.formats.columns.lexer import BOM
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.validation.matching import (
     common_affix,
     folded,

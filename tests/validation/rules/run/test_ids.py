@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns import scan_columns
-from trectools_plus.formats.source import Source
+from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.files.source import Source
 from trectools_plus.validation.engine import check_view
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.rules.run.ids import READ_AS_MISSING

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trectools_plus.formats.compression import SUFFIXES
-from trectools_plus.formats.source import Source
+from trectools_plus.formats.files.compression import SUFFIXES
+from trectools_plus.formats.files.source import Source
 from trectools_plus.text import visible
 from trectools_plus.validation.draft import Job
 from trectools_plus.validation.registry import Hit, RuleFix, rule
