@@ -44,7 +44,7 @@ def test_one_query_in_two_spellings() -> None:
     ("doc_id", "words"),
     [
         ("x9", "(corpus: d1, d2; qrels: x9)"),
-        ("D1", "they differ by case"),
+        ("D1", "they differ in case"),
         ("corpus/d1", "ids of the qrels have the prefix 'corpus/'"),
     ],
 )
