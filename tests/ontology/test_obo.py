@@ -4,7 +4,7 @@ from itertools import pairwise
 import pytest
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.ontology.obo import Synonym, read_data_version, read_obo
+from trectools_plus.ontology.obo import Synonym, read_obo
 from trectools_plus.ontology.ontology import Ontology
 
 
@@ -38,11 +38,11 @@ def test_compression_and_line_ends_change_nothing(toy_path, tmp_path, change):
     path = tmp_path / "toy.obo"
     path.write_bytes(change(toy_path.read_bytes()))
     assert read_obo(path).terms == read_obo(toy_path).terms
-    assert read_data_version(path) == "toy/releases/2024-01-01"
+    assert read_obo(path).data_version == "toy/releases/2024-01-01"
 
 
 def test_data_version_is_optional(write_obo):
-    assert read_data_version(write_obo(("X:1",))) == ""
+    assert read_obo(write_obo(("X:1",))).data_version == ""
 
 
 @pytest.mark.parametrize(

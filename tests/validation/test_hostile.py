@@ -26,7 +26,7 @@ from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
-from trectools_plus.validation.matching import near_matches
+from trectools_plus.validation.id_matching import near_matches
 
 pytestmark = pytest.mark.process
 

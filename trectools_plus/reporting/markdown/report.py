@@ -54,7 +54,7 @@ from trectools_plus.reporting.wording import (
     show_p,
     show_rank,
 )
-from trectools_plus.statistics.size import advise_on_size
+from trectools_plus.statistics.power import advise_on_size
 from trectools_plus.text import plural
 
 _TESTS = ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
