@@ -179,7 +179,11 @@ def test_other_data_are_refused(bench: Any, settings: dict[str, Any], words: str
             IncomparableError,
             "dataset versions",
         ),
-        (lambda d: d["manifest"]["dataset"]["contents"].clear(), IncomparableError, "no hash of its qrels"),
+        (
+            lambda d: d["manifest"]["dataset"]["contents"].clear(),
+            IncomparableError,
+            "no hash of its qrels",
+        ),
         (lambda d: d.pop("modes"), InputError, "not a benchmark report"),
     ],
 )

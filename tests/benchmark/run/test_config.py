@@ -48,7 +48,10 @@ def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
         ({"dataset": "hpo", "modes": ["lexcal"]}, "unknown mode 'lexcal'"),
         ({"dataset": "hpo", "modes": ["lexical", "lexical"]}, "twice"),
         ({"dataset": "hpo", "modes": []}, "no mode"),
-        ({"dataset": "hpo", "baseline": "bm25"}, "'bm25' is not one of the modes — --baseline — use"),
+        (
+            {"dataset": "hpo", "baseline": "bm25"},
+            "'bm25' is not one of the modes — --baseline — use",
+        ),
         (
             {"dataset": "hpo", "mode_names": {"bm25": "BM25"}},
             "'bm25' is not one of the modes — mode_names — use",
