@@ -20,8 +20,10 @@ from trectools_plus.errors import TrectoolsPlusError as TrectoolsPlusError
 from trectools_plus.extraction.comparison import compare_extractions as compare_extractions
 from trectools_plus.extraction.extractor import Extractor as Extractor
 from trectools_plus.extraction.report import read_extraction_report as read_extraction_report
+from trectools_plus.extraction.runner import ExtractionOptions as ExtractionOptions
 from trectools_plus.extraction.runner import run_extraction as run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings
+from trectools_plus.extraction.sweep import SweepOptions as SweepOptions
 from trectools_plus.extraction.sweep import sweep
 from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection

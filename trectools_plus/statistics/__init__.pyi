@@ -31,6 +31,7 @@ from trectools_plus.statistics.reproducibility import (
     root_mean_square_error as root_mean_square_error,
 )
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
+from trectools_plus.statistics.resamples import Resampling as Resampling
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
 from trectools_plus.statistics.systems import compare_systems as compare_systems
 from trectools_plus.statistics.systems import group_letters as group_letters

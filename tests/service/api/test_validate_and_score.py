@@ -12,10 +12,10 @@ from harness.program import Program
 from starlette.testclient import TestClient
 
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.service.api.checks import ScoreAnswer, ValidationAnswer, score_parts
 from trectools_plus.service.api.jobs import StoppedError
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.api.uploads import Part
+from trectools_plus.service.api.validate_and_score import ScoreAnswer, ValidationAnswer, score_parts
 
 pytestmark = pytest.mark.process
 
