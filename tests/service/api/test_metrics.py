@@ -313,7 +313,7 @@ def test_pushgateway(report: Path, gateway: tuple[str, list[tuple[str, str, byte
     url, taken = gateway
     assert call(report, "--pushgateway", url, "--job", "nightly").exit_code == 0
     assert taken == [("PUT", "/metrics/job/nightly", render_report(report))]
-    with pytest.raises(InputError, match="does not take"):
+    with pytest.raises(InputError, match="does not accept"):
         push(url, read_snapshots(report), job="bad")
 
 
@@ -324,7 +324,7 @@ def test_a_gateway_that_is_none(report: Path, url: str) -> None:
 
 
 def test_a_gateway_that_is_not_there(report: Path) -> None:
-    with pytest.raises(InputError, match="does not take"):
+    with pytest.raises(InputError, match="does not accept"):
         push("http://127.0.0.1:1", read_snapshots(report))
 
 

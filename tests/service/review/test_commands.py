@@ -116,7 +116,7 @@ def test_stopping_is_no_error(serve: Any, report: Path) -> None:
     server = serve(report)
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(timeout=60) == 0
-    assert server.process.stderr.read_text().endswith("\nstopped; every judgment is kept\n")
+    assert server.process.stderr.read_text().endswith("\nstopped; all judgments are saved\n")
     assert not (report / "review.db-wal").exists()
 
 

@@ -1,28 +1,35 @@
-"""``POST /v1/validate`` and ``POST /v1/score``: what the commands of the same names do."""
+"""``POST /v1/validate`` and ``POST /v1/score``: validate and score uploaded files."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from trectools_plus.benchmark.report import FindingRecord
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import Missing
+from trectools_plus.measures.evaluation import Missing, score_runs
+from trectools_plus.measures.scoring.files import name_runs, open_files
 from trectools_plus.progress import Progress
-from trectools_plus.service.api.evaluation import refuse_many
+from trectools_plus.reporting.results.evaluation import evaluation_document
+from trectools_plus.service.api.evaluation import check_query_count
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.api.uploads import (
     Folder,
     Part,
+    check_size,
     file_name,
-    named,
-    refuse_large,
-    stored,
+    parts_named,
+    private_folder,
 )
+from trectools_plus.testsets.validation import TestSetChecker
+from trectools_plus.validation.engine import validate_qrels, validate_run
 from trectools_plus.validation.findings import FileReport, Severity
-from trectools_plus.validation.profiles import find_profile
+from trectools_plus.validation.profiles import Profile, find_profile
+from trectools_plus.validation.rendering.json import iter_json
+from trectools_plus.validation.topics.engine import validate_topics
 
 Kind = Literal["run", "qrels", "topics", "testset"]
 
@@ -31,11 +38,11 @@ class FindingModel(FindingRecord):
     """One problem of a file."""
 
     lines: list[int]
-    """The first few lines where it is."""
+    """The first few lines with the problem."""
 
 
 class FileModel(BaseModel):
-    """What was found in one file."""
+    """The findings of one file."""
 
     path: str
     kind: str
@@ -45,16 +52,16 @@ class FileModel(BaseModel):
 
 
 class ValidationAnswer(BaseModel):
-    """What ``… validate --format json`` prints, and whether the check is passed."""
+    """The document of ``… validate --format json``, and the result of the check."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     passed: bool
-    """Whether there is no error (with ``strict``: and no warning)."""
+    """True if there is no error and, with ``strict``, no warning."""
     files: list[FileModel]
-    """The file that was asked about."""
+    """The uploaded file."""
     summary: dict[str, int]
-    """Number of errors, warnings and infos."""
+    """Numbers of errors, warnings and infos."""
 
 
 class ScoredRun(BaseModel):
@@ -68,7 +75,7 @@ class ScoredRun(BaseModel):
 
 
 class ScoreAnswer(BaseModel):
-    """What ``eval --format json`` prints."""
+    """The document of ``eval --format json``."""
 
     qrels: dict[str, Any]
     missing: Literal["zero", "drop"]
@@ -77,111 +84,114 @@ class ScoreAnswer(BaseModel):
     definitions: dict[str, dict[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class ValidationOptions:
+    """Options of a validation.
+
+    Attributes:
+        kind: The kind of the file.
+        strict: Warnings also fail the check.
+        profile: The name of the profile with severities and limits.
+    """
+
+    kind: Kind
+    strict: bool = False
+    profile: str = "default"
+
+
 def validate_parts(
-    parts: list[Part],
-    kind: Kind,
-    *,
-    strict: bool,
-    profile: str,
-    limits: Limits,
-    progress: Progress,
+    parts: list[Part], options: ValidationOptions, limits: Limits, progress: Progress
 ) -> dict[str, Any]:
-    """Check an upload; what is wrong with it is the answer and no error.
+    """Validate an uploaded file; findings are part of the answer.
 
     Args:
-        parts: ``file``, and for a run perhaps the ``qrels`` to compare it with.
-        kind: What the file is.
-        strict: Whether warnings fail the check too.
-        profile: Severities and limits.
-        limits: How many queries there may be, and how much a document may hold.
-        progress: Told of the work; may raise.
+        parts: ``file``, and for a run optionally ``qrels`` to compare it with.
+        options: Kind, strictness and profile.
+        limits: The maximum number of queries, and the maximum size of a document.
+        progress: Notified of the progress; can raise an exception.
 
     Raises:
-        ProblemError: If a part is missing, or cannot be read at all.
+        ProblemError: If a part is missing or cannot be read.
     """
-    from trectools_plus.validation.rendering.json import iter_json
-
-    chosen = find_profile(profile)
+    chosen = find_profile(options.profile)
     progress("validating", 0, 1)
-    with stored() as folder:
-        report = chosen.judge(_check(folder, parts, kind, profile, limits))
-        refuse_many(report.queries, limits.queries)
+    with private_folder() as folder:
+        report = chosen.judge(_validate(folder, parts, options.kind, chosen, limits))
+        check_query_count(report.queries, limits.queries)
         document: dict[str, Any] = json.loads("".join(iter_json([report])))
-        failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+        failing = {Severity.ERROR, Severity.WARNING} if options.strict else {Severity.ERROR}
         passed = not any(finding.severity in failing for finding in report.findings)
-        answer: dict[str, Any] = folder.hidden({"passed": passed, **document})
+        answer: dict[str, Any] = folder.hide_paths({"passed": passed, **document})
         return answer
 
 
-def _check(
-    folder: Folder, parts: list[Part], kind: Kind, profile: str, limits: Limits
+def _validate(
+    folder: Folder, parts: list[Part], kind: Kind, profile: Profile, limits: Limits
 ) -> FileReport:
-    from trectools_plus.testsets.validation import TestSetChecker
-    from trectools_plus.validation.engine import validate_qrels, validate_run
-    from trectools_plus.validation.topics.engine import validate_topics
-
-    part = named(parts, "file")[0]
+    part = parts_named(parts, "file")[0]
     if kind in ("topics", "testset"):
         is_named = kind == "testset" or part.form in ("json", "yaml")
         name = file_name(part) if is_named else part.name
-        refuse_large(part, name, limits)
+        check_size(part, name, limits)
         path = folder.put(part, name)
         return TestSetChecker().check(path) if kind == "testset" else validate_topics(path)
     path = folder.put(part)
     if kind == "qrels":
         return validate_qrels(path)
-    others = [folder.put(one) for one in parts if one.name == "qrels"]
-    bounds = find_profile(profile)
+    qrels = [folder.put(one) for one in parts if one.name == "qrels"]
     return validate_run(
         path,
-        qrels=others[0] if others else None,
-        max_depth=bounds.max_depth,
-        max_tag_length=bounds.max_tag_length,
+        qrels=qrels[0] if qrels else None,
+        max_depth=profile.max_depth,
+        max_tag_length=profile.max_tag_length,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreOptions:
+    """Options of a scoring.
+
+    Attributes:
+        measures: The measures.
+        missing: ``zero`` counts a query without results as 0, ``drop`` excludes it.
+        per_query: Include the value of every query.
+    """
+
+    measures: list[Measure]
+    missing: Missing = "zero"
+    per_query: bool = False
+
+
 def score_parts(
-    parts: list[Part],
-    measures: list[Measure],
-    *,
-    missing: Missing,
-    per_query: bool,
-    limits: Limits,
-    progress: Progress,
+    parts: list[Part], options: ScoreOptions, limits: Limits, progress: Progress
 ) -> dict[str, Any]:
     """Score uploaded runs against uploaded qrels.
 
     Args:
         parts: ``qrels``, and one ``run`` or more.
-        measures: What to compute.
-        missing: Whether a query without results counts 0 or is left out.
-        per_query: Whether to answer with the value of every query.
-        limits: How many queries there may be.
-        progress: Told of the work; may raise.
+        options: Measures and treatment of queries.
+        limits: The maximum number of queries.
+        progress: Notified of the progress; can raise an exception.
 
     Raises:
         ProblemError: If a part is missing or cannot be scored.
     """
-    from trectools_plus.measures.evaluation import score_runs
-    from trectools_plus.measures.scoring.files import name_runs, open_files
-    from trectools_plus.reporting.results.evaluation import evaluation_document
-
-    runs = named(parts, "run")
-    with stored() as folder:
-        qrels_path = folder.put(named(parts, "qrels")[0])
+    runs = parts_named(parts, "run")
+    with private_folder() as folder:
+        qrels_path = folder.put(parts_named(parts, "qrels")[0])
         names = ["run"] if len(runs) == 1 else [f"run-{n}" for n in range(1, len(runs) + 1)]
         paths = [folder.put(part, name) for part, name in zip(runs, names, strict=True)]
         qrels, loaded = open_files(
             qrels_path,
             paths,
-            measures,
+            options.measures,
             progress=lambda _, done, total: progress("reading", done, total),
         )
         by_name = name_runs(loaded)
-        refuse_many(len(qrels.query_ids), limits.queries)
-        evaluation = score_runs(qrels, by_name, measures, missing, progress)
+        check_query_count(len(qrels.query_ids), limits.queries)
+        evaluation = score_runs(qrels, by_name, options.measures, options.missing, progress)
         for counts in evaluation.counts.values():
-            refuse_many(counts.n_run, limits.queries)
-        document = evaluation_document(qrels_path, by_name, evaluation, per_query=per_query)
-        answer: dict[str, Any] = folder.hidden(document)
+            check_query_count(counts.n_run, limits.queries)
+        document = evaluation_document(qrels_path, by_name, evaluation, per_query=options.per_query)
+        answer: dict[str, Any] = folder.hide_paths(document)
         return answer
