@@ -13,14 +13,10 @@ from starlette.testclient import TestClient
 
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.service.api.jobs import StoppedError
+from trectools_plus.service.api.models import ScoreAnswer, ScoreParameters, ValidationAnswer
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.api.uploads import Part
-from trectools_plus.service.api.validate_and_score import (
-    ScoreAnswer,
-    ScoreOptions,
-    ValidationAnswer,
-    score_parts,
-)
+from trectools_plus.service.api.validate_and_score import score_parts
 
 pytestmark = pytest.mark.process
 
@@ -169,5 +165,5 @@ def test_scoring_stops_between_runs() -> None:
     others = [run.replace(b" lexical", b" tag%d" % number) for number in range(3)]
     parts = [Part("qrels", QRELS.read_bytes()), *(Part("run", data) for data in others)]
     with pytest.raises(StoppedError):
-        score_parts(parts, ScoreOptions(parse_measures(["RR"])), Limits(), progress)
+        score_parts(parts, parse_measures(["RR"]), ScoreParameters(), Limits(), progress)
     assert told == [("reading", 0, 3), ("reading", 1, 3)]

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from trectools_plus.benchmark.compare.strata import summarise_stratum
 from trectools_plus.benchmark.report import (
-    ConfidenceInterval,
-    Latency,
     MeasureDefinition,
     StratumResult,
 )
@@ -39,60 +36,8 @@ from trectools_plus.text import split_list
 from trectools_plus.validation import check_qrels, refuse_errors
 
 DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
-LONGEST_MEASURES = 300
-"""Maximum number of characters in a list of measures."""
 
 _OF_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
-
-
-class Figures(BaseModel):
-    """Intervals in the structure of the means; null for a mean of fewer than two queries."""
-
-    metrics: dict[str, ConfidenceInterval | None]
-    per_query_type: dict[str, dict[str, ConfidenceInterval | None]]
-
-
-class QueryCounts(BaseModel):
-    """Numbers of queries in the means."""
-
-    all: int
-    per_query_type: dict[str, int]
-
-
-class EvaluationAnswer(BaseModel):
-    """The figures of one test set."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    metrics: dict[str, float | None]
-    """Means over the queries with a relevant document; null where undefined."""
-    per_query_type: dict[str, dict[str, float | None]]
-    """Means over the queries of each type; see ``grouped_by``."""
-    grouped_by: str | None
-    """The field with the type of a query: ``query_type``, or ``category`` if no query has a
-    ``query_type``; null if there is neither."""
-    intervals: Figures
-    """Bootstrap intervals of all means."""
-    queries: QueryCounts
-    """Numbers of queries in the means."""
-    definitions: dict[str, dict[str, Any]]
-    """Definition of each figure: canonical name, formula, denominator, provider and more."""
-    latency_ms: Latency | None
-    """Time per query."""
-    mode: str
-    """The evaluated mode: ``lexical``, ``vector`` or ``hybrid``."""
-    dataset: str
-    """The dataset whose documents were searched."""
-    test_set: str
-    """The name of the test set."""
-    depth: int
-    """Results fetched per query."""
-    seed: int
-    """Seed of the resamples."""
-    created_at: str
-    """UTC, ISO 8601."""
-    notes: list[str]
-    """Remarks on the figures."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,14 +16,23 @@ from trectools_plus.progress import Progress
 from trectools_plus.service.api import openapi
 from trectools_plus.service.api.evaluation import (
     DEFAULT_MEASURES,
-    LONGEST_MEASURES,
-    EvaluationAnswer,
     choose_measures,
     choose_mode,
     evaluate_test_set,
 )
 from trectools_plus.service.api.jobs import Jobs, JobStatus, Work
 from trectools_plus.service.api.metrics import ServiceMetrics
+from trectools_plus.service.api.models import (
+    EvaluateParameters,
+    EvaluationAnswer,
+    Health,
+    JobList,
+    Readiness,
+    ScoreAnswer,
+    ScoreParameters,
+    ValidateParameters,
+    ValidationAnswer,
+)
 from trectools_plus.service.api.search import Search
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.api.snapshots import SnapshotStore
@@ -37,11 +44,6 @@ from trectools_plus.service.api.uploads import (
     read_parts,
 )
 from trectools_plus.service.api.validate_and_score import (
-    Kind,
-    ScoreAnswer,
-    ScoreOptions,
-    ValidationAnswer,
-    ValidationOptions,
     score_parts,
     validate_parts,
 )
@@ -87,89 +89,6 @@ def context_of(request: Request) -> Context:
     """Return the context of the service of a request."""
     found: Context = request.app.state.context
     return found
-
-
-MeasureNames = Field(
-    default=None,
-    max_length=LONGEST_MEASURES,
-    min_length=1,
-    description="Measures, separated by commas, for example `R@10,nDCG@10,RR`.",
-    examples=["R@10,nDCG@10,RR"],
-)
-Background = Field(default=False, description="Answer 202 at once, with a job, instead of waiting.")
-
-_COMPONENTS = r"^(bm25|lexical|dense|vector|hybrid)(,(bm25|lexical|dense|vector|hybrid))*$"
-
-
-class _Parameters(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class EvaluateParameters(_Parameters):
-    """Parameters of an evaluation."""
-
-    components: str | None = Field(
-        default=None,
-        max_length=100,
-        description="The components of the search: `bm25`, `dense`, or both separated by a comma, "
-        "which is `hybrid`. The default is the hybrid search of the service, or the lexical search "
-        "if it has no hybrid search; `mode` of the answer is the one used.",
-        examples=["bm25", "bm25,dense"],
-        json_schema_extra={"pattern": _COMPONENTS},
-    )
-    measures: str | None = MeasureNames
-    publish: bool = Field(default=True, description="Show the figures in `/metrics`.")
-    background: bool = Background
-
-    @field_validator("components")
-    @classmethod
-    def _known_components(cls, names: str | None) -> str | None:
-        if names is not None and not re.fullmatch(_COMPONENTS, names):
-            raise ValueError("expected bm25, dense, or both separated by a comma")
-        return names
-
-
-class ValidateParameters(_Parameters):
-    """Parameters of a validation."""
-
-    kind: Kind = Field(description="The kind of the file.")
-    strict: bool = Field(default=False, description="Warnings also fail the check.")
-    profile: Literal["default", "trec", "submission"] = Field(
-        default="default", description="Severities and limits."
-    )
-    background: bool = Background
-
-
-class ScoreParameters(_Parameters):
-    """Parameters of a scoring."""
-
-    measures: str | None = MeasureNames
-    missing: Literal["zero", "drop"] = Field(
-        default="zero",
-        description="A judged query without results counts 0 (trec_eval -c), or is excluded.",
-    )
-    per_query: bool = Field(default=False, description="Include the value of every query.")
-    background: bool = Background
-
-
-class Health(BaseModel):
-    """The service is running."""
-
-    status: Literal["ok"]
-    version: str
-
-
-class Readiness(BaseModel):
-    """The documents can be searched."""
-
-    status: Literal["ready", "off"]
-    modes: list[str]
-
-
-class JobList(BaseModel):
-    """The stored jobs."""
-
-    jobs: list[JobStatus]
 
 
 @router.get("/healthz", tags=["operation"], response_model=Health, openapi_extra=openapi.OPEN)
@@ -253,10 +172,8 @@ async def validate(
         parts = await read_parts(request, allowed, raw="file", types=types)
     parts_named(parts, "file")
 
-    options = ValidationOptions(parameters.kind, parameters.strict, parameters.profile)
-
     def work(progress: Progress) -> dict[str, Any]:
-        return validate_parts(parts, options, context.settings.limits, progress)
+        return validate_parts(parts, parameters, context.settings.limits, progress)
 
     return await _answer(context, "validate", work, background=parameters.background)
 
@@ -273,7 +190,6 @@ async def score(request: Request, parameters: Annotated[ScoreParameters, Query()
     context = context_of(request)
     limits = context.settings.limits
     measures = choose_measures(parameters.measures, SCORE_MEASURES)
-    options = ScoreOptions(measures, parameters.missing, parameters.per_query)
     allowed = {"run": limits.runs, "qrels": 1}
     with context.jobs.arriving():
         parts = await read_parts(request, allowed, raw=None, types=())
@@ -281,7 +197,7 @@ async def score(request: Request, parameters: Annotated[ScoreParameters, Query()
         parts_named(parts, name)
 
     def work(progress: Progress) -> dict[str, Any]:
-        return score_parts(parts, options, limits, progress)
+        return score_parts(parts, measures, parameters, limits, progress)
 
     return await _answer(context, "score", work, background=parameters.background)
 

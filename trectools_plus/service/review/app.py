@@ -265,7 +265,7 @@ async def _on_database_error(_: Request, __: Exception) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOptions:
-    """What to review, and who can: see :func:`review_app`.
+    """Options of :func:`review_app`.
 
     Attributes:
         modes: Two to eight of the report's modes; all of them if ``None``.

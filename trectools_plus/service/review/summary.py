@@ -184,7 +184,7 @@ class ReviewSummary:
     flags: dict[str, ModeFlags]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON values without the seed; undefined figures are null, no choice is ``none``."""
+        """Return JSON values without the seed; undefined figures are null."""
         study = asdict(self.study)
         del study["seed"]
         return {
