@@ -142,7 +142,7 @@ class Job:
             self._cancelled = True
             if self._state == "queued":
                 self._state, self._finished_at = "cancelled", _now()
-                self._work = _nothing
+                del self._work  # releases the uploads
         if self.future is not None:
             self.future.cancel()
 
@@ -172,7 +172,7 @@ class Job:
                 done = {"done": self._progress.total}
                 self._progress = self._progress.model_copy(update=done)
             self._finished_at = _now()
-            self._work = _nothing  # releases the uploads
+            del self._work  # releases the uploads
 
 
 class Jobs:
@@ -318,10 +318,6 @@ class Jobs:
                 remedy="try again later",
                 headers={"Retry-After": "5"},
             )
-
-
-def _nothing(progress: Progress) -> dict[str, Any]:  # noqa: ARG001
-    return {}
 
 
 def _now() -> str:

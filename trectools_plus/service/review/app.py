@@ -26,7 +26,7 @@ from trectools_plus.service.guard import KEY_REMEDY, Guard, Key, Rules, is_loopb
 from trectools_plus.service.problems import ProblemError, answer_problem, problem_response
 from trectools_plus.service.review import models
 from trectools_plus.service.review.desk import ReviewDesk
-from trectools_plus.service.review.judgments import Annotator
+from trectools_plus.service.review.judgments import Annotator, annotator_of
 from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material
 from trectools_plus.service.review.store import DATABASE_NAME, open_store
 from trectools_plus.service.server import format_host, listen, serve_app
@@ -158,7 +158,7 @@ class NoSessionError(Exception):
 
 
 def _annotator(desk: Desk, x_review_session: Annotated[str, Header()] = "") -> Annotator:
-    found = desk.annotator(x_review_session)
+    found = annotator_of(desk.store, x_review_session)
     if found is None:
         raise NoSessionError
     return found

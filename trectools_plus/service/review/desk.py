@@ -59,10 +59,6 @@ class ReviewDesk:
             judged=judged,
         )
 
-    def annotator(self, secret: str) -> Annotator | None:
-        """Return the annotator of a session's secret."""
-        return judgments.annotator_of(self.store, secret)
-
     def progress(self, annotator: Annotator) -> models.Progress:
         """Return the progress of an annotator."""
         judged = judgments.read_all_judged(self.store, annotator)
@@ -92,11 +88,7 @@ class ReviewDesk:
             query_id=query.query_id,
             text=query.text,
             columns=columns,
-            documents={
-                doc_id: models.ShownDocument(title=words.title, text=words.text)
-                for doc_id in shown
-                if (words := known.get(doc_id)) is not None
-            },
+            documents={doc_id: known[doc_id] for doc_id in shown if doc_id in known},
             state=self._state(annotator, number),
         )
 
@@ -161,11 +153,7 @@ class ReviewDesk:
         labels[NO_CHOICE] = models.NONE_OF_THEM
         return models.State(
             query=number,
-            grades={
-                doc_id: models.ShownGrade(grade=one.grade, flagged=one.flagged)
-                for doc_id, one in judged.grades.items()
-                if one.grade is not None
-            },
+            grades=judged.grades,
             choice=None if judged.choice is None else labels[judged.choice],
             progress=_progress(query, judged),
         )

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from trectools_plus.service.review.judgments import LONGEST_NAME
+from trectools_plus.service.review.judgments import LONGEST_NAME, Grade
+from trectools_plus.service.review.material import Document
 
 NONE_OF_THEM = "none"
 """The choice of none of the columns."""
@@ -81,18 +82,11 @@ class Progress(Message):
     queries: list[QueryProgress]
 
 
-class ShownGrade(Message):
-    """Judgment of a result."""
-
-    grade: int
-    flagged: bool
-
-
 class State(Message):
     """Judgments of a query by an annotator."""
 
     query: int
-    grades: dict[str, ShownGrade]
+    grades: dict[str, Grade]
     choice: str | None
     progress: QueryProgress
 
@@ -104,13 +98,6 @@ class Column(Message):
     results: list[str]
 
 
-class ShownDocument(Message):
-    """Title and text of a document."""
-
-    title: str
-    text: str
-
-
 class QueryView(Message):
     """A query with its columns."""
 
@@ -118,7 +105,7 @@ class QueryView(Message):
     query_id: str
     text: str | None
     columns: list[Column]
-    documents: dict[str, ShownDocument]
+    documents: dict[str, Document]
     state: State
 
 
