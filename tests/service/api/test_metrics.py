@@ -26,15 +26,19 @@ from trectools_plus.service.api.metrics import (
     BUCKETS,
     push,
     render_metrics,
-    render_report,
     write_textfile,
 )
-from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.api.settings import DEFAULT_PREFIX, ServiceSettings
 from trectools_plus.service.api.snapshots import Figure, Snapshot, SnapshotStore, read_snapshots
 from trectools_plus.service.names import answer_key, split_measure
 
 GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def render_report(path: str | Path, prefix: str = DEFAULT_PREFIX) -> bytes:
+    """The figures of a report in the text format of Prometheus."""
+    return render_metrics(read_snapshots(path), prefix)
 
 
 def samples(text: str) -> Samples:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.service.api.settings import DEFAULT_PREFIX, check_prefix
-from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore, as_label, read_snapshots
+from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore, as_label
 from trectools_plus.service.names import split_measure
 
 if TYPE_CHECKING:
@@ -43,20 +43,6 @@ def render_metrics(snapshots: Iterable[Snapshot], prefix: str = DEFAULT_PREFIX) 
     client = _client()
     content: bytes = client.generate_latest(make_registry(lambda: snapshots, prefix))
     return content
-
-
-def render_report(path: str | Path, prefix: str = DEFAULT_PREFIX) -> bytes:
-    """Return the figures of a report in the text format of Prometheus.
-
-    Args:
-        path: ``BenchmarkReport.json``, or its folder.
-        prefix: The prefix of names.
-
-    Raises:
-        InputError: If the report cannot be read.
-        UsageError: If the prefix is invalid.
-    """
-    return render_metrics(read_snapshots(path), prefix)
 
 
 def write_textfile(path: str | Path, content: bytes) -> None:
