@@ -12,7 +12,7 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.run import read_run, write_run
 from trectools_plus.formats.tables import Run
 from trectools_plus.retrieval.backends.embedded.modes import MODES
-from trectools_plus.retrieval.backends.table import BACKENDS
+from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.fusion import COMBINATIONS
 from trectools_plus.retrieval.settings import RetrievalSettings
 

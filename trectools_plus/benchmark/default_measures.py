@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from trectools_plus.retrieval.values import WholeNumber
+from trectools_plus.retrieval.setting_types import WholeNumber
 from trectools_plus.text import split_list
 
 _LARGEST = 2**31 - 1

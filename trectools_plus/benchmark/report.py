@@ -43,7 +43,7 @@ from trectools_plus.benchmark.report_parts import (
 )
 from trectools_plus.errors import InputError
 from trectools_plus.formats.opening import unreadable
-from trectools_plus.retrieval.latency import Latency
+from trectools_plus.retrieval.fetch.outcome import Latency
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.index.parts import DEFAULT_WEIGHTS, KINDS, AggregationName
-from trectools_plus.retrieval.values import Flag, Number, WholeNumber, explain_problem
+from trectools_plus.retrieval.setting_types import Flag, Number, WholeNumber, explain_problem
 from trectools_plus.text import split_list
 
 Normalisation = Literal["min-max", "z-score"]

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
+from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.settings import BackendSettings
-from trectools_plus.retrieval.backends.table import BACKENDS
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.source import Backend
 

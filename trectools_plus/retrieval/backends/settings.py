@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
-from trectools_plus.retrieval.backends.table import BACKENDS, EMBEDDED, BackendEntry
+from trectools_plus.retrieval.backends.registry import BACKENDS, EMBEDDED, BackendEntry
 from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.source import Backend, check_mode_name
 from trectools_plus.text import split_list

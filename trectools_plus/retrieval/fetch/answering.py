@@ -11,8 +11,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from trectools_plus.retrieval.setting_types import WholeNumber
 from trectools_plus.retrieval.source import Failure, Hits, Query, Ranking, Source, rank_scores
-from trectools_plus.retrieval.values import WholeNumber
 
 CollapseMethod = Literal["max", "first", "sum"]
 DEEPEST = 16

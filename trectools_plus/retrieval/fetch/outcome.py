@@ -1,9 +1,9 @@
-"""Outcomes of a fetch: statuses of runs and modes, and errors for unusable ones."""
+"""Outcomes of a fetch: status and latency of each mode, and errors for unusable runs."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from pydantic import BaseModel, ConfigDict
 
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, raise_all
 from trectools_plus.formats.tables import Run
@@ -30,6 +31,38 @@ the source was not reached or did not answer in time."""
 
 SCORED: tuple[FetchStatus, ...] = ("ok", "empty")
 """Only these say something of the source's quality."""
+
+
+class Latency(BaseModel):
+    """Time per query in milliseconds, as the retriever took it."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    mean: float
+    """Arithmetic mean."""
+    p50: float
+    """Median."""
+    p95: float
+    """95th percentile, linearly interpolated."""
+    p99: float
+    """99th percentile, linearly interpolated."""
+
+
+def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> Latency | None:
+    """Return mean and percentiles of milliseconds per query.
+
+    Args:
+        latency_ms: One number per query; NaN for a query that was not timed.
+
+    Returns:
+        ``None`` where no query was timed.
+    """
+    timed = np.asarray(latency_ms, dtype=np.float64)
+    timed = timed[~np.isnan(timed)]
+    if not len(timed):
+        return None
+    p50, p95, p99 = (float(value) for value in np.percentile(timed, [50, 95, 99]))
+    return Latency(mean=float(timed.mean()), p50=p50, p95=p95, p99=p99)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

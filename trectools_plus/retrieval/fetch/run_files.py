@@ -31,11 +31,12 @@ from trectools_plus.retrieval.fetch.outcome import (
     AnsweredRun,
     FetchOutcome,
     FetchStatus,
+    Latency,
     refuse_unscorable,
+    summarise_latency,
 )
 from trectools_plus.retrieval.fetch.topics import AnyTopics, hash_topics
 from trectools_plus.retrieval.index.models import ModelRecord
-from trectools_plus.retrieval.latency import Latency, summarise_latency
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.validation import Finding, Severity, validate_run
 

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from trectools_plus.errors import InputError
+from trectools_plus.retrieval.index.analyzer import clean_text
 from trectools_plus.retrieval.index.models import model_facts, open_model
-from trectools_plus.retrieval.index.text import clean_text
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Scores
 

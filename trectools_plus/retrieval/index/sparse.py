@@ -15,6 +15,7 @@ import numpy as np
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.analyzer import clean_text
 from trectools_plus.retrieval.index.cache import (
     IndexRecipe,
     check_postings,
@@ -22,7 +23,6 @@ from trectools_plus.retrieval.index.cache import (
     open_index,
 )
 from trectools_plus.retrieval.index.models import first_rows, model_facts, open_model
-from trectools_plus.retrieval.index.text import clean_text
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, empty_ranking, top_positions
 

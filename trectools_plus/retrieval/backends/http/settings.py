@@ -20,8 +20,8 @@ from pydantic import (
 )
 
 from trectools_plus.redaction import has_secrets, is_secret_name
+from trectools_plus.retrieval.setting_types import Flag, Number, WholeNumber
 from trectools_plus.retrieval.source import Query
-from trectools_plus.retrieval.values import Flag, Number, WholeNumber
 
 if TYPE_CHECKING:
     from jsonpath import JSONPath

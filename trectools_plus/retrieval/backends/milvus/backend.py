@@ -30,8 +30,8 @@ from trectools_plus.retrieval.backends.milvus.settings import (
     check_version,
     weights_of,
 )
+from trectools_plus.retrieval.index.analyzer import Analyzer
 from trectools_plus.retrieval.index.encoder import TextEncoder
-from trectools_plus.retrieval.index.text import Analyzer
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
