@@ -173,8 +173,13 @@ class RetrievalSettings(BaseModel):
 _EXAMPLE = ",".join(f"{kind}={weight:g}" for kind, weight in DEFAULT_WEIGHTS.items())
 
 
+def are_weights(weights: Collection[float]) -> bool:
+    """Return whether all weights are finite and at least 0, and one is above 0."""
+    return all(0 <= weight < float("inf") for weight in weights) and any(weights)
+
+
 def _check_weights(weights: Collection[float], shown: str, example: str) -> None:
-    if not all(0 <= weight < float("inf") for weight in weights) or not any(weights):
+    if not are_weights(weights):
         raise ValueError(
             f"expected weights of at least 0, one of them above 0, but got {shown}"
             f" — write {example}"

@@ -345,7 +345,7 @@ def test_a_missing_key_is_said_before_anything_is_asked(
     service = start()
     monkeypatch.delenv("SERVICE_KEY", raising=False)
     http = {"key_env": "SERVICE_KEY"}
-    with pytest.raises(UsageError, match="not set or empty — key_env SERVICE_KEY — export"):
+    with pytest.raises(UsageError, match="not set or empty — key_env SERVICE_KEY — run export"):
         fetch(service.url, {"q1": "a"}, tmp_path, http=http)
     monkeypatch.setenv("SERVICE_KEY", "two\nlines")
     with pytest.raises(UsageError, match="not valid in a header") as caught:

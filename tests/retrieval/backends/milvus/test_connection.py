@@ -173,7 +173,7 @@ def test_a_database_in_a_folder_that_cannot_be_made(
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError) as caught:
         connect(str(tmp_path / "file" / "a.db"))
-    assert_one_line(caught.value, "cannot make the folder")
+    assert_one_line(caught.value, "cannot create the folder")
 
 
 @pytest.mark.parametrize("pattern", ["*.parquet", "manifest.json*", "schema.json", "aliases.json"])
