@@ -30,8 +30,8 @@ from trectools_plus.cli.retrieval_options import RetrievalOptions
 from trectools_plus.errors import CheckFailedError, UsageError
 
 if TYPE_CHECKING:
-    from trectools_plus.benchmark.config import BenchmarkConfig
-    from trectools_plus.benchmark.runner import BenchmarkResult
+    from trectools_plus.benchmark.run.config import BenchmarkConfig
+    from trectools_plus.benchmark.run.runner import BenchmarkResult
 
 _ENDING = re.compile(r"(\.(run|txt|trec|res|tsv))?(\.(gz|bz2|xz|zst))?$")
 
@@ -132,7 +132,7 @@ def benchmark_run(
       benchmark run --dataset DIR --backend python --retriever my_search:search
       benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
-    from trectools_plus.benchmark.config_file import load_config
+    from trectools_plus.benchmark.run.config_file import load_config
     from trectools_plus.text import split_list
 
     values = retrieval.values(beside_file=config is not None)
@@ -178,7 +178,7 @@ def parse_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
         UsageError: If a name or file is empty, a name is given twice, or arguments follow no
             ``--runs``.
     """
-    from trectools_plus.formats.remote import is_address
+    from trectools_plus.formats.files.remote import is_address
 
     if further and not options:
         raise UsageError(f"unexpected argument '{further[0]}'", remedy="see --help")
@@ -221,7 +221,7 @@ def report_benchmark(
         as_json: Print the report instead of the table.
         scheduler: Spread the work over the workers of this scheduler.
     """
-    from trectools_plus.benchmark.runner import run_benchmark
+    from trectools_plus.benchmark.run.runner import run_benchmark
     from trectools_plus.distributed import use_scheduler
     from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command

@@ -31,9 +31,9 @@ def benchmark_compare(
       benchmark compare results/monday results/tuesday
       benchmark compare k1-0.9.yaml k1-1.2.yaml --format markdown
     """
-    from trectools_plus.benchmark.contrast import compare_reports
+    from trectools_plus.benchmark.compare.compare_reports import compare_reports
     from trectools_plus.cli.printing import write_json
-    from trectools_plus.reporting.compare_reports import (
+    from trectools_plus.reporting.results.compare_reports import (
         contrast_document,
         print_contrast,
         render_contrast_markdown,
@@ -52,8 +52,8 @@ def _report_of(path: Path) -> Path:
     """The report itself, or the folder of the benchmark that a configuration asks for."""
     if path.suffix not in (".yaml", ".yml"):
         return path
-    from trectools_plus.benchmark.config_file import load_config
-    from trectools_plus.benchmark.runner import run_benchmark
+    from trectools_plus.benchmark.run.config_file import load_config
+    from trectools_plus.benchmark.run.runner import run_benchmark
     from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
     from trectools_plus.reporting.files import write_reports

@@ -84,7 +84,7 @@ def benchmark_compare_vectors(
       benchmark compare-vectors --dataset hpo --no-single --set aggregation_weights=label=1
     """
     from trectools_plus.benchmark.compare_vectors import compare_vectors_options
-    from trectools_plus.benchmark.config_file import load_config
+    from trectools_plus.benchmark.run.config_file import load_config
     from trectools_plus.text import split_list
 
     values = retrieval_values(

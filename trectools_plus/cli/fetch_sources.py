@@ -48,7 +48,7 @@ def open_sources(
         streamed.check(progress)
         documents = streamed
     if options.dataset is not None and (documents is None or queries is None):
-        from trectools_plus.benchmark.dataset import open_collection
+        from trectools_plus.benchmark.run.dataset import open_collection
 
         collection = open_collection(options.dataset, options.test_file, options.ontology)
         documents = collection.corpus if documents is None else documents

@@ -74,8 +74,8 @@ def benchmark_gate(
     """
     from trectools_plus.benchmark.gate import DEFAULT_MEASURES, GateRules, parse_drop, run_gate
     from trectools_plus.measures.parser import split_names
-    from trectools_plus.reporting.gate import render_gate_markdown, render_refusal_markdown
     from trectools_plus.reporting.github import find_pull_request
+    from trectools_plus.reporting.results.gate import render_gate_markdown, render_refusal_markdown
 
     target = find_pull_request() if post else None
     names = DEFAULT_MEASURES if measures is None else tuple(split_names(",".join(measures)))
@@ -95,7 +95,7 @@ def benchmark_gate(
 
 def _print(result: GateResult, markdown: str, output_format: str) -> None:
     from trectools_plus.cli.printing import write_json
-    from trectools_plus.reporting.gate import gate_document, print_gate
+    from trectools_plus.reporting.results.gate import gate_document, print_gate
 
     if output_format == "json":
         write_json(gate_document(result))
@@ -107,8 +107,8 @@ def _print(result: GateResult, markdown: str, output_format: str) -> None:
 
 def _publish(markdown: str, target: PullRequest | None, *, final: bool) -> None:
     """Summary and comment; what fails there must not hide a failure that is known already."""
-    from trectools_plus.reporting.gate import MARKER
     from trectools_plus.reporting.github import append_step_summary, post_comment
+    from trectools_plus.reporting.results.gate import MARKER
 
     try:
         append_step_summary(markdown)

@@ -64,7 +64,7 @@ def benchmark_multilingual(
     from trectools_plus.benchmark.multilingual import run_multilingual
     from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
-    from trectools_plus.reporting.multilingual import (
+    from trectools_plus.reporting.results.multilingual import (
         print_multilingual,
         render_multilingual_json,
         render_multilingual_markdown,

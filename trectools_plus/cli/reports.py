@@ -12,7 +12,7 @@ from trectools_plus.cli.printing import write_json
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
-    from trectools_plus.benchmark.listing import ListedReport
+    from trectools_plus.benchmark.report.listing import ListedReport
 
 Report = Annotated[
     Path, typer.Argument(metavar="REPORT", help="BenchmarkReport.json, or its folder.")
@@ -35,7 +35,7 @@ def benchmark_list(
       benchmark list
       benchmark list results --format json
     """
-    from trectools_plus.benchmark.listing import list_reports
+    from trectools_plus.benchmark.report.listing import list_reports
 
     listing = list_reports(folder)
     for problem in listing.problems:
@@ -75,16 +75,16 @@ def benchmark_show(
       benchmark show results/today/BenchmarkReport.json --format markdown
       benchmark show results/today --table paper/table.tex --table figures.csv
     """
-    from trectools_plus.benchmark.report_folder import ReportFolder
+    from trectools_plus.benchmark.report.folder import ReportFolder
     from trectools_plus.reporting.comparison import report_table
-    from trectools_plus.reporting.export import table_as_csv, table_as_latex, write_tables
+    from trectools_plus.reporting.export import table_as_csv, table_as_latex, write_table
     from trectools_plus.reporting.files import render_json
     from trectools_plus.reporting.markdown.report import render_markdown
     from trectools_plus.reporting.terminal import print_report
 
     found = ReportFolder(report).report
     if table:
-        write_tables(report_table(found), table)
+        write_table(report_table(found), *table)
     elif output_format == "latex":
         typer.echo(table_as_latex(report_table(found)), nl=False)
     elif output_format == "csv":

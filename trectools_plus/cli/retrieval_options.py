@@ -195,7 +195,7 @@ def open_documents(dataset: str | None, corpus: str | None, ontology: str | None
         UsageError: If several are given, or the dataset is unknown.
         InputError: If it cannot be read.
     """
-    from trectools_plus.benchmark.dataset import open_corpus
+    from trectools_plus.benchmark.run.dataset import open_corpus
 
     if corpus is not None:
         if dataset is not None or ontology is not None:

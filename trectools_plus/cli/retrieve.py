@@ -17,7 +17,7 @@ from trectools_plus.cli.retrieval_options import RetrievalOptions
 from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
-    from trectools_plus.benchmark.config_file import FetchSettings
+    from trectools_plus.benchmark.run.config_file import FetchSettings
     from trectools_plus.retrieval.fetch.run_files import FetchedFile
 
 OutputFormat = Literal["text", "json"]
@@ -107,7 +107,7 @@ def runs_fetch(
       runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
       runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
     """
-    from trectools_plus.benchmark.config_file import load_fetch_settings
+    from trectools_plus.benchmark.run.config_file import load_fetch_settings
     from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
     from trectools_plus.retrieval.fetch.answering import FetchOptions

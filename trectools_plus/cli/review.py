@@ -107,9 +107,10 @@ def review_show(
 
     from trectools_plus.service.review.store import read_store
     from trectools_plus.service.review.summary import summarise_review
+    from trectools_plus.statistics.resamples import Resampling
 
     with closing(read_store(database)) as store:
-        summary = summarise_review(store, confidence=confidence)
+        summary = summarise_review(store, Resampling(confidence=confidence))
     if output_format == "json":
         write_json(summary.as_dict())
     else:

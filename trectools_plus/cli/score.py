@@ -110,7 +110,7 @@ def evaluate_runs(
         named = name_runs(loaded)
         evaluation = score_runs(judged, named, measures, missing)
     if output_format == "json":
-        from trectools_plus.reporting.evaluation_document import evaluation_document
+        from trectools_plus.reporting.results.evaluation import evaluation_document
 
         document = evaluation_document(qrels, named, evaluation, per_query=per_query)
         printing.write_json(document, output)

@@ -156,7 +156,8 @@ def testset_agreement(
       trectools-plus testset agreement anna.json ben.json
       trectools-plus testset agreement anna.qrels ben.qrels --weights quadratic --format json
     """
-    from trectools_plus.reporting.testsets import agreement_document, print_agreement
+    from trectools_plus.reporting.results.testsets import agreement_document, print_agreement
+    from trectools_plus.statistics.resamples import Resampling
     from trectools_plus.testsets.agreement import compare_grades, read_grades
 
     found = compare_grades(
@@ -164,9 +165,7 @@ def testset_agreement(
         read_grades(second),
         weights=weights,
         threshold=threshold,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
+        resampling=Resampling(resamples, seed, confidence),
     )
     if output_format == "json":
         write_json(agreement_document(found))
@@ -214,7 +213,7 @@ def testset_overfitting(
     """
     from trectools_plus.benchmark.overfitting import check_overfitting
     from trectools_plus.measures.parser import split_names
-    from trectools_plus.reporting.testsets import overfitting_document, print_overfitting
+    from trectools_plus.reporting.results.testsets import overfitting_document, print_overfitting
     from trectools_plus.testsets.loading import load_test_set
 
     found = check_overfitting(

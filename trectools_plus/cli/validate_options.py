@@ -185,8 +185,8 @@ def _why_unreadable(path: str) -> InputError | None:
     """Why a file is missing, a folder, or may not be read; ``None`` if it can be read."""
     import os
 
-    from trectools_plus.formats.opening import check_readable
-    from trectools_plus.formats.remote import is_address
+    from trectools_plus.formats.files.opening import check_readable
+    from trectools_plus.formats.files.remote import is_address
 
     if path == "-":
         return None

@@ -1,1 +1,5 @@
 """Reading and writing every kind of file: runs, qrels, topics, corpora."""
+
+from trectools_plus.lazy_names import import_lazily
+
+__getattr__, __dir__ = import_lazily(__name__)

@@ -12,3 +12,7 @@
 The measures in trec_eval's order are in ``measures/definitions/trec_eval_measures.py``. Nothing is
 imported here, so that ``-h`` need not wait for Polars.
 """
+
+from trectools_plus.lazy_names import import_lazily
+
+__getattr__, __dir__ = import_lazily(__name__)

@@ -1,0 +1,43 @@
+"""Public names of packages: each can be imported, and no module has the same name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import trectools_plus
+from trectools_plus.lazy_names import read_stub
+
+ROOT = Path(trectools_plus.__file__).parent
+PACKAGES = [
+    ".".join(stub.relative_to(ROOT.parent).parent.parts) for stub in ROOT.rglob("__init__.pyi")
+]
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_every_public_name_can_be_imported(name: str) -> None:
+    package = import_module(name)
+    assert sorted(read_stub(name)) == package.__all__
+    assert set(package.__all__) <= set(dir(package))
+    for public in package.__all__:
+        assert getattr(package, public) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nothing_of_this_name'"):
+        package.nothing_of_this_name  # noqa: B018
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_no_public_name_is_a_module(name: str) -> None:
+    # The import of a module sets an attribute of its package, and would replace the name.
+    folder = Path(str(import_module(name).__file__)).parent
+    modules = {path.stem for path in folder.iterdir()}
+    assert modules & set(read_stub(name)) == set()
+
+
+def test_packages_load_nothing_until_a_name_is_used() -> None:
+    code = f"import sys, {', '.join(PACKAGES)}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"numpy", "polars", "pydantic", "ast"} & set(done.stdout.split()) == set()

@@ -1,0 +1,89 @@
+"""Whether topics, qrels and documents belong together: a look at their ids before any search."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from trectools_plus.errors import CheckFailedError
+from trectools_plus.formats.documents import Documents
+from trectools_plus.formats.tables import Qrels, Topics
+from trectools_plus.text import listed, plural, visible
+from trectools_plus.validation.id_matching import common_affix, folded, near_matches
+
+_SHOWN = 3
+
+
+def check_meeting(
+    corpus: Documents | None, topics: Topics | None, qrels: Qrels, dataset: str
+) -> None:
+    """See that queries are judged and judged documents exist.
+
+    Args:
+        corpus: The documents, if there are any.
+        topics: The queries, if they are given.
+        qrels: The judgments.
+        dataset: What the data are called where they were no files.
+
+    Raises:
+        CheckFailedError: If topics and qrels have no query in common, or one that is spelled in
+            two ways; or if no judged document is in the corpus. It shows ids of both sides.
+    """
+    if topics is not None:
+        _check_queries(topics, qrels, dataset)
+    if corpus is not None:
+        _check_documents(corpus, qrels, dataset)
+
+
+def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
+    asked, judged = topics.query_ids, qrels.query_ids
+    shared = set(asked) & set(judged)
+    near = near_matches(
+        [query_id for query_id in asked if query_id not in shared],
+        [query_id for query_id in judged if query_id not in shared],
+    )
+    where = _places(topics.path, qrels.path, dataset)
+    if near:
+        ours, (theirs, cause) = next(iter(near.items()))
+        raise CheckFailedError(
+            f"query {visible(ours, marks=True)} of the topics is {visible(theirs, marks=True)} in "
+            f"the qrels ({cause}); {plural(len(near), 'such query', 'such queries')}",
+            where=where,
+            remedy="write the query ids alike in both",
+        )
+    if not shared:
+        raise CheckFailedError(
+            f"no query id is in both topics and qrels (topics: {listed(asked, _SHOWN)}; "
+            f"qrels: {listed(judged, _SHOWN)})",
+            where=where,
+            remedy="give topics and qrels of the same collection",
+        )
+
+
+def _check_documents(corpus: Documents, qrels: Qrels, dataset: str) -> None:
+    judged = qrels.frame["doc_id"].unique(maintain_order=True)
+    if corpus.has_any(judged):
+        return
+    known = pl.Series(corpus.doc_ids, dtype=pl.String)
+    raise CheckFailedError(
+        f"none of {plural(len(judged), 'judged document')} is in the corpus "
+        f"(corpus: {listed(known.head(_SHOWN).to_list())}; "
+        f"qrels: {listed(judged.head(_SHOWN).to_list())})",
+        where=_places(corpus.path, qrels.path, dataset),
+        remedy=_explain(known, judged) or "give corpus and qrels of the same collection",
+    )
+
+
+def _explain(known: pl.Series, judged: pl.Series) -> str | None:
+    """How the documents' ids differ, where they are the same but for spelling."""
+    if folded(judged).is_in(folded(known).implode()).any():
+        return "they differ by case, Unicode normal form or invisible characters: write them alike"
+    for side, ours, theirs in (("corpus", known, judged), ("qrels", judged, known)):
+        affix = common_affix(ours, theirs)
+        if affix is not None:
+            return f"ids of the {side} have the {affix[0]} '{affix[1]}': write them alike"
+    return None
+
+
+def _places(first: str | None, second: str | None, dataset: str) -> str:
+    names = dict.fromkeys(path for path in (first, second) if path is not None)
+    return " and ".join(names) or dataset

@@ -1,0 +1,27 @@
+# Names that are imported on first use, and where from: see lazy_names.py.
+
+from trectools_plus.retrieval.backends.embedded.backend import BuiltIndex as BuiltIndex
+from trectools_plus.retrieval.backends.embedded.backend import build_indexes as build_indexes
+from trectools_plus.retrieval.backends.embedded.backend import build_retrievers as build_retrievers
+from trectools_plus.retrieval.backends.embedded.modes import check_modes as check_modes
+from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
+from trectools_plus.retrieval.backends.registry import list_backends as list_backends
+from trectools_plus.retrieval.backends.settings import BackendSettings as BackendSettings
+from trectools_plus.retrieval.fetch.answering import FetchOptions as FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest as FetchRequest
+from trectools_plus.retrieval.fetch.run_files import FetchedFile as FetchedFile
+from trectools_plus.retrieval.fetch.run_files import fetch_to_dir as fetch_to_dir
+from trectools_plus.retrieval.fetch.topics import AnyTopics as AnyTopics
+from trectools_plus.retrieval.fetch.topics import stream_topics as stream_topics
+from trectools_plus.retrieval.fusion import Fusion as Fusion
+from trectools_plus.retrieval.fusion import fuse_runs as fuse_runs
+from trectools_plus.retrieval.index.parts import TextParts as TextParts
+from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiVectorRetriever
+from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
+from trectools_plus.retrieval.ontology_terms import find_named as find_named
+from trectools_plus.retrieval.run_info import RunInfo as RunInfo
+from trectools_plus.retrieval.run_info import describe_run as describe_run
+from trectools_plus.retrieval.settings import make_settings as make_settings
+from trectools_plus.retrieval.source import Ranking as Ranking
+
+__all__: list[str]

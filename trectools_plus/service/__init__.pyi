@@ -1,0 +1,18 @@
+# Names that are imported on first use, and where from: see lazy_names.py.
+
+from trectools_plus.service.api.metrics import check_gateway as check_gateway
+from trectools_plus.service.api.metrics import push as push
+from trectools_plus.service.api.metrics import render_metrics as render_metrics
+from trectools_plus.service.api.metrics import write_textfile as write_textfile
+from trectools_plus.service.api.settings import Limits as Limits
+from trectools_plus.service.api.settings import ServiceSettings as ServiceSettings
+from trectools_plus.service.api.snapshots import read_snapshots as read_snapshots
+from trectools_plus.service.review.app import run_review as run_review
+from trectools_plus.service.review.judgments import export_qrels as export_qrels
+from trectools_plus.service.review.store import read_store as read_store
+from trectools_plus.service.review.summary import ReviewSummary as ReviewSummary
+from trectools_plus.service.review.summary import summarise_review as summarise_review
+from trectools_plus.service.server import read_key as read_key
+from trectools_plus.service.server import run_server as run_server
+
+__all__: list[str]

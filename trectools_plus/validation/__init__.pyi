@@ -1,0 +1,45 @@
+# Names that are imported on first use, and where from: see lazy_names.py.
+
+from trectools_plus.validation.catalogue import CATALOGUE as CATALOGUE
+from trectools_plus.validation.draft import FixOptions as FixOptions
+from trectools_plus.validation.engine import check_pair as check_pair
+from trectools_plus.validation.engine import check_qrels as check_qrels
+from trectools_plus.validation.engine import check_run as check_run
+from trectools_plus.validation.engine import open_qrels as open_qrels
+from trectools_plus.validation.engine import open_run as open_run
+from trectools_plus.validation.engine import report_view as report_view
+from trectools_plus.validation.engine import validate_qrels as validate_qrels
+from trectools_plus.validation.engine import validate_run as validate_run
+from trectools_plus.validation.findings import FileReport as FileReport
+from trectools_plus.validation.findings import Finding as Finding
+from trectools_plus.validation.findings import FindingsError as FindingsError
+from trectools_plus.validation.findings import Fix as Fix
+from trectools_plus.validation.findings import Severity as Severity
+from trectools_plus.validation.findings import refuse_errors as refuse_errors
+from trectools_plus.validation.fixes.engine import fix_qrels as fix_qrels
+from trectools_plus.validation.fixes.engine import fix_run as fix_run
+from trectools_plus.validation.fixes.engine import refuse_overwriting as refuse_overwriting
+from trectools_plus.validation.fixes.engine import split_fix_values as split_fix_values
+from trectools_plus.validation.fixes.summary import FixSummary as FixSummary
+from trectools_plus.validation.fixes.topics import fix_topics as fix_topics
+from trectools_plus.validation.loading import load_qrels as load_qrels
+from trectools_plus.validation.loading import load_run as load_run
+from trectools_plus.validation.profiles import Choices as Choices
+from trectools_plus.validation.profiles import decide as decide
+from trectools_plus.validation.registry import Rule as Rule
+from trectools_plus.validation.rendering import RENDERERS as RENDERERS
+from trectools_plus.validation.rendering.rules_page import fix_of as fix_of
+from trectools_plus.validation.rendering.rules_page import (
+    render_rules_markdown as render_rules_markdown,
+)
+from trectools_plus.validation.rendering.text import print_text as print_text
+from trectools_plus.validation.settings import Settings as Settings
+from trectools_plus.validation.settings import find_settings as find_settings
+from trectools_plus.validation.settings import read_settings as read_settings
+from trectools_plus.validation.topics.engine import validate_topics as validate_topics
+from trectools_plus.validation.views.pairs import DocumentIds as DocumentIds
+from trectools_plus.validation.views.pairs import read_document_ids as read_document_ids
+from trectools_plus.validation.views.qrels import QrelsView as QrelsView
+from trectools_plus.validation.views.runs import RunView as RunView
+
+__all__: list[str]
