@@ -149,8 +149,7 @@ def extraction_run(
       extraction run data --dataset GeneReviews --method dictionary --output-dir results/names
       extraction run data --dataset GeneReviews --predictions mine.jsonl --format json
     """
-    from trectools_plus.extraction.runner import run_extraction
-    from trectools_plus.extraction.scores import Resampling
+    from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
     from trectools_plus.extraction.settings import make_extraction_settings
     from trectools_plus.progress import progress_bar
     from trectools_plus.provenance import format_command
@@ -160,6 +159,7 @@ def extraction_run(
         render_extraction_markdown,
         write_extraction,
     )
+    from trectools_plus.statistics.resamples import Resampling
 
     values: dict[str, Any] = {
         "method": method,
@@ -179,11 +179,13 @@ def extraction_run(
             dataset=dataset,
             ontology=ontology,
             settings=make_extraction_settings(values, _OPTIONS),
-            predictions=predictions,
-            similarity=similarity,
-            intervals=not no_bootstrap_ci,
-            resampling=Resampling(resamples, seed, confidence),
-            command=format_command(sys.argv),
+            options=ExtractionOptions(
+                predictions=predictions,
+                similarity=similarity,
+                intervals=not no_bootstrap_ci,
+                resampling=Resampling(resamples, seed, confidence),
+                command=format_command(sys.argv),
+            ),
             progress=progress,
         )
     files = {} if output_dir is None else write_extraction(result, output_dir)
@@ -228,17 +230,17 @@ def extraction_compare(
     """
     from trectools_plus.cli.printing import write_json
     from trectools_plus.extraction.comparison import compare_extractions
-    from trectools_plus.extraction.report import read_extraction_report
-    from trectools_plus.extraction.scores import Resampling
+    from trectools_plus.extraction.report import load_extraction_report
     from trectools_plus.reporting.results.extraction import (
         comparison_document,
         print_comparison,
         render_comparison_markdown,
     )
+    from trectools_plus.statistics.resamples import Resampling
 
     comparison = compare_extractions(
-        read_extraction_report(first),
-        read_extraction_report(second),
+        load_extraction_report(first),
+        load_extraction_report(second),
         view=view,
         matching=matching,
         resampling=Resampling(resamples, seed, confidence),
@@ -287,22 +289,24 @@ def extraction_sweep(
       extraction sweep data --systems both --parameter num_results --values 1,5,10,30
     """
     from trectools_plus.cli.printing import write_json
-    from trectools_plus.extraction.scores import Resampling
-    from trectools_plus.extraction.sweep import DEFAULT_VALUES, sweep
+    from trectools_plus.extraction.sweep import DEFAULT_VALUES, SweepOptions, sweep_extraction
     from trectools_plus.progress import progress_bar
     from trectools_plus.reporting.results.extraction import print_sweep, sweep_document, write_sweep
+    from trectools_plus.statistics.resamples import Resampling
     from trectools_plus.text import split_list
 
     with progress_bar() as progress:
-        found = sweep(
+        found = sweep_extraction(
             folder,
             dataset=dataset,
             ontology=ontology,
-            systems=split_list(systems),
-            parameter=parameter.replace("-", "_"),
-            values=DEFAULT_VALUES if values is None else _numbers(values),
-            view=view,
-            resampling=Resampling(resamples, seed),
+            options=SweepOptions(
+                systems=split_list(systems),
+                parameter=parameter.replace("-", "_"),
+                values=DEFAULT_VALUES if values is None else _numbers(values),
+                view=view,
+                resampling=Resampling(resamples, seed),
+            ),
             progress=progress,
         )
     files = [] if output_dir is None else write_sweep(found, output_dir)

@@ -74,6 +74,7 @@ def benchmark_multilingual(
 
     values = retrieval.values()
     options: dict[str, Any] = {
+        "output_dir": output_dir,
         "modes": split_list(modes) if modes is not None else None,
         "depth": depth,
         **measures.values(),
@@ -85,7 +86,6 @@ def benchmark_multilingual(
     with progress_bar() as progress:
         result = run_multilingual(
             sets,
-            output_dir,
             options,
             progress,
             command=format_command(sys.argv),

@@ -69,19 +69,22 @@ def review_serve(
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise MissingExtraError("the review page", "service")
-    from trectools_plus.service.review.app import run_review
+    from trectools_plus.service.review.app import ReviewOptions, run_review
     from trectools_plus.service.server import read_key
 
-    run_review(
-        report,
-        database,
-        host=host,
-        port=port,
+    options = ReviewOptions(
         modes=None if modes is None else [name.strip() for name in modes.split(",")],
         depth=depth,
         seed=seed,
         key=None if key_from_env is None else read_key(key_from_env),
-        tell=lambda line: typer.echo(line, err=True),
+    )
+    run_review(
+        report,
+        database,
+        options,
+        host=host,
+        port=port,
+        notify=lambda line: typer.echo(line, err=True),
     )
 
 
@@ -107,9 +110,10 @@ def review_show(
 
     from trectools_plus.service.review.store import read_store
     from trectools_plus.service.review.summary import summarise_review
+    from trectools_plus.statistics.resamples import Resampling
 
     with closing(read_store(database)) as store:
-        summary = summarise_review(store, confidence=confidence)
+        summary = summarise_review(store, Resampling(confidence=confidence))
     if output_format == "json":
         write_json(summary.as_dict())
     else:

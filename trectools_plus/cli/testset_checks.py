@@ -157,16 +157,15 @@ def testset_agreement(
       trectools-plus testset agreement anna.qrels ben.qrels --weights quadratic --format json
     """
     from trectools_plus.reporting.results.testsets import agreement_document, print_agreement
-    from trectools_plus.testsets.agreement import compare_grades, read_grades
+    from trectools_plus.statistics.resamples import Resampling
+    from trectools_plus.testsets.agreement import grade_agreement, read_grades
 
-    found = compare_grades(
+    found = grade_agreement(
         read_grades(first),
         read_grades(second),
         weights=weights,
         threshold=threshold,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
+        resampling=Resampling(resamples, seed, confidence),
     )
     if output_format == "json":
         write_json(agreement_document(found))
@@ -213,6 +212,7 @@ def testset_overfitting(
       trectools-plus testset overfitting r/a r/b --used a.json --held-out b.json -m RR@10,nDCG@10
     """
     from trectools_plus.benchmark.overfitting import check_overfitting
+    from trectools_plus.benchmark.run.config import Resampling
     from trectools_plus.measures.parser import split_names
     from trectools_plus.reporting.results.testsets import overfitting_document, print_overfitting
     from trectools_plus.testsets.loading import load_test_set
@@ -222,9 +222,7 @@ def testset_overfitting(
         load_test_set(used),
         load_test_set(held_out),
         measures=None if measures is None else split_names(",".join(measures)),
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
+        resampling=Resampling(confidence, resamples, seed),
     )
     if output_format == "json":
         write_json(overfitting_document(found))

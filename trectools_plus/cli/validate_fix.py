@@ -45,7 +45,7 @@ class Mender:
         self._codes: tuple[str, ...] = ()
         self._summaries: dict[str, FixSummary] = {}
         if output.fix:
-            from trectools_plus.validation.fixes.arguments import (
+            from trectools_plus.validation.fixes.engine import (
                 refuse_overwriting,
                 split_fix_values,
             )

@@ -18,7 +18,7 @@ import polars as pl
 
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.ranking import rank_documents
-from trectools_plus.validation.matching import folded, folds_to_itself
+from trectools_plus.validation.id_matching import folded, folds_to_itself
 from trectools_plus.validation.views.order import KeyTable, find_blocks, keys_of
 
 IntArray = npt.NDArray[np.int64]

@@ -29,7 +29,7 @@ from trectools_plus.measures.scoring.processes import Scorer, Scores, open_score
 from trectools_plus.measures.scoring.ranking import depth_seen
 from trectools_plus.ranking import ScorePrecision, rank_documents
 from trectools_plus.validation.chunks import open_chunk
-from trectools_plus.validation.matching import near_matches
+from trectools_plus.validation.id_matching import near_matches
 from trectools_plus.validation.views.order import Rows
 from trectools_plus.validation.views.runs import RunView
 

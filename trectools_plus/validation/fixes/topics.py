@@ -18,11 +18,10 @@ from trectools_plus.formats.writing import open_output
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.draft import FixOptions, Job
-from trectools_plus.validation.fixes.arguments import refuse_overwriting
-from trectools_plus.validation.fixes.engine import fix_bytes
+from trectools_plus.validation.fixes.engine import fix_bytes, refuse_overwriting
 from trectools_plus.validation.fixes.structured import quote_values
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
-from trectools_plus.validation.rules.file.packing import note_compression
+from trectools_plus.validation.rules.file.compression import note_compression
 from trectools_plus.validation.topics.loading import with_tab
 
 _BLANKS = " \t\x0b\x0c"

@@ -8,15 +8,19 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.counting import VIEWS, count, exact_credit, items_of, soft_credit
 from trectools_plus.extraction.documents import Document
-from trectools_plus.extraction.mentions import ASSERTIONS, Prediction
-from trectools_plus.extraction.scores import (
-    Resampling,
+from trectools_plus.extraction.predictions import ASSERTIONS, Prediction
+from trectools_plus.extraction.scoring import (
+    VIEWS,
     averages_of,
     bootstrap_averages,
+    count,
+    exact_credit,
     figures_of,
+    items_of,
+    soft_credit,
 )
+from trectools_plus.statistics.resamples import Resampling
 
 TERMS = [f"X:{number}" for number in range(10)] + ["Y:1"]
 SAID = st.dictionaries(st.sampled_from(TERMS), st.sampled_from(ASSERTIONS), max_size=6)
@@ -30,7 +34,7 @@ def tables(cases, view, credit=exact_credit):
         f"d{n}": [Prediction(term, one, 1.0) for term, one in said.items()]
         for n, (_, said) in enumerate(cases)
     }
-    return count(documents, predictions, view, credit).table()
+    return count(documents, predictions, view, credit)
 
 
 @given(cases=CASES, view=st.sampled_from(VIEWS))

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from trectools_plus.text import listed, number, plural, visible
-from trectools_plus.validation.matching import common_affix, near_matches
+from trectools_plus.validation.id_matching import common_affix, near_matches
 
 
 @pytest.mark.parametrize(

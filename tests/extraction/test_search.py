@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from trectools_plus.extraction.names import EXACT, LABEL, Name
-from trectools_plus.extraction.wordings import Wordings, wilson_low
+from trectools_plus.extraction.dictionary import EXACT, LABEL, Name
+from trectools_plus.extraction.search import WordReplacements, wilson_low
 
 
 def name(term_id, text, rank=LABEL):
@@ -26,17 +26,19 @@ def test_words_that_name_one_term_are_trusted_and_others_are_not():
     for organ in organs:
         names += [name(f"cyst-{organ}", f"{organ} cyst"), name(f"cyst-{organ}", f"{organ} bleb", 1)]
         names += [name(f"left-{organ}", f"left {organ}"), name(f"right-{organ}", f"right {organ}")]
-    wordings = Wordings(names)
+    replacements = WordReplacements(names)
     expected = binomtest(6, 6, alternative="greater").proportion_ci(0.95, method="wilson").low
-    assert wordings.trust(["large", "bleb"], ["cyst", "large"]) == pytest.approx(expected)
-    assert wordings.trust(["left", "organ0"], ["right", "organ0"]) == 0
-    assert wordings.trust(["organ0", "left"], ["left", "organ0"]) == 1
-    assert wordings.trust(["bleb"], ["cyst"]) == 0  # nothing is left in common
-    assert wordings.trust(["a", "bleb"], ["a", "cyst", "b"]) == 0
-    assert wordings.trust(["a", "bleb"], ["b", "cyst"]) == 0
+    assert replacements.trust(["large", "bleb"], ["cyst", "large"]) == pytest.approx(expected)
+    assert replacements.trust(["left", "organ0"], ["right", "organ0"]) == 0
+    assert replacements.trust(["organ0", "left"], ["left", "organ0"]) == 1
+    assert replacements.trust(["bleb"], ["cyst"]) == 0  # nothing is left in common
+    assert replacements.trust(["a", "bleb"], ["a", "cyst", "b"]) == 0
+    assert replacements.trust(["a", "bleb"], ["b", "cyst"]) == 0
 
 
 def test_an_exchange_that_also_leads_astray_is_trusted_less():
     names = [name("a", "big nose"), name("a", "large nose", EXACT)]
     names += [name("b", "big ear"), name("c", "large ear")]
-    assert Wordings(names).trust(["big", "x"], ["large", "x"]) == pytest.approx(wilson_low(1, 2))
+    assert WordReplacements(names).trust(["big", "x"], ["large", "x"]) == pytest.approx(
+        wilson_low(1, 2)
+    )

@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 
 from trectools_plus.formats.topic_schema import NOTE_WORDS
 from trectools_plus.testsets.loading import load_test_set, shipped_names
-from trectools_plus.validation.near_texts import NEAR, near_across, near_groups, near_pairs
-from trectools_plus.validation.text_languages import guess_language, primary_language
+from trectools_plus.validation.texts import (
+    NEAR,
+    guess_language,
+    near_across,
+    near_groups,
+    near_pairs,
+    primary_language,
+)
 
 
 @pytest.mark.parametrize(

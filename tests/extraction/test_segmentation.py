@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.chunking import LEVELS, chunk
-from trectools_plus.extraction.words import stem_of, words_of
+from trectools_plus.extraction.segmentation import LEVELS, chunk, stem_of, words_of
 
 TEXTS = st.one_of(
     st.text(max_size=200),
