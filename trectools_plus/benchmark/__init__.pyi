@@ -4,6 +4,7 @@ from trectools_plus.benchmark.compare_vectors import (
     compare_vectors_options as compare_vectors_options,
 )
 from trectools_plus.benchmark.config import BenchmarkConfig as BenchmarkConfig
+from trectools_plus.benchmark.config_file import ConfigOptions as ConfigOptions
 from trectools_plus.benchmark.config_file import FetchSettings as FetchSettings
 from trectools_plus.benchmark.config_file import load_config as load_config
 from trectools_plus.benchmark.config_file import load_fetch_settings as load_fetch_settings

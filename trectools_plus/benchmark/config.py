@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
@@ -11,6 +11,7 @@ from trectools_plus.benchmark.data_settings import DataSettings, FileName
 from trectools_plus.benchmark.default_measures import Cutoffs, name_default_measures
 from trectools_plus.benchmark.report_parts import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
 from trectools_plus.benchmark.targets import DEFAULT_TARGETS, Target
+from trectools_plus.choices import MODES, Correction, Missing
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
@@ -27,10 +28,8 @@ DEFAULT_MODE_NAMES = {
     "hybrid": "Hybrid",
     "splade": "SPLADE",
 }
-DEFAULT_MODES = ("lexical", "vector", "hybrid")
 DEFAULT_SEED = 42
 DEFAULT_RESAMPLES = 10_000
-Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
 
 _BACKEND = tuple(BackendSettings.model_fields)
 _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
@@ -71,14 +70,14 @@ class BenchmarkConfig(DataSettings):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    modes: Names = DEFAULT_MODES
+    modes: Names = MODES
     mode_names: dict[str, str] = Field(default_factory=dict)
     measures: Names = ()
     cutoffs: Cutoffs | None = None
     ontology: FileName | None = None
     annotations: FileName | None = None
     depth: WholeNumber = Field(default=100, ge=1)
-    missing: Literal["zero", "drop"] = "zero"
+    missing: Missing = "zero"
     exclude_self: Flag = False
     baseline: Names | None = None
     correction: Correction = "holm"

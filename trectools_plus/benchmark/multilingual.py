@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trectools_plus.benchmark.config import BenchmarkConfig
+from trectools_plus.benchmark.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report_parts import ConfidenceInterval, ReportModel
 from trectools_plus.benchmark.runner import BenchmarkResult, run_benchmark
@@ -114,7 +115,7 @@ class MultilingualResult:
 def run_multilingual(
     sets: Sequence[str],
     output_dir: str | Path = DEFAULT_FOLDER,
-    options: Mapping[str, Any] | None = None,
+    options: ConfigOptions | None = None,
     progress: Progress | None = None,
     *,
     command: str | None = None,
@@ -191,14 +192,12 @@ def languages_of(sets: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def make_config(test_set: str, folder: str, options: Mapping[str, Any]) -> BenchmarkConfig:
+def make_config(test_set: str, folder: str, options: ConfigOptions) -> BenchmarkConfig:
     """The configuration of one language's benchmark.
 
     Raises:
         UsageError: If an option is unknown or its value wrong.
     """
-    from trectools_plus.benchmark.config_file import load_config
-
     own = {"dataset": "hpo", "test_file": test_set, "output_dir": folder}
     return load_config(options={**options, **own})
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
+from trectools_plus.choices import ChunkLevel
 from trectools_plus.errors import UsageError
 
-Level = Literal["sentence", "clause", "phrase"]
-LEVELS: tuple[Level, ...] = get_args(Level)
+LEVELS: tuple[ChunkLevel, ...] = get_args(ChunkLevel)
 
 _ABBREVIATION = re.compile(
     r"\b(?:e\.g|i\.e|cf|vs|viz|approx|ca|et al|figs?|nos|vol|dr|mr|mrs|ms|prof|st|dept|resp|incl|"
@@ -47,7 +47,7 @@ class Chunk:
     text: str
 
 
-def chunk(text: str, level: Level = "sentence") -> list[Chunk]:
+def chunk(text: str, level: ChunkLevel = "sentence") -> list[Chunk]:
     """Cut a text into sentences, clauses, or phrases; together they hold all its words.
 
     A clause ends at ``;``, ``:``, brackets, dashes, and before *but*, *which* and their like after

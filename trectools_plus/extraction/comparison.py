@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trectools_plus.choices import Matching, View
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.extraction.counting import MATCHINGS, VIEWS, FloatArray, Matching, View
+from trectools_plus.extraction.counting import MATCHINGS, VIEWS, FloatArray
 from trectools_plus.extraction.report import ExtractionReport
 from trectools_plus.extraction.scores import (
     AVERAGES,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.choices import Matching, View
 from trectools_plus.extraction.documents import Document
 from trectools_plus.extraction.mentions import Assertion, Prediction
 from trectools_plus.ontology.formulas import formula_named
@@ -16,8 +17,6 @@ from trectools_plus.ontology.matching import best_matches
 from trectools_plus.ontology.ontology import Ontology
 
 FloatArray = npt.NDArray[np.float64]
-View = Literal["present", "any", "strict"]
-Matching = Literal["exact", "soft"]
 VIEWS: tuple[View, ...] = get_args(View)
 MATCHINGS: tuple[Matching, ...] = get_args(Matching)
 DEFAULT_FORMULA = "hybrid"

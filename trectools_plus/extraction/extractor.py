@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Self
 
+from trectools_plus.choices import STRATEGIES
 from trectools_plus.extraction.assertion import assert_mentions
 from trectools_plus.extraction.dictionary import Dictionary
 from trectools_plus.extraction.mentions import Mention, Prediction, strongest
@@ -16,7 +17,6 @@ from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.backends.embedded.modes import STRATEGIES
 from trectools_plus.retrieval.source import Retriever
 
 _Candidates = tuple[list[Mention], list[Mention]]

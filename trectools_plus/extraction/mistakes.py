@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from trectools_plus.extraction.counting import Item, View, assertions_of, items_of
+from trectools_plus.choices import View
+from trectools_plus.extraction.counting import Item, assertions_of, items_of
 from trectools_plus.extraction.documents import Document
 from trectools_plus.extraction.mentions import Prediction
 from trectools_plus.extraction.report import Mistake, Mistakes, NearMiss

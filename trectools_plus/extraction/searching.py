@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import polars as pl
 
-from trectools_plus.extraction.chunking import Chunk, Level, chunk
+from trectools_plus.choices import ChunkLevel
+from trectools_plus.extraction.chunking import Chunk, chunk
 from trectools_plus.extraction.mentions import Mention, longest_only
 from trectools_plus.extraction.names import Name
 from trectools_plus.extraction.wordings import Wordings
@@ -68,14 +69,14 @@ class Searcher:
         retriever: Retriever,
         names: Iterable[Name],
         *,
-        level: Level = "phrase",
+        level: ChunkLevel = "phrase",
         num_results: int = 10,
         chunk_threshold: float = 0.5,
         top_term_only: bool = False,
         verify: bool = True,
     ) -> None:
         self._retriever = retriever
-        self._level: Level = level
+        self._level: ChunkLevel = level
         self._depth = num_results
         self._threshold = chunk_threshold
         self._top_only = top_term_only

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from trectools_plus.choices import View
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.counting import FloatArray, View, count, exact_credit
+from trectools_plus.extraction.counting import FloatArray, count, exact_credit
 from trectools_plus.extraction.documents import read_documents
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.runner import extract_all

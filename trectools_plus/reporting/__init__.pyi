@@ -6,6 +6,7 @@ from trectools_plus.reporting.compare_reports import (
     render_contrast_markdown as render_contrast_markdown,
 )
 from trectools_plus.reporting.comparison import report_table as report_table
+from trectools_plus.reporting.evaluation_document import evaluation_document as evaluation_document
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
 from trectools_plus.reporting.export import table_as_latex as table_as_latex
 from trectools_plus.reporting.export import write_table as write_table

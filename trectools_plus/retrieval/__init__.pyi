@@ -21,6 +21,7 @@ from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
 from trectools_plus.retrieval.ontology_terms import find_named as find_named
 from trectools_plus.retrieval.run_info import RunInfo as RunInfo
 from trectools_plus.retrieval.run_info import describe_run as describe_run
+from trectools_plus.retrieval.settings import RetrievalSettings as RetrievalSettings
 from trectools_plus.retrieval.settings import make_settings as make_settings
 from trectools_plus.retrieval.source import Ranking as Ranking
 

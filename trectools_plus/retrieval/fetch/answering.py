@@ -6,15 +6,15 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from trectools_plus.choices import CollapseMethod
 from trectools_plus.retrieval.source import Failure, Hits, Query, Ranking, Source, rank_scores
 from trectools_plus.retrieval.values import WholeNumber
 
-CollapseMethod = Literal["max", "first", "sum"]
 DEEPEST = 16
 """How many times the depth is asked for at most, where ``max_chunks`` does not say."""
 

@@ -7,7 +7,8 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from trectools_plus.benchmark.config import DEFAULT_CONFIDENCE, DEFAULT_MODES, DEFAULT_SEED
+from trectools_plus.benchmark.config import DEFAULT_CONFIDENCE, DEFAULT_SEED
+from trectools_plus.choices import MODES
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -64,7 +65,7 @@ class ServiceSettings(BaseModel):
     built-in ``hpo`` where neither this nor ``corpus`` is given."""
     corpus: str | None = None
     """A file of documents, instead."""
-    modes: tuple[str, ...] = DEFAULT_MODES
+    modes: tuple[str, ...] = MODES
     """Modes that are made ready."""
     depth: int = Field(default=100, ge=1)
     """Results fetched per query."""
