@@ -133,8 +133,8 @@ class Bench:
             plots: Whether to draw plots, which takes long.
             settings: Further settings.
         """
-        from trectools_plus.benchmark.config_file import load_config
-        from trectools_plus.benchmark.runner import run_benchmark
+        from trectools_plus.benchmark.run.config_file import load_config
+        from trectools_plus.benchmark.run.runner import run_benchmark
         from trectools_plus.reporting.files import write_reports
 
         data = self.folder / f"{name}-data"

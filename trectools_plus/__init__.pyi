@@ -1,20 +1,20 @@
 # The public names: what type checkers see, and where `__init__.py` imports each from when it is
 # first used. A name is public if it is imported "as" itself or assigned here.
 
-from trectools_plus.benchmark.compare import compare as compare
+from trectools_plus.benchmark.compare.compare import compare as compare
+from trectools_plus.benchmark.compare.compare_reports import compare_reports as compare_reports
 from trectools_plus.benchmark.compare_vectors import (
     compare_vectors_options as compare_vectors_options,
 )
-from trectools_plus.benchmark.config import BenchmarkConfig as BenchmarkConfig
-from trectools_plus.benchmark.contrast import compare_reports as compare_reports
 from trectools_plus.benchmark.evaluate import evaluate as evaluate
 from trectools_plus.benchmark.gate import GateRules as GateRules
 from trectools_plus.benchmark.gate import run_gate as run_gate
-from trectools_plus.benchmark.hpo import load_hpo_collection as load_hpo_collection
 from trectools_plus.benchmark.merge import merge_run as merge_run
 from trectools_plus.benchmark.multilingual import run_multilingual as run_multilingual
 from trectools_plus.benchmark.overfitting import check_overfitting as check_overfitting
-from trectools_plus.benchmark.runner import run_benchmark as run_benchmark
+from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConfig
+from trectools_plus.benchmark.run.hpo import load_hpo_collection as load_hpo_collection
+from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark
 from trectools_plus.benchmark.verify import verify_report as verify_report
 from trectools_plus.errors import TrectoolsPlusError as TrectoolsPlusError
 from trectools_plus.extraction.comparison import compare_extractions as compare_extractions
@@ -22,7 +22,7 @@ from trectools_plus.extraction.extractor import Extractor as Extractor
 from trectools_plus.extraction.report import read_extraction_report as read_extraction_report
 from trectools_plus.extraction.runner import run_extraction as run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings
-from trectools_plus.extraction.sweep import sweep
+from trectools_plus.extraction.sweep import run_sweep
 from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection
 from trectools_plus.formats.corpus import read_corpus as read_corpus
@@ -41,11 +41,11 @@ from trectools_plus.ontology.hpo import load_ontology as load_ontology
 from trectools_plus.ontology.ontology import Ontology as Ontology
 from trectools_plus.reporting.comparison import report_table as report_table
 from trectools_plus.reporting.export import write_table as write_table
-from trectools_plus.reporting.extraction import write_extraction as write_extraction
 from trectools_plus.reporting.files import write_reports as write_reports
 from trectools_plus.reporting.ir_metadata import ir_metadata_header as ir_metadata_header
-from trectools_plus.reporting.multilingual import write_multilingual as write_multilingual
-from trectools_plus.reporting.plots.gallery import write_plots as write_plots
+from trectools_plus.reporting.plots.figures import write_plots as write_plots
+from trectools_plus.reporting.results.extraction import write_extraction as write_extraction
+from trectools_plus.reporting.results.multilingual import write_multilingual as write_multilingual
 from trectools_plus.retrieval.backends.embedded.backend import build_indexes as build_indexes
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers as build_retrievers
 from trectools_plus.retrieval.fetch.fetch import fetch as fetch

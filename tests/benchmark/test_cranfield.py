@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.config import BenchmarkConfig
-from trectools_plus.benchmark.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.reporting.files import write_reports
 
 
 def _helpers() -> ModuleType:
-    path = Path(__file__).with_name("test_runner.py")
+    path = Path(__file__).with_name("run") / "test_runner.py"
     spec = importlib.util.spec_from_file_location("runner_tests", path)
     assert spec is not None
     assert spec.loader is not None

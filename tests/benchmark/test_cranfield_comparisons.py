@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.gate import GateRules, run_gate
-from trectools_plus.benchmark.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.qrels import read_qrels, write_qrels

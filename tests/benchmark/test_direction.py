@@ -10,19 +10,19 @@ import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
 
-from trectools_plus.benchmark.config import BenchmarkConfig
-from trectools_plus.benchmark.contrast import compare_reports, state_verdict
+from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
 from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.report import read_report
-from trectools_plus.benchmark.report_parts import MeasureDefinition
-from trectools_plus.benchmark.targets import Target, judge_mean
+from trectools_plus.benchmark.report.parts import MeasureDefinition
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
 from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.facts import component_lines
 from trectools_plus.reporting.html.page import make_verdict
 from trectools_plus.reporting.markdown.report import render_markdown
 from trectools_plus.reporting.plots.differences import plot_differences
 from trectools_plus.reporting.plots.means import plot_measures
+from trectools_plus.reporting.wording import component_lines
 
 mpl.use("Agg")
 
@@ -85,17 +85,17 @@ def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
     assert "fail in every mode" not in render_markdown(report)
     assert component_lines(report) == []
     axes = plot_measures(Figure().add_subplot(), report)
-    assert axes.get_yticklabels()[0].get_text().startswith("Cost (less is better)")
+    assert axes.get_yticklabels()[0].get_text().startswith("Cost (lower is better)")
     html = (folder / "BenchmarkReport.html").read_text()
     assert '<th scope="col" data-sort="asc">Cost</th>' in html
     assert '"lower":[true,false]' in html
     source = read_report(folder / "BenchmarkReport.json")
     figure = Figure().add_subplot()
-    from trectools_plus.benchmark.report_folder import ReportFolder
+    from trectools_plus.benchmark.report.folder import ReportFolder
 
     table = ReportFolder(folder).per_query
     plot_differences(figure, source, table, "near", "far", "Cost")
-    assert "second-named mode better" in figure.get_legend_handles_labels()[1]
+    assert "second mode better" in figure.get_legend_handles_labels()[1]
 
 
 def test_only_a_rising_cost_fails_the_gate(folder: Path, bench: Any) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.config_file import load_config
 from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report import read_report
-from trectools_plus.benchmark.runner import run_benchmark
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.reporting.files import write_reports

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.benchmark.config_file import load_config
 from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
     languages_of,
@@ -21,9 +20,10 @@ from trectools_plus.benchmark.multilingual import (
     run_multilingual,
     summarise,
 )
-from trectools_plus.benchmark.runner import run_benchmark
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.reporting.multilingual import (
+from trectools_plus.reporting.results.multilingual import (
     render_multilingual_markdown,
     write_multilingual,
 )

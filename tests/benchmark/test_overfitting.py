@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.benchmark.overfitting import check_overfitting
-from trectools_plus.benchmark.report_folder import ReportFolder
+from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.statistics import compare_unpaired
 from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.config_file import load_config
-from trectools_plus.benchmark.differences import find_differences_of_1_0
-from trectools_plus.benchmark.report_folder import ReportFolder
-from trectools_plus.benchmark.runner import run_benchmark
+from trectools_plus.benchmark.compare.differences import find_differences_of_1_0
+from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.benchmark.verify import verify_report
 from trectools_plus.errors import InputError
 from trectools_plus.reporting.files import write_reports

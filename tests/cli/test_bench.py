@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import typer
-
 from trectools_plus.cli.bench import benchmark_run, parse_runs
+
 from trectools_plus.cli.errors import run_command
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list

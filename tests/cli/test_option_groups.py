@@ -8,9 +8,8 @@ from typing import Annotated
 
 import pytest
 import typer
-from typer.testing import CliRunner
-
 from trectools_plus.cli.option_groups import with_groups
+from typer.testing import CliRunner
 
 
 @dataclass(frozen=True)

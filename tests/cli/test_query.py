@@ -10,10 +10,10 @@ from typing import get_args
 
 import pytest
 from click.testing import Result
+from trectools_plus.cli.retrieval_options import Strategy
 from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
-from trectools_plus.cli.retrieval_options import Strategy
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.retrieval.backends.embedded.modes import STRATEGIES
 

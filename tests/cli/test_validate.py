@@ -14,10 +14,10 @@ from xml.etree import ElementTree
 import pytest
 import typer
 import yaml
+from trectools_plus.cli.validate import qrels_validate, runs_validate
 from typer.testing import CliRunner, Result
 
 from trectools_plus.cli.reference import iter_commands
-from trectools_plus.cli.validate import qrels_validate, runs_validate
 from trectools_plus.errors import CheckFailedError, InputError, SeveralFilesError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.config_file import load_config
-from trectools_plus.benchmark.runner import run_benchmark
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.cli.app import app
 from trectools_plus.distributed import current_workers, use_scheduler
 from trectools_plus.distributed.files import Place

@@ -9,7 +9,7 @@ from trectools_plus.extraction.report import extraction_report_schema, read_extr
 from trectools_plus.extraction.runner import run_extraction
 from trectools_plus.extraction.scores import Resampling
 from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.reporting.extraction import render_extraction_json, write_extraction
+from trectools_plus.reporting.results.extraction import render_extraction_json, write_extraction
 
 DICTIONARY = ExtractionSettings(method="dictionary", max_gap=2)
 

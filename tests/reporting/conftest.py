@@ -22,7 +22,7 @@ from trectools_plus.benchmark.report import (
     RunInfo,
     TieInfo,
 )
-from trectools_plus.benchmark.targets import DEFAULT_TARGETS, judge_mean
+from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, judge_mean
 
 LABELS = {"lexical": "Lexical-Only", "vector": "Vector-Only", "hybrid": "Hybrid"}
 THREE_MODES = {

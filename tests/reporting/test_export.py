@@ -21,7 +21,6 @@ from trectools_plus.reporting.export import (
     table_as_json,
     table_as_latex,
     table_as_markdown,
-    write_tables,
 )
 
 MEANS = {
@@ -179,8 +178,8 @@ def test_a_latex_row_never_begins_with_what_its_line_end_would_read(make_report:
 def test_several_files_are_written_or_none(make_report: Any, tmp_path: Path) -> None:
     table = report_table(make_report(MEANS))
     with pytest.raises(UsageError, match="docx"):
-        write_tables(table, [tmp_path / "a.tex", tmp_path / "b.docx"])
+        write_table(table, tmp_path / "a.tex", tmp_path / "b.docx")
     assert list(tmp_path.iterdir()) == []
-    write_tables(table, [tmp_path / "a.TEX", tmp_path / "b.parquet"])
+    write_table(table, tmp_path / "a.TEX", tmp_path / "b.parquet")
     assert (tmp_path / "a.TEX").read_text("utf-8") == table_as_latex(table)
     assert pl.read_parquet(tmp_path / "b.parquet").equals(table_as_frame(table))

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.benchmark.output_folder import OutputFolder
 from trectools_plus.benchmark.report import read_report
-from trectools_plus.benchmark.runner import BenchmarkResult
+from trectools_plus.benchmark.run.output_folder import OutputFolder
+from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.reporting.files import render_json, write_reports
 
 TABLE = pl.DataFrame(

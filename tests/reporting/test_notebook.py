@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from trectools_plus import Qrels, Run, evaluate
-from trectools_plus.benchmark.output_folder import OutputFolder
-from trectools_plus.benchmark.runner import BenchmarkResult
+from trectools_plus.benchmark.run.output_folder import OutputFolder
+from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.formats.notebook import MOST_ROWS, html_table
 
 

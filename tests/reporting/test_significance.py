@@ -12,8 +12,8 @@ from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.export import table_as_latex, table_as_markdown
 from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.markdown.report import render_markdown
-from trectools_plus.reporting.significance import denominator_line, group_lines, show_p
 from trectools_plus.reporting.terminal import print_report
+from trectools_plus.reporting.wording import denominator_line, group_lines, show_p
 
 WARNING = "a set of 9 queries is a sanity check"
 
@@ -143,7 +143,7 @@ def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
     text = render_markdown(report)
     assert "| MeanRank | 1.5000 [1.470, 1.530] (n = 19) | 9.0000 [8.970, 9.030] | – |" in text
     assert "| MeanRank | all − few (n = 19) |" in text
-    assert "Not ranked, as their means are over different queries (n): MeanRank." in text
+    assert "Not ranked, because their means are over different queries (n): MeanRank." in text
     assert "1.5000 n = 19" in console(report)
     page = render_html(report)
     assert (

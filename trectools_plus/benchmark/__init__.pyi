@@ -1,24 +1,14 @@
 # Names that are imported on first use, and where from: see lazy_names.py.
 
+from trectools_plus.benchmark.compare.compare_reports import compare_reports as compare_reports
 from trectools_plus.benchmark.compare_vectors import (
     compare_vectors_options as compare_vectors_options,
 )
-from trectools_plus.benchmark.config import BenchmarkConfig as BenchmarkConfig
-from trectools_plus.benchmark.config_file import ConfigOptions as ConfigOptions
-from trectools_plus.benchmark.config_file import FetchSettings as FetchSettings
-from trectools_plus.benchmark.config_file import load_config as load_config
-from trectools_plus.benchmark.config_file import load_fetch_settings as load_fetch_settings
-from trectools_plus.benchmark.contrast import compare_reports as compare_reports
-from trectools_plus.benchmark.dataset import open_collection as open_collection
-from trectools_plus.benchmark.dataset import open_corpus as open_corpus
 from trectools_plus.benchmark.gate import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.benchmark.gate import GateResult as GateResult
 from trectools_plus.benchmark.gate import GateRules as GateRules
 from trectools_plus.benchmark.gate import parse_drop as parse_drop
 from trectools_plus.benchmark.gate import run_gate as run_gate
-from trectools_plus.benchmark.hpo import load_hpo_collection as load_hpo_collection
-from trectools_plus.benchmark.listing import ListedReport as ListedReport
-from trectools_plus.benchmark.listing import list_reports as list_reports
 from trectools_plus.benchmark.merge import merge_run as merge_run
 from trectools_plus.benchmark.multilingual import (
     multilingual_report_schema as multilingual_report_schema,
@@ -26,9 +16,19 @@ from trectools_plus.benchmark.multilingual import (
 from trectools_plus.benchmark.multilingual import run_multilingual as run_multilingual
 from trectools_plus.benchmark.overfitting import check_overfitting as check_overfitting
 from trectools_plus.benchmark.report import report_json_schema as report_json_schema
-from trectools_plus.benchmark.report_folder import ReportFolder as ReportFolder
-from trectools_plus.benchmark.runner import BenchmarkResult as BenchmarkResult
-from trectools_plus.benchmark.runner import run_benchmark as run_benchmark
+from trectools_plus.benchmark.report.folder import ReportFolder as ReportFolder
+from trectools_plus.benchmark.report.listing import ListedReport as ListedReport
+from trectools_plus.benchmark.report.listing import list_reports as list_reports
+from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConfig
+from trectools_plus.benchmark.run.config_file import ConfigOptions as ConfigOptions
+from trectools_plus.benchmark.run.config_file import FetchSettings as FetchSettings
+from trectools_plus.benchmark.run.config_file import load_config as load_config
+from trectools_plus.benchmark.run.config_file import load_fetch_settings as load_fetch_settings
+from trectools_plus.benchmark.run.dataset import open_collection as open_collection
+from trectools_plus.benchmark.run.dataset import open_corpus as open_corpus
+from trectools_plus.benchmark.run.hpo import load_hpo_collection as load_hpo_collection
+from trectools_plus.benchmark.run.runner import BenchmarkResult as BenchmarkResult
+from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark
 from trectools_plus.benchmark.verify import verify_report as verify_report
 
 __all__: list[str]

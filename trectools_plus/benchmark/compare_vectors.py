@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trectools_plus.benchmark.config_file import ConfigOptions
+from trectools_plus.benchmark.run.config_file import ConfigOptions
 from trectools_plus.choices import STRATEGIES
 from trectools_plus.errors import UsageError
 
@@ -19,13 +19,13 @@ def compare_vectors_options(
 
     Args:
         options: Further settings, such as ``dataset``; see
-            :class:`trectools_plus.benchmark.config.BenchmarkConfig`.
+            :class:`trectools_plus.benchmark.run.config.BenchmarkConfig`.
         strategies: Aggregation strategies of a multi-vector index; all if ``None``.
         single: Whether the search with one vector for each document takes part; then every
             strategy is compared with it, else every pair with each other.
 
     Returns:
-        Settings for :func:`trectools_plus.benchmark.config_file.load_config`.
+        Settings for :func:`trectools_plus.benchmark.run.config_file.load_config`.
 
     Raises:
         UsageError: If a strategy is unknown or named twice, there is nothing to compare, or the

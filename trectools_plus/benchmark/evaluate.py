@@ -140,8 +140,8 @@ def _open(test_set: Collection | TestSet | str | Path) -> Collection:
     """The test set as a collection."""
     if isinstance(test_set, Collection):
         return test_set
-    from trectools_plus.benchmark.dataset import open_collection
-    from trectools_plus.benchmark.hpo import collection_of
+    from trectools_plus.benchmark.run.dataset import open_collection
+    from trectools_plus.benchmark.run.hpo import collection_of
     from trectools_plus.testsets.loading import find_test_set, load_test_set
     from trectools_plus.testsets.model import TestSet
 

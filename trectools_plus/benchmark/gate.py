@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.comparability import refuse_incomparable
-from trectools_plus.benchmark.compare import EQUAL
-from trectools_plus.benchmark.gate_changes import (
+from trectools_plus.benchmark.compare.compare import (
+    ADJUSTED_TEST,
+    DEFAULT_CORRECTION,
+    EQUAL,
+    adjust,
+    alpha_of,
+    resampling_of,
+)
+from trectools_plus.benchmark.compare.compare_reports import (
     QueryChange,
-    check_changes,
-    find_fallen,
     note_undefined,
 )
+from trectools_plus.benchmark.compare.preconditions import refuse_incomparable
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report_folder import ReportFolder, ScoreBook
+from trectools_plus.benchmark.report.folder import ReportFolder, ScoreBook
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
+
 
 DEFAULT_MEASURES = ("R@10",)
 DEFAULT_DROP = 0.05
@@ -338,3 +344,51 @@ def _notes(ours: ReportFolder, theirs: ReportFolder, pairs: list[pl.DataFrame | 
     if ours.report.manifest.experiment_id == theirs.report.manifest.experiment_id:
         notes.append("both reports are of the same experiment")
     return notes
+
+
+def check_changes(
+    pairs: Sequence[pl.DataFrame | None], config: Mapping[str, Any]
+) -> list[tuple[float, bool] | None]:
+    """Randomisation tests of several changes as one family, adjusted by Holm.
+
+    Args:
+        pairs: ``current`` and ``baseline`` per query; ``None`` is not tested.
+        config: Level, resamples and seed, as in a manifest.
+
+    Returns:
+        The adjusted p-value and whether it is at most 1 - confidence; ``None`` where not tested.
+    """
+    from trectools_plus.statistics import compare_columns
+
+    resampling = resampling_of(config)
+    tested = [index for index, pair in enumerate(pairs) if pair is not None and pair.height]
+    comparisons = []
+    for index in tested:
+        pair = pairs[index]
+        assert pair is not None
+        comparisons += compare_columns(
+            (pair["current"] - pair["baseline"]).to_numpy(),
+            tests=(ADJUSTED_TEST,),
+            **resampling,
+        )
+    found: list[tuple[float, bool] | None] = [None] * len(pairs)
+    for index, p_value in zip(tested, adjust(comparisons, DEFAULT_CORRECTION), strict=True):
+        found[index] = (float(p_value), bool(p_value <= alpha_of(resampling["confidence"])))
+    return found
+
+
+def find_fallen(pair: pl.DataFrame, sign: float) -> list[QueryChange]:
+    """Queries that got worse, the one that lost most first.
+
+    Args:
+        pair: ``query_id, current, baseline``.
+        sign: -1 where less is better, else 1.
+    """
+    lost = sign * (pl.col("baseline") - pl.col("current"))
+    fallen = (
+        pair.with_columns(lost.alias("lost"))
+        .filter(pl.col("lost") > EQUAL)
+        .sort(["lost", "query_id"], descending=[True, False])
+    )
+    columns = ["query_id", "baseline", "current"]
+    return [QueryChange(*row) for row in fallen.select(columns).iter_rows()]

@@ -6,13 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from trectools_plus.benchmark.arm_files import Arm, read_arm
-from trectools_plus.benchmark.arms import Arms
-from trectools_plus.benchmark.assemble import make_report, score_arms
-from trectools_plus.benchmark.config import BenchmarkConfig
-from trectools_plus.benchmark.data_settings import RUN_NAME
-from trectools_plus.benchmark.dataset import TERM_FILES, Dataset
-from trectools_plus.benchmark.output_folder import OutputFolder
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     FailingQuery,
@@ -20,9 +13,14 @@ from trectools_plus.benchmark.report import (
     ModeResult,
     NearMiss,
 )
-from trectools_plus.benchmark.report_folder import ReportFolder, copy_files
-from trectools_plus.benchmark.report_topics import read_report_topics
-from trectools_plus.benchmark.runner import BenchmarkResult
+from trectools_plus.benchmark.report.folder import ReportFolder, copy_files, read_report_topics
+from trectools_plus.benchmark.run.assemble import make_report, score_arms
+from trectools_plus.benchmark.run.config import RUN_NAME, BenchmarkConfig
+from trectools_plus.benchmark.run.dataset import TERM_FILES, Dataset
+from trectools_plus.benchmark.run.mode_runs import Arm, read_arm
+from trectools_plus.benchmark.run.modes import Arms
+from trectools_plus.benchmark.run.output_folder import OutputFolder
+from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Qrels, Run

@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from trectools_plus.benchmark.config import BenchmarkConfig
-from trectools_plus.benchmark.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report_parts import ConfidenceInterval, ReportModel
-from trectools_plus.benchmark.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
+from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
@@ -128,7 +128,7 @@ def run_multilingual(
         sets: Test sets, one of each language: names of shipped ones, or files.
         output_dir: Folder for everything: each language's report in a folder named after it.
         options: Settings that all languages share, by field of
-            :class:`trectools_plus.benchmark.config.BenchmarkConfig`.
+            :class:`trectools_plus.benchmark.run.config.BenchmarkConfig`.
         progress: Called as ``progress(description, done, total)``.
         command: The command line to put into the report, free of secrets.
         clock: The time in UTC.
@@ -136,7 +136,7 @@ def run_multilingual(
 
     Returns:
         The results. Nothing is in the folder by then:
-        :func:`trectools_plus.reporting.multilingual.write_multilingual` puts it there.
+        :func:`trectools_plus.reporting.results.multilingual.write_multilingual` puts it there.
 
     Raises:
         UsageError: If there are fewer than two sets, one declares no language, or two the same.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.benchmark.config import DEFAULT_CONFIDENCE, DEFAULT_RESAMPLES, DEFAULT_SEED
-from trectools_plus.benchmark.report_folder import ReportFolder
+from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.run.config import DEFAULT_CONFIDENCE, DEFAULT_RESAMPLES, DEFAULT_SEED
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.statistics.correction import adjust_p_values
 from trectools_plus.statistics.unpaired import UnpairedComparison, compare_unpaired

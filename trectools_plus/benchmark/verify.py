@@ -11,28 +11,27 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.benchmark.claims import find_groups, prove_best
-from trectools_plus.benchmark.dataset import Dataset, hash_qrels
-from trectools_plus.benchmark.diagnostics import find_failing
-from trectools_plus.benchmark.differences import (
+from trectools_plus.benchmark.compare.differences import (
     Differences,
     find_differences,
     find_differences_of_1_0,
 )
-from trectools_plus.benchmark.output_folder import (
+from trectools_plus.benchmark.compare.significance import find_groups, prove_best
+from trectools_plus.benchmark.compare.strata import make_strata
+from trectools_plus.benchmark.compare.summary import (
+    find_best,
+    find_unranked,
+    summarise,
+)
+from trectools_plus.benchmark.report.diagnostics import find_failing
+from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
+from trectools_plus.benchmark.run.dataset import Dataset, hash_qrels
+from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
     PER_QUERY_FILE,
     QRELS_FILE,
     find_report_files,
     read_checksums,
-)
-from trectools_plus.benchmark.report_folder import ReportFolder
-from trectools_plus.benchmark.report_topics import read_report_topics
-from trectools_plus.benchmark.strata import make_strata
-from trectools_plus.benchmark.summary import (
-    find_best,
-    find_unranked,
-    summarise,
 )
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file

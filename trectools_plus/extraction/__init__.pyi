@@ -9,5 +9,6 @@ from trectools_plus.extraction.scores import Resampling as Resampling
 from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings
 from trectools_plus.extraction.settings import make_extraction_settings as make_extraction_settings
 from trectools_plus.extraction.sweep import DEFAULT_VALUES as DEFAULT_VALUES
+from trectools_plus.extraction.sweep import run_sweep as run_sweep
 
 __all__: list[str]

@@ -121,7 +121,7 @@ class Sweep:
     curves: tuple[SweepCurve, ...]
 
 
-def sweep(
+def run_sweep(
     folder: str | Path,
     *,
     dataset: str | None = None,

@@ -1,60 +1,61 @@
 # Names that are imported on first use, and where from: see lazy_names.py.
 
-from trectools_plus.reporting.compare_reports import contrast_document as contrast_document
-from trectools_plus.reporting.compare_reports import print_contrast as print_contrast
-from trectools_plus.reporting.compare_reports import (
-    render_contrast_markdown as render_contrast_markdown,
-)
 from trectools_plus.reporting.comparison import report_table as report_table
-from trectools_plus.reporting.evaluation_document import evaluation_document as evaluation_document
+from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
 from trectools_plus.reporting.export import table_as_latex as table_as_latex
 from trectools_plus.reporting.export import write_table as write_table
-from trectools_plus.reporting.export import write_tables as write_tables
-from trectools_plus.reporting.extraction import comparison_document as comparison_document
-from trectools_plus.reporting.extraction import print_comparison as print_comparison
-from trectools_plus.reporting.extraction import print_extraction as print_extraction
-from trectools_plus.reporting.extraction import print_sweep as print_sweep
-from trectools_plus.reporting.extraction import (
-    render_comparison_markdown as render_comparison_markdown,
-)
-from trectools_plus.reporting.extraction import render_extraction_json as render_extraction_json
-from trectools_plus.reporting.extraction import (
-    render_extraction_markdown as render_extraction_markdown,
-)
-from trectools_plus.reporting.extraction import sweep_document as sweep_document
-from trectools_plus.reporting.extraction import write_extraction as write_extraction
-from trectools_plus.reporting.extraction import write_sweep as write_sweep
 from trectools_plus.reporting.files import render_json as render_json
 from trectools_plus.reporting.files import write_reports as write_reports
-from trectools_plus.reporting.gate import MARKER as MARKER
-from trectools_plus.reporting.gate import gate_document as gate_document
-from trectools_plus.reporting.gate import print_gate as print_gate
-from trectools_plus.reporting.gate import render_gate_markdown as render_gate_markdown
-from trectools_plus.reporting.gate import render_refusal_markdown as render_refusal_markdown
 from trectools_plus.reporting.github import PullRequest as PullRequest
 from trectools_plus.reporting.github import append_step_summary as append_step_summary
 from trectools_plus.reporting.github import find_pull_request as find_pull_request
 from trectools_plus.reporting.github import post_comment as post_comment
 from trectools_plus.reporting.ir_metadata import ir_metadata_header as ir_metadata_header
 from trectools_plus.reporting.markdown.report import render_markdown as render_markdown
-from trectools_plus.reporting.multilingual import print_multilingual as print_multilingual
-from trectools_plus.reporting.multilingual import (
+from trectools_plus.reporting.plots.figures import write_plots as write_plots
+from trectools_plus.reporting.results.compare_reports import contrast_document as contrast_document
+from trectools_plus.reporting.results.compare_reports import print_contrast as print_contrast
+from trectools_plus.reporting.results.compare_reports import (
+    render_contrast_markdown as render_contrast_markdown,
+)
+from trectools_plus.reporting.results.extraction import comparison_document as comparison_document
+from trectools_plus.reporting.results.extraction import print_comparison as print_comparison
+from trectools_plus.reporting.results.extraction import print_extraction as print_extraction
+from trectools_plus.reporting.results.extraction import print_sweep as print_sweep
+from trectools_plus.reporting.results.extraction import (
+    render_comparison_markdown as render_comparison_markdown,
+)
+from trectools_plus.reporting.results.extraction import (
+    render_extraction_json as render_extraction_json,
+)
+from trectools_plus.reporting.results.extraction import (
+    render_extraction_markdown as render_extraction_markdown,
+)
+from trectools_plus.reporting.results.extraction import sweep_document as sweep_document
+from trectools_plus.reporting.results.extraction import write_extraction as write_extraction
+from trectools_plus.reporting.results.extraction import write_sweep as write_sweep
+from trectools_plus.reporting.results.gate import MARKER as MARKER
+from trectools_plus.reporting.results.gate import gate_document as gate_document
+from trectools_plus.reporting.results.gate import print_gate as print_gate
+from trectools_plus.reporting.results.gate import render_gate_markdown as render_gate_markdown
+from trectools_plus.reporting.results.gate import render_refusal_markdown as render_refusal_markdown
+from trectools_plus.reporting.results.multilingual import print_multilingual as print_multilingual
+from trectools_plus.reporting.results.multilingual import (
     render_multilingual_json as render_multilingual_json,
 )
-from trectools_plus.reporting.multilingual import (
+from trectools_plus.reporting.results.multilingual import (
     render_multilingual_markdown as render_multilingual_markdown,
 )
-from trectools_plus.reporting.multilingual import write_multilingual as write_multilingual
-from trectools_plus.reporting.plots.gallery import write_plots as write_plots
+from trectools_plus.reporting.results.multilingual import write_multilingual as write_multilingual
+from trectools_plus.reporting.results.testsets import agreement_document as agreement_document
+from trectools_plus.reporting.results.testsets import overfitting_document as overfitting_document
+from trectools_plus.reporting.results.testsets import print_agreement as print_agreement
+from trectools_plus.reporting.results.testsets import print_overfitting as print_overfitting
 from trectools_plus.reporting.table import Cell as Cell
 from trectools_plus.reporting.table import Column as Column
 from trectools_plus.reporting.table import Table as Table
 from trectools_plus.reporting.terminal import print_report as print_report
 from trectools_plus.reporting.terminal import print_table as print_table
-from trectools_plus.reporting.testsets import agreement_document as agreement_document
-from trectools_plus.reporting.testsets import overfitting_document as overfitting_document
-from trectools_plus.reporting.testsets import print_agreement as print_agreement
-from trectools_plus.reporting.testsets import print_overfitting as print_overfitting
 
 __all__: list[str]

@@ -1,4 +1,4 @@
-"""The comparison of a report: measures by modes, the best marked.
+"""The comparison of a report: measures by modes, with the best mode marked.
 
 Every rendering shows the same :class:`ComparisonTable`, so they cannot disagree.
 """
@@ -9,21 +9,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
-from trectools_plus.benchmark.report_parts import ends_of
-from trectools_plus.reporting.significance import (
+from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.reporting.table import Cell, Column, Table, show, show_interval
+from trectools_plus.reporting.wording import (
     denominator_line,
     describe_claim,
     describe_test,
 )
-from trectools_plus.reporting.table import Cell, Column, Table, show, show_interval
 from trectools_plus.text import plural
 
 SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰ"
-"""One mark per mode; with more modes than letters the table marks the best only."""
+"""One letter per mode; with more modes than letters, the table marks only the best mode."""
 AHEAD_OF_ALL = "*"
 NOT_AHEAD_OF_ALL = "n.s."
 _MOST_COLUMNS = 5
-"""With more modes than this, files show modes as rows."""
+"""With more modes than this, tables in files have modes as rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Figure:
         low: Lower end of its interval.
         high: Upper end.
         level: The interval's confidence level, between 0 and 1.
-        n: Queries averaged over.
+        n: Number of queries averaged over.
         of_all: Whether these are all queries.
-        best: Whether it is the best mean of the measure, or one of several equal ones but not of
-            all.
-        better_than: Modes that it is significantly better than.
+        best: Whether no other mode has a better mean on the measure. False for all modes if all
+            means are equal or not ranked.
+        better_than: Modes that this mode is significantly better than.
     """
 
     mode: str
@@ -57,7 +57,7 @@ class Figure:
 
     @property
     def n_text(self) -> str:
-        """``n = 19`` where the mean is not over all queries; else empty."""
+        """The text ``n = 19`` if the mean is not over all queries; else empty."""
         return "" if self.of_all or self.mean is None else f"n = {self.n}"
 
     def as_cell(self, letters: Mapping[str, str]) -> Cell:
@@ -81,13 +81,13 @@ class ComparisonTable:
     """Measures by modes.
 
     Attributes:
-        title: What was searched, and for how many queries.
-        legend: What the table's marks mean, one sentence an item.
-        test: How significance was decided, in words; empty where no mode is marked.
-        labels: The modes' names for people, by mode, in the report's order.
-        cells: By measure, in the order asked for; in each one figure per mode.
-        best: The best mode's label with its mark, by measure; ``tie``, or a dash for a single
-            mode and where the means are over different queries.
+        title: The dataset with its numbers of queries and documents.
+        legend: Explanations of intervals and marks, one sentence or two per item.
+        test: The test of significance, in words; empty if no mode is significantly better.
+        labels: Labels of the modes, by mode, in the report's order.
+        cells: By measure, in the requested order: one figure per mode.
+        best: By measure: the best mode's label with its mark; ``tie``; or a dash for a single
+            mode and for means over different queries.
         latencies: Milliseconds per query, by mode.
     """
 
@@ -101,22 +101,17 @@ class ComparisonTable:
 
     @property
     def note(self) -> str:
-        """How means and intervals are to be read, one sentence or two."""
+        """The explanation of means and intervals."""
         return self.legend[0]
 
-    @property
-    def has_marks(self) -> bool:
-        """Whether any mode is significantly better than another."""
-        return bool(self.test)
-
     def letters(self, alphabet: str = SUPERSCRIPTS) -> dict[str, str]:
-        """Return the letter of each mode; empty where nothing is marked, or letters run out."""
-        if not self.has_marks or len(self.labels) > len(alphabet):
+        """Return the letter of each mode; empty if no mode is marked, or with too many modes."""
+        if not self.test or len(self.labels) > len(alphabet):
             return {}
         return dict(zip(self.labels, alphabet, strict=False))
 
     def by_measure(self, measures: Iterable[str] | None = None) -> Table:
-        """Return the table with a row per measure, a column per mode and one of the best mode.
+        """Return the table with a row per measure, a column per mode, and the best mode.
 
         Args:
             measures: The measures to show; all of them if ``None``.
@@ -135,9 +130,9 @@ class ComparisonTable:
         return Table.of([*header, "Best Mode"], rows)
 
     def for_paper(self, alphabet: str) -> Table:
-        """Return the table without best modes, modes marked where they are named.
+        """Return the table without the best modes, with the letter of each mode in its heading.
 
-        Modes are columns, or rows when there are many.
+        Modes are columns; more than five are rows.
         """
         letters = self.letters(alphabet)
         modes = [
@@ -151,12 +146,18 @@ class ComparisonTable:
 
 
 def fold(table: Table, modes: int, corner: str = "Mode") -> Table:
-    """Return a table of a file with its modes as rows where there are many of them."""
+    """Return the table with modes as rows if there are more than five of them."""
     return table.transposed(corner) if modes > _MOST_COLUMNS else table
 
 
 def report_table(report: BenchmarkReport) -> ComparisonTable:
-    """The comparison table of a report, significance marks as its comparisons say."""
+    """Return the table of means by measure and mode, with the best means and significant leads.
+
+    ``legend`` explains the marks. :func:`write_table` writes the table into a file.
+
+    Args:
+        report: A report of a benchmark, for example ``result.report``.
+    """
     beaten = _find_beaten(report)
     cells = {
         measure: tuple(_figure(report, mode, measure, beaten) for mode in report.modes)
@@ -176,7 +177,7 @@ def report_table(report: BenchmarkReport) -> ComparisonTable:
 
 
 def describe_dataset(report: BenchmarkReport) -> str:
-    """One line: what was searched, and for how many queries."""
+    """Return the dataset with its numbers of queries and documents, on one line."""
     dataset = report.manifest.dataset
     parts = [dataset.id, plural(dataset.queries, "query", "queries")]
     if dataset.documents is not None:
@@ -209,10 +210,10 @@ def _figure(
 
 
 def _find_beaten(report: BenchmarkReport) -> dict[tuple[str, str], set[str]]:
-    """Find by mode and measure the modes that it is significantly better than.
+    """Find, by mode and measure, the modes that it is significantly better than.
 
-    None where their means are over different queries: the difference is over those of both, and a
-    mark beside the means would speak of others.
+    Measures with means over different queries are omitted: the difference is over the queries that
+    both modes define, so a mark next to the means would be about other queries.
     """
     beaten: dict[tuple[str, str], set[str]] = {}
     for entry in report.comparisons:
@@ -238,7 +239,7 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
     results = (each for mode in report.modes.values() for each in mode.measures.values())
     ci = next((each.ci for each in results if each.ci is not None), None)
     if ci is None:
-        lines = ["Mean. There are no intervals: one query does not show how queries vary."]
+        lines = ["Mean. There are no intervals, because there is only one query."]
     else:
         drawn = f"{ci.method}; {ci.resamples:,} resamples of the queries"
         lines = [
@@ -252,7 +253,7 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
         lines[0] += " Bold: best mean."
     if report.unranked:
         lines.append(
-            f"Not ranked, as their means are over different queries (n): "
+            f"Not ranked, because their means are over different queries (n): "
             f"{', '.join(report.unranked)}."
         )
     beaten = {mode for row in table.cells.values() for cell in row for mode in cell.better_than}
@@ -267,8 +268,8 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
     return [*lines, best] if best else lines
 
 
-def _best_line(report: BenchmarkReport, table: ComparisonTable, said: str) -> str:
-    """Explain the marks behind the best modes, and by which test where it was not ``said``."""
+def _best_line(report: BenchmarkReport, table: ComparisonTable, known_test: str) -> str:
+    """Explain the marks behind the best modes, with their test unless it is the known one."""
     meanings = {
         AHEAD_OF_ALL: "significantly ahead of every other mode",
         NOT_AHEAD_OF_ALL: "not significantly ahead of every other mode",
@@ -278,4 +279,4 @@ def _best_line(report: BenchmarkReport, table: ComparisonTable, said: str) -> st
     if not explained:
         return ""
     claim = describe_claim(report)
-    return f"{'; '.join(explained)}{'' if claim in ('', said) else f' ({claim})'}."
+    return f"{'; '.join(explained)}{'' if claim in ('', known_test) else f' ({claim})'}."

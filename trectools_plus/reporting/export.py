@@ -1,4 +1,4 @@
-"""The comparison of a report as a file: Markdown, LaTeX for papers, CSV, JSON and Parquet."""
+"""The comparison of a report as a file: Markdown, LaTeX, CSV, JSON or Parquet."""
 
 from __future__ import annotations
 
@@ -49,14 +49,18 @@ _SCHEMA: dict[str, pl.DataType] = {
 
 
 def table_as_markdown(comparison: ComparisonTable) -> str:
-    """The table as Markdown: mean, interval, letters of the modes that are significantly worse."""
+    """Return the table as Markdown: mean, interval, letters of significantly worse modes."""
     table = comparison.for_paper(ascii_lowercase)
     notes = [harmless(note) for note in (comparison.title, *_notes(comparison))]
     return render_table(table, show_superscript) + "\n\n" + "\n\n".join(notes) + "\n"
 
 
 def table_as_latex(comparison: ComparisonTable) -> str:
-    r"""The table as LaTeX, for ``\usepackage{booktabs}``: intervals below the means."""
+    r"""Return the table as LaTeX for ``\usepackage{booktabs}``, with intervals below the means.
+
+    Args:
+        comparison: From :func:`report_table`.
+    """
     caption = escape_latex(" ".join([f"{comparison.title}.", *_notes(comparison)]))
     return "\n".join(
         [
@@ -79,14 +83,14 @@ def _latex_lines(table: Table) -> list[str]:
         r"    \midrule",
     ]
     for row in table.rows:
-        # A cell of two lines becomes two rows: \makecell would ask for one more package.
+        # A cell of two lines becomes two rows: \makecell would need another package.
         halves = [_latex_cell(cell).split("\n") for cell in row.cells]
         lines += [f"    {_latex_row(line)}" for line in zip_longest(*halves, fillvalue="")]
     return [*lines, r"    \bottomrule", r"  \end{tabular}"]
 
 
 def escape_latex(text: str) -> str:
-    """Text from outside as LaTeX on one line: no command, no comment, no formula."""
+    """Return text from outside as LaTeX on one line, without commands, comments and formulas."""
     return " ".join("".join(_LATEX.get(sign, sign) for sign in text).split())
 
 
@@ -101,20 +105,18 @@ def _latex_cell(cell: Cell) -> str:
     text = escape_latex(cell.text)
     text = rf"\textbf{{{text}}}" if cell.best else text
     text += rf"\textsuperscript{{{cell.marks}}}" if cell.marks else ""
-    below = " ".join(
-        part for part in (cell.detail, f"({cell.count})" if cell.count else "") if part
-    )
+    below = " ".join(filter(None, (cell.detail, cell.bracketed_count)))
     return f"{text}\n{{\\scriptsize {below}}}" if below else text
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    # Behind a line's end LaTeX would take a bracket or a star for an option of it.
+    # After the end of a line, LaTeX reads a bracket or a star as its option.
     guard = "{}" if cells[0].startswith(("[", "*")) else ""
     return guard + " & ".join(cells) + r" \\"
 
 
 def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:
-    """``mode, label, measure, mean, low, high, level, n, best, better_than``: a row per figure."""
+    """Return the table as a Polars frame with a row per mode and measure."""
     rows = [
         {key: value for key, value in asdict(cell).items() if key in _SCHEMA}
         | {"label": comparison.labels[cell.mode]}
@@ -125,26 +127,20 @@ def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:
 
 
 def table_as_csv(comparison: ComparisonTable) -> str:
-    """The frame as CSV: undefined is empty, ``better_than`` is joined with semicolons.
+    """Return the table as CSV with a row per mode and measure.
 
-    Floats have their shortest exact spelling.
+    Undefined values are empty, and ``better_than`` is joined with semicolons. Floats have their
+    shortest exact representation.
+
+    Args:
+        comparison: From :func:`report_table`.
     """
     return table_as_frame(comparison).with_columns(pl.col("better_than").list.join(";")).write_csv()
 
 
 def table_as_json(comparison: ComparisonTable) -> str:
-    """The frame as a JSON list of objects; undefined is null."""
+    """Return the frame as a JSON list of objects; undefined values are null."""
     return json.dumps(table_as_frame(comparison).to_dicts(), indent=2, ensure_ascii=False) + "\n"
-
-
-def table_as_parquet(comparison: ComparisonTable, path: str | Path) -> None:
-    """Write the frame as Parquet, whole or not at all.
-
-    Raises:
-        InputError: If the file cannot be written.
-    """
-    with atomic_write(path, "wb") as stream:
-        table_as_frame(comparison).write_parquet(stream)
 
 
 _TEXTS = {
@@ -155,42 +151,30 @@ _TEXTS = {
 }
 
 
-def write_table(report_table: ComparisonTable, path: str | Path) -> None:
-    """Write a table in the format of the file's ending: .md, .tex, .csv, .json or .parquet.
+def write_table(table: ComparisonTable, *paths: str | Path) -> None:
+    """Write a table into one or several files; the suffix of each decides its format.
 
     Args:
-        report_table: From :func:`trectools_plus.reporting.comparison.report_table`.
-        path: Where to; the file is there whole or not at all.
+        table: From :func:`report_table`.
+        paths: The files. ``.md`` and ``.tex`` have a row per measure; ``.csv``, ``.json`` and
+            ``.parquet`` have a row per mode and measure.
 
     Raises:
-        UsageError: If the ending is another one.
-        InputError: If the file cannot be written.
-    """
-    write_tables(report_table, [path])
-
-
-def write_tables(comparison: ComparisonTable, paths: Sequence[str | Path]) -> None:
-    """Write a table into several files, each in the format of its ending.
-
-    Raises:
-        UsageError: If an ending is another one; nothing is written then.
+        UsageError: If a file has another suffix; then no file is written.
         InputError: If a file cannot be written.
     """
-    for path in paths:
-        ending = _ending(path)
-        if ending != ".parquet" and ending not in _TEXTS:
+    suffixes = [Path(path).suffix.lower() for path in paths]
+    for path, suffix in zip(paths, suffixes, strict=True):
+        if suffix != ".parquet" and suffix not in _TEXTS:
             raise UsageError(
-                f"no table can be written as {ending or 'a file without ending'}",
+                f"unsupported table format: {suffix or 'a file without suffix'}",
                 where=str(path),
                 remedy=f"use {', '.join(_TEXTS)} or .parquet",
             )
-    for path in paths:
-        if _ending(path) == ".parquet":
-            table_as_parquet(comparison, path)
+    for path, suffix in zip(paths, suffixes, strict=True):
+        if suffix == ".parquet":
+            with atomic_write(path, "wb") as stream:
+                table_as_frame(table).write_parquet(stream)
         else:
             with atomic_write(path) as stream:
-                stream.write(_TEXTS[_ending(path)](comparison))
-
-
-def _ending(path: str | Path) -> str:
-    return Path(path).suffix.lower()
+                stream.write(_TEXTS[suffix](table))

@@ -1,57 +1,58 @@
-"""All files of a report, in the benchmark's folder."""
+"""The files of a benchmark's report."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from trectools_plus.benchmark.output_folder import (
+from trectools_plus.benchmark.report import BenchmarkReport, read_report
+from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
     LATENCY_FILE,
     PER_QUERY_FILE,
     PLOTS_FOLDER,
     REPORT_FILE,
 )
-from trectools_plus.benchmark.output_folder import HTML_FILE as HTML_FILE
-from trectools_plus.benchmark.output_folder import MARKDOWN_FILE as MARKDOWN_FILE
-from trectools_plus.benchmark.report import BenchmarkReport, read_report
-from trectools_plus.benchmark.runner import BenchmarkResult
+from trectools_plus.benchmark.run.output_folder import HTML_FILE as HTML_FILE
+from trectools_plus.benchmark.run.output_folder import MARKDOWN_FILE as MARKDOWN_FILE
+from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.reporting.html.page import PageFigure, write_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
 from trectools_plus.reporting.ir_metadata import write_annotated_runs
 from trectools_plus.reporting.markdown.report import write_markdown
-from trectools_plus.reporting.plots.gallery import draw_plots, save_plots
+from trectools_plus.reporting.plots.figures import draw_plots, save_plots
 
 
 def write_reports(
     result: BenchmarkResult, *, ir_metadata: bool = False, plots: bool = True
 ) -> dict[str, Path]:
-    """Put a benchmark's files into its output folder: all of them, or none.
+    """Write all files of a benchmark into its output folder, or none of them.
 
-    The run files, the qrels and every rendering of the report are written beside each other
-    first, the JSON is read back, and then all are moved. Files of an earlier benchmark in the
-    folder are replaced, its run files and plots removed; if anything fails they stay as they were.
+    The files are first written into a hidden folder: runs, qrels and all renderings of the report.
+    The JSON report is then read back, and all files are moved to the output folder. They replace
+    the files of an earlier benchmark there; its runs and plots are removed. If a step fails, the
+    output folder does not change.
 
     Args:
-        result: What to write.
-        ir_metadata: Whether to write the runs once more, as ``annotated/<mode>.run``, each with
-            an ``ir_metadata`` header.
-        plots: Whether to draw plots, which takes most of the time. Without them the page has no
-            pictures and there is no folder ``visualizations``.
+        result: The result to write. It can be written once.
+        ir_metadata: Also write every run as ``annotated/<mode>.run`` with an ``ir_metadata``
+            header.
+        plots: Draw plots, which takes most of the time. Without them the page has no plots, and
+            there is no folder ``visualizations``.
 
     Returns:
-        The files: ``json``, ``markdown``, ``html``, ``per_query``, ``checksums``, each plot under
-        its file name.
+        The files by name: ``json``, ``markdown``, ``html``, ``per_query``, ``checksums``, and each
+        plot by its file name.
 
     Raises:
         InputError: If a file cannot be written.
-        UsageError: If this result was written already.
+        UsageError: If this result was already written.
     """
     folder = result.folder
     if not folder.discard.alive:
         raise UsageError(
-            "this result was written, or given up, already",
+            "this result was already written or discarded",
             where=str(folder.path),
             remedy="run the benchmark again",
         )
@@ -83,12 +84,18 @@ def write_reports(
 
 
 def render_json(report: BenchmarkReport) -> str:
-    """The report as JSON: two blanks of indent, floats by their shortest exact spelling."""
+    """Return the report as JSON, indented by two spaces.
+
+    Floats have their shortest exact representation.
+
+    Args:
+        report: The report.
+    """
     return report.model_dump_json(indent=2) + "\n"
 
 
 def write_json(report: BenchmarkReport, path: str | Path) -> None:
-    """Write the report as JSON, whole or not at all.
+    """Write the report as JSON; on failure there is no file.
 
     Raises:
         InputError: If the file cannot be written.
@@ -98,7 +105,7 @@ def write_json(report: BenchmarkReport, path: str | Path) -> None:
 
 
 def _write_page(result: BenchmarkResult, folder: Path, plots: bool) -> list[Path]:
-    """Write the plots and the page that holds them; returns the plots' files."""
+    """Write the plots, and the page that contains them; return the files of the plots."""
     dataset = result.dataset
     qrels = None if dataset is None else dataset.qrels
     drawn = draw_plots(result.report, result.per_query, qrels, result.runs) if plots else []
@@ -117,6 +124,6 @@ def _write_page(result: BenchmarkResult, folder: Path, plots: bool) -> list[Path
 
 
 def _given_files(result: BenchmarkResult) -> frozenset[Path]:
-    """The run files that were compared: they may lie in the output folder."""
+    """Return the run files that were compared; they can be in the output folder."""
     sources = (mode.run.source for mode in result.report.modes.values())
     return frozenset(Path(source.path).resolve() for source in sources if source is not None)

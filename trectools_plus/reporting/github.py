@@ -1,4 +1,4 @@
-"""What a workflow on GitHub shows: the step's summary, and one comment on the pull request."""
+"""Output to GitHub Actions: the summary of the step, and a comment on the pull request."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ _TIMEOUT = 30  # seconds
 _PAGE = 100
 _MOST_PAGES = 50
 _LONGEST = 65_000
-"""GitHub takes comments of 65,536 characters."""
+"""GitHub accepts comments of up to 65,536 characters."""
 
 
 def append_step_summary(markdown: str, environment: Mapping[str, str] = os.environ) -> None:
-    """Append Markdown to the file that ``GITHUB_STEP_SUMMARY`` names; nothing when unset.
+    """Append Markdown to the file in ``GITHUB_STEP_SUMMARY``; do nothing if it is not set.
+
+    Args:
+        markdown: The text.
+        environment: The environment variables.
 
     Raises:
         InputError: If the file cannot be written.
@@ -42,13 +46,13 @@ def append_step_summary(markdown: str, environment: Mapping[str, str] = os.envir
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """Where to comment.
+    """The pull request for the comment.
 
     Attributes:
         api: Base address of the REST API.
         repository: ``owner/name``.
         number: The pull request's number.
-        token: For the API; never shown.
+        token: The token for the API; never shown.
     """
 
     api: str
@@ -58,27 +62,30 @@ class PullRequest:
 
 
 def find_pull_request(environment: Mapping[str, str] = os.environ) -> PullRequest:
-    """The pull request of the running workflow, from its environment variables.
+    """Return the pull request of the current workflow, from the environment variables.
+
+    Args:
+        environment: The environment variables.
 
     Raises:
-        UsageError: If a variable is missing, or the workflow is not about a pull request.
+        UsageError: If a variable is missing, or the workflow does not run for a pull request.
     """
     needed = {name: environment.get(name, "") for name in ("GITHUB_TOKEN", "GITHUB_REPOSITORY")}
     for name, value in needed.items():
         if not value:
             raise UsageError(
-                f"a comment needs {name}",
+                f"the environment variable {name} is missing",
                 where="--post-comment",
-                remedy="run it in a workflow, with `env: GITHUB_TOKEN: ${{ github.token }}`",
+                remedy="run this in a workflow with `env: GITHUB_TOKEN: ${{ github.token }}`",
             )
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", needed["GITHUB_REPOSITORY"]):
         raise UsageError("expected owner/name", where="GITHUB_REPOSITORY")
     number = _find_number(environment)
     if number is None:
         raise UsageError(
-            "this workflow is not about a pull request",
+            "this workflow does not run for a pull request",
             where="--post-comment",
-            remedy="trigger it on pull_request, or leave --post-comment out",
+            remedy="trigger the workflow on pull_request, or omit --post-comment",
         )
     api = environment.get("GITHUB_API_URL") or "https://api.github.com"
     if not api.startswith(("https://", "http://")):
@@ -87,21 +94,21 @@ def find_pull_request(environment: Mapping[str, str] = os.environ) -> PullReques
 
 
 def post_comment(request: PullRequest, markdown: str, marker: str) -> str:
-    """Post a comment, or update the one that begins with ``marker``.
+    """Post a comment, or update the existing comment that begins with ``marker``.
 
     Args:
-        request: Where to.
-        markdown: The comment; it begins with the marker. A very long one is cut.
-        marker: A line by which the comment is found again.
+        request: The pull request.
+        markdown: The comment; it begins with the marker. It is cut after 65,000 characters.
+        marker: The first line of the comment, which identifies it.
 
     Returns:
-        The comment's address.
+        The URL of the comment.
 
     Raises:
         InputError: If the API cannot be reached or refuses.
     """
     if len(markdown) > _LONGEST:
-        markdown = f"{markdown[:_LONGEST]}\n\n… cut: the whole is in the step's summary."
+        markdown = f"{markdown[:_LONGEST]}\n\n… The rest is in the summary of the step."
     comments = f"/repos/{request.repository}/issues/{request.number}/comments"
     known = _find_comment(request, comments, marker)
     if known is None:
@@ -113,7 +120,7 @@ def post_comment(request: PullRequest, markdown: str, marker: str) -> str:
 
 
 def _find_number(environment: Mapping[str, str]) -> int | None:
-    """From the ref ``refs/pull/N/merge``, else from the event's own document."""
+    """Return the number from the ref ``refs/pull/N/merge``, or from the file of the event."""
     found = re.fullmatch(r"refs/pull/(\d+)/\w+", environment.get("GITHUB_REF", ""))
     if found:
         return int(found[1])
@@ -123,7 +130,7 @@ def _find_number(environment: Mapping[str, str]) -> int | None:
     try:
         event: Any = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError("the workflow's event cannot be read", where=path) from error
+        raise InputError("the file of the workflow event cannot be read", where=path) from error
     pull = event.get("pull_request") if isinstance(event, dict) else None
     issue = event.get("issue") if isinstance(event, dict) else None
     if isinstance(issue, dict) and "pull_request" in issue:
@@ -133,7 +140,7 @@ def _find_number(environment: Mapping[str, str]) -> int | None:
 
 
 def _find_comment(request: PullRequest, comments: str, marker: str) -> int | None:
-    """The id of the comment that begins with the marker."""
+    """Return the id of the comment that begins with the marker."""
     for page in range(1, _MOST_PAGES + 1):
         answer = _call(request, "GET", f"{comments}?per_page={_PAGE}&page={page}")
         found = answer if isinstance(answer, list) else []
@@ -146,19 +153,19 @@ def _find_comment(request: PullRequest, comments: str, marker: str) -> int | Non
 
 
 _PERMISSION = "the token needs `permissions: pull-requests: write`"
-_NETWORK = "see that the server can be reached; GITHUB_API_URL names it"
+_NETWORK = "check that the server in GITHUB_API_URL can be reached"
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the token to another host."""
+    """Refuses redirects, which would send the token to another host."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
 def _call(request: PullRequest, method: str, place: str, body: Any = None) -> Any:
-    """One call of the API; its answer as JSON values."""
-    asked = urllib.request.Request(
+    """Call the API and return its response as JSON values."""
+    call = urllib.request.Request(
         f"{request.api}{place}",
         data=None if body is None else json.dumps(body).encode(),
         method=method,
@@ -172,8 +179,8 @@ def _call(request: PullRequest, method: str, place: str, body: Any = None) -> An
     )
     try:
         opener = urllib.request.build_opener(_NoRedirects)
-        with opener.open(asked, timeout=_TIMEOUT) as answer:
-            return json.loads(answer.read())
+        with opener.open(call, timeout=_TIMEOUT) as response:
+            return json.loads(response.read())
     except urllib.error.HTTPError as error:
         with error:
             _refuse(request, f"HTTP status {error.code}, {error.reason}", _PERMISSION)

@@ -1,10 +1,10 @@
-"""``ir_metadata`` headers: a run file that says where it comes from, in comments at its top.
+"""``ir_metadata`` headers: comments at the top of a run file that describe its origin.
 
-The schema is that of Breuer, Keller and Schaer, ir_metadata: An Extensible Metadata Schema for IR
-Experiments (SIGIR 2022, https://www.ir-metadata.org): YAML behind ``#``, in the components
-platform, research goal, implementation, method, actor and data. What a report does not know is
-left out rather than guessed; the actor is the user's to add. Tools that take a comment for a
-result cannot read such a file, which is why runs have no header unless it is asked for.
+The schema is by Breuer, Keller and Schaer, ir_metadata: An Extensible Metadata Schema for IR
+Experiments (SIGIR 2022, https://www.ir-metadata.org): YAML after ``#``, with the components
+platform, research goal, implementation, method, actor and data. A header contains only what the
+report contains; users add the actor. Runs have a header only on request, because some tools read a
+comment as a result.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trectools_plus.benchmark.compare import INTERVAL_METHOD, resampling_of
-from trectools_plus.benchmark.output_folder import ANNOTATED_FOLDER
+from trectools_plus.benchmark.compare.compare import INTERVAL_METHOD, resampling_of
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.run.output_folder import ANNOTATED_FOLDER
 from trectools_plus.errors import InputError, UsageError
 
 START = "# ir_metadata.start"
@@ -22,17 +22,19 @@ END = "# ir_metadata.end"
 
 
 def ir_metadata_header(report: BenchmarkReport, mode: str) -> str:
-    """The header for the run of one mode, ready to be put before its first line.
+    """Return the ``ir_metadata`` header of a mode's run, to be written before its first line.
+
+    The schema is by Breuer, Keller and Schaer (SIGIR 2022, https://www.ir-metadata.org).
 
     Args:
-        report: The report that scored the run.
-        mode: Which run.
+        report: The report with the scores of the run.
+        mode: The mode.
 
     Returns:
-        Lines that each begin with ``#`` and end with a line break.
+        Lines that begin with ``#`` and end with a line break.
 
     Raises:
-        UsageError: If the report has no such mode.
+        UsageError: If the report does not have the mode.
     """
     import yaml
 
@@ -47,17 +49,18 @@ def ir_metadata_header(report: BenchmarkReport, mode: str) -> str:
 
 
 def write_annotated_runs(report: BenchmarkReport, folder: str | Path) -> list[Path]:
-    """Write each run of a report once more, under ``annotated/``, with its header.
+    """Write a copy of each run of a report with its header into ``annotated/``.
 
     Args:
         report: The report.
-        folder: Its folder: holds ``runs/<mode>.run`` and gets ``annotated/<mode>.run``.
+        folder: The folder of the report, with ``runs/<mode>.run``. The function writes
+            ``annotated/<mode>.run``.
 
     Returns:
-        The files; none for a mode that found nothing.
+        The files; modes without results have none.
 
     Raises:
-        InputError: If a run cannot be read or a file not be written.
+        InputError: If a run cannot be read or a file cannot be written.
     """
     from trectools_plus.formats.atomic import atomic_write
 
@@ -107,7 +110,7 @@ def _metadata(report: BenchmarkReport, mode: str) -> dict[str, Any]:
                 "confidence intervals": intervals,
             }
         },
-        # How a run that was given was made is not known here.
+        # The report does not say how a given run file was made.
         **({} if given else {"implementation": implementation}),
         "method": _method(report, mode, given),
         "data": {"test collection": _collection(report)},

@@ -1,7 +1,8 @@
-"""The table that every rendering is made of: columns, and rows of cells.
+"""The table model of all renderings: columns, and rows of cells.
 
-:mod:`trectools_plus.reporting.terminal` prints one, :mod:`trectools_plus.reporting.markdown.tables`
-and :mod:`trectools_plus.reporting.export` write one as Markdown and LaTeX.
+:mod:`trectools_plus.reporting.terminal` prints a table.
+:mod:`trectools_plus.reporting.markdown.tables` and :mod:`trectools_plus.reporting.export` write it
+as Markdown and LaTeX.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ class Cell:
 
     Attributes:
         text: The text.
-        detail: What belongs below or behind it, such as an interval.
-        count: How many values it is over, where that differs from its neighbours.
-        marks: Letters or signs behind it.
+        detail: Text shown below or after it, for example an interval.
+        count: Number of values behind it, if that differs from other cells.
+        marks: Letters or signs after it.
         best: Whether it is emphasised as the best of its row or column.
         value: The number that it shows; ``None`` for other texts.
     """
@@ -51,8 +52,8 @@ class Column:
         short: The heading in the terminal, where that is shorter.
         right: Whether its cells are aligned on the right.
         whole: Whether its lines are never broken.
-        widest: Characters of the terminal that it may take.
-        fills: Whether it takes the room that is left in the terminal, longer texts cut.
+        widest: Maximum width in the terminal, in characters.
+        fills: Whether it takes the remaining width of the terminal; longer texts are cut.
     """
 
     heading: Cell
@@ -74,7 +75,7 @@ class Row:
 
     Attributes:
         cells: One per column.
-        alarming: Whether the whole row is emphasised as something that failed.
+        alarming: Whether the whole row is emphasised as a failure.
         ends_section: Whether a blank line follows in the terminal.
     """
 
@@ -137,14 +138,14 @@ def make_row(
 
 
 def show(value: float | None, sign: str = "") -> str:
-    """A figure with four decimals, or a dash when undefined; ``sign="+"`` shows plus signs."""
+    """Return a figure with four decimals, or a dash if undefined; ``sign="+"`` adds plus signs."""
     return "–" if value is None else f"{value:{sign}.4f}"
 
 
 def show_interval(
     low: float | None, high: float | None, sign: str = "", *, decimals: int = 3
 ) -> str:
-    """An interval in square brackets; empty when undefined. ``sign="+"`` shows plus signs."""
+    """Return an interval in square brackets; empty if undefined. ``sign="+"`` adds plus signs."""
     if low is None or high is None:
         return ""
     return f"[{low:{sign}.{decimals}f}, {high:{sign}.{decimals}f}]"

@@ -1,4 +1,4 @@
-"""Tables in the terminal, and a report's comparison with what must not be overlooked."""
+"""Tables in the terminal, and the report of a benchmark."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING, TextIO
 
-from trectools_plus.benchmark.report import BenchmarkReport, FindingRecord
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.reporting.comparison import ComparisonTable, report_table
-from trectools_plus.reporting.facts import (
+from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row
+from trectools_plus.reporting.wording import (
     component_lines,
+    group_lines,
     join_labels,
     mode_notes,
     near_sentence,
     report_notes,
 )
-from trectools_plus.reporting.significance import group_lines
-from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row
 from trectools_plus.text import make_console, plural
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _MOST_QUERIES = 5
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table, folded where it is wider than the console."""
+    """Print a table; cells that are too wide are folded."""
     from rich import box
     from rich.table import Table as RichTable
 
@@ -54,7 +54,7 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def _room_left(console: Console, table: Table, place: int) -> int:
-    """Return the columns of the console that the others of the table leave to one of them."""
+    """Return the width of the console that the other columns of the table leave."""
     others = [other for other in range(len(table.columns)) if other != place]
     lines = [[column.name for column in table.columns]]
     lines += [[cell.text for cell in row.cells] for row in table.rows]
@@ -70,12 +70,12 @@ def _as_text(cell: Cell) -> Text:
 
 
 def print_report(report: BenchmarkReport, stream: TextIO, *, width: int | None = None) -> None:
-    """Print the comparison table with its legend, and what must not be overlooked.
+    """Print the comparison table with its legend, and the most important notes.
 
     Args:
         report: The report.
-        stream: Where to; colours and bold are used when it is a terminal.
-        width: Columns; the terminal's own, or 100, but never more than 100, when not given.
+        stream: The output; colours and bold text are used if it is a terminal.
+        width: Characters per line; by default the width of the terminal, at most 100.
     """
     console = make_console(stream, width)
     comparison = report_table(report)
@@ -91,7 +91,7 @@ def print_report(report: BenchmarkReport, stream: TextIO, *, width: int | None =
 
 
 def _tables(comparison: ComparisonTable, width: int) -> list[Table]:
-    """Return one table of measures by modes; where that is too wide, modes by measures, folded."""
+    """Return one table of measures by modes; if it is too wide, tables of modes by measures."""
     measures = list(comparison.cells)
     first = max(map(len, measures)) + _PADDING
     labels = list(comparison.labels.values())
@@ -101,7 +101,7 @@ def _tables(comparison: ComparisonTable, width: int) -> list[Table]:
         return [_with_latencies(comparison)]
     names = min(max(map(len, labels)), 28) + _PADDING
     fitting = max(1, (width - names) // (_CELL_WIDTH + _PADDING))
-    # As many measures in each table as in the others, rather than a full one and a rest.
+    # Distribute the measures evenly, so that no table has only one or two.
     size = ceil(len(measures) / ceil(len(measures) / fitting))
     return [
         _modes_by_measures(comparison.by_measure(measures[start : start + size]))
@@ -123,7 +123,7 @@ def _with_latencies(comparison: ComparisonTable) -> Table:
 
 
 def _modes_by_measures(by_measure: Table) -> Table:
-    """Return a table with modes as rows, the best ones below a line, their marks below them."""
+    """Return a table with modes as rows, and the best modes with their marks below a line."""
     table = by_measure.transposed("Mode")
     *modes, last, best = table.rows
     split = [best.cells[0]]
@@ -137,14 +137,15 @@ def _modes_by_measures(by_measure: Table) -> Table:
 
 
 def _notes(report: BenchmarkReport) -> list[str]:
-    """What must not be overlooked: notes on modes, findings, queries that fail everywhere."""
+    """Return notes on groups, components, modes, findings and failing queries."""
     notes = [f"Cannot be told apart on {line}." for line in group_lines(report)]
     notes += component_lines(report)
     notes += [f"Note: {line}" for line in report_notes(report)]
     notes += [f"Note: {note.subject}: {note.text}." for note in mode_notes(report)]
     serious: dict[str, list[str]] = {}
     for result in report.modes.values():
-        codes = sorted({item.code for item in result.diagnostics.findings if _counts(item)})
+        findings = result.diagnostics.findings
+        codes = sorted({item.code for item in findings if item.severity != "info"})
         if codes:
             serious.setdefault(", ".join(codes), []).append(result.label)
     named = "; ".join(f"{join_labels(labels)} {codes}" for codes, labels in serious.items())
@@ -163,7 +164,3 @@ def _notes(report: BenchmarkReport) -> list[str]:
     if report.near_misses:
         notes.append(near_sentence(report))
     return notes
-
-
-def _counts(finding: FindingRecord) -> bool:
-    return finding.severity != "info"

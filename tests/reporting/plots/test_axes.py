@@ -85,7 +85,7 @@ def test_an_undefined_mean_has_no_dot_and_its_row_says_so(make_report: Any, axes
     )
     plot_measures(axes, report)
     labels = [tick.get_text() for tick in axes.get_yticklabels()]
-    assert labels == ["MeanRank (less is better), undefined", "RR@10"]
+    assert labels == ["MeanRank (lower is better), undefined", "RR@10"]
     assert [container[0].get_xdata().tolist() for container in axes.containers] == [[0.0], [0.5]]
 
 
@@ -130,7 +130,7 @@ def test_of_many_strata_those_with_most_queries_are_drawn(make_report: Any, axes
     plot_strata(axes, make_report({"a": {"RR@10": 0.5}}, strata={"kind": field}), "kind", "RR@10")
     labels = [tick.get_text() for tick in axes.get_yticklabels()]
     assert labels == [f"v{number} (n = {number})" for number in range(49, 29, -1)]
-    assert axes.get_title() == "kind (the 20 with most queries of 50)"
+    assert axes.get_title() == "kind (the largest 20 of 50)"
 
 
 def test_long_names_of_strata_are_wrapped_where_rows_are_high(make_report: Any, axes: Axes) -> None:
@@ -214,8 +214,8 @@ def test_where_less_is_better_the_colours_change_sides(make_report: Any, axes: A
     table = per_query({"a": [4.0, 4.0], "b": [1.0, 5.0]}, "MeanRank")
     plot_differences(axes, report, table, "a", "b", "MeanRank")
     above, below = axes.patches[:2]
-    assert above.get_label() == "second-named mode better"
-    assert below.get_label() == "first-named mode better"
+    assert above.get_label() == "second mode better"
+    assert below.get_label() == "first mode better"
     assert above.get_hatch()
     assert not below.get_hatch()
 

@@ -31,5 +31,5 @@ def test_the_pages_code_runs() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "Recall | Interpolated precision | ['lexical', 'vector']",
-        "k (first results looked at, logarithmic) | HitRate@k | ['lexical', 'vector']",
+        "k (number of first results, logarithmic) | HitRate@k | ['lexical', 'vector']",
     ]

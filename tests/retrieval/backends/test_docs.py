@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.config_file import load_config
+from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.retrieval.backends.http.settings import DEFAULT_BODY, HttpSettings
 from trectools_plus.retrieval.backends.python import ENTRY_POINT_GROUP, PythonBackend

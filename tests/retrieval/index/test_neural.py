@@ -306,8 +306,8 @@ def test_cuda_that_is_not_there_is_refused(minilm: str) -> None:
 
 
 def test_a_benchmark_with_every_component(tiny: dict[str, str], tmp_path: Path) -> None:
-    from trectools_plus.benchmark.config_file import load_config
-    from trectools_plus.benchmark.runner import run_benchmark
+    from trectools_plus.benchmark.run.config_file import load_config
+    from trectools_plus.benchmark.run.runner import run_benchmark
     from trectools_plus.benchmark.verify import verify_report
     from trectools_plus.reporting.files import write_reports
 

@@ -12,9 +12,9 @@ import pytest
 import yaml
 from starlette.testclient import TestClient
 
-from trectools_plus.benchmark.config import BenchmarkConfig
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.runner import run_benchmark
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.topics import write_topics
 from trectools_plus.service.api.evaluation import EvaluationAnswer

@@ -61,8 +61,8 @@ def report(bench: Any) -> Path:
 @pytest.fixture(scope="module")
 def fetched(cache: Path, garden_set: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report with latencies and query types."""
-    from trectools_plus.benchmark.config import BenchmarkConfig
-    from trectools_plus.benchmark.runner import run_benchmark
+    from trectools_plus.benchmark.run.config import BenchmarkConfig
+    from trectools_plus.benchmark.run.runner import run_benchmark
     from trectools_plus.reporting.files import write_reports
 
     folder = tmp_path_factory.mktemp("fetched")

@@ -16,8 +16,8 @@ from urllib.request import Request, urlopen
 import pytest
 from harness.program import Program, Started
 
-from trectools_plus.benchmark.config_file import load_config
-from trectools_plus.benchmark.runner import run_benchmark
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.reporting.files import write_reports
 
 TESTS = Path(__file__).resolve().parents[2]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.config_file import load_config
-from trectools_plus.benchmark.runner import run_benchmark
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.service.review.judgments import Judged, find_annotator, read_all_judged
 from trectools_plus.service.review.store import read_store

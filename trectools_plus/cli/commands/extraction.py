@@ -301,7 +301,7 @@ def extraction_sweep(
       extraction sweep data --systems both --parameter num_results --values 1,5,10,30
     """
     with show_progress() as progress:
-        found = extraction.sweep(
+        found = extraction.run_sweep(
             folder,
             dataset=dataset,
             ontology=ontology,

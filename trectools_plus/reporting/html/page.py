@@ -1,4 +1,4 @@
-"""``BenchmarkReport.html``: templates, styles and scripts put together into one file."""
+"""``BenchmarkReport.html``: one file of templates, styles and scripts."""
 
 from __future__ import annotations
 
@@ -13,21 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report_parts import ends_of
-from trectools_plus.benchmark.targets import describe_status
+from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.formats.atomic import atomic_write
-from trectools_plus.reporting import facts
+from trectools_plus.reporting import wording
 from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.facts import (
-    NONE_NEAR,
-    describe_components_test,
-    left_out,
-    mode_notes,
-    near_rows,
-    near_sentence,
-    report_notes,
-    show_contribution,
-)
 from trectools_plus.reporting.html.per_query import QueryEvidence, collect_queries
 from trectools_plus.reporting.html.views import (
     WIDTH,
@@ -35,7 +25,6 @@ from trectools_plus.reporting.html.views import (
     view_differences,
     view_strata,
 )
-from trectools_plus.reporting.significance import TEST_NAMES, describe_test, show_p
 from trectools_plus.reporting.table import show
 from trectools_plus.text import plural
 
@@ -45,17 +34,16 @@ if TYPE_CHECKING:
 _STYLES = ("base.css", "tables.css", "queries.css", "print.css")
 _SCRIPTS = ("elements.js", "sorting.js", "details.js", "queries.js")
 MOST_FAILING = 50
-"""How many failing queries, and near misses, the page lists; its table of all queries has every
-one."""
+"""Maximum number of failing queries and of near misses in a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageFigure:
-    """A drawing for the page.
+    """A plot for the page.
 
     Attributes:
-        description: What it shows, for those who cannot see it.
-        svg: The drawing.
+        description: The text for readers who cannot see the plot.
+        svg: The plot as SVG.
     """
 
     description: str
@@ -63,7 +51,7 @@ class PageFigure:
 
     @property
     def source(self) -> str:
-        """The drawing as an address that holds it."""
+        """The plot as a data URL."""
         return f"data:image/svg+xml;base64,{b64encode(self.svg).decode()}"
 
 
@@ -79,7 +67,7 @@ def write_html(
         report: The report.
         path: The file.
         evidence: Per-query values and results; see :func:`render_html`.
-        figures: Drawings for the page.
+        figures: Plots for the page.
 
     Raises:
         InputError: If the file cannot be written.
@@ -93,16 +81,17 @@ def render_html(
     evidence: QueryEvidence | None = None,
     figures: Sequence[PageFigure] = (),
 ) -> str:
-    """The report as one page: no network, no external file, the same bytes for the same report.
+    """Return the report as one page that loads nothing else.
 
-    Nothing from outside can become markup: templates escape every text, scripts only set text,
-    and a content security policy allows this page's own script and style and nothing else.
+    The same report gives the same bytes. Text from outside cannot become markup: templates escape
+    every text, scripts only set text, and a content security policy allows only the script and the
+    style of this page.
 
     Args:
         report: The report.
         evidence: Per-query values, runs, judgments and texts; without it the page has no table
             of queries.
-        figures: Drawings for the page.
+        figures: Plots for the page.
     """
     comparison = report_table(report)
     styles = "".join(_read_asset(name) for name in _STYLES)
@@ -118,19 +107,12 @@ def render_html(
             verdict=make_verdict(report),
             dataset=comparison.title,
             legend=comparison.legend,
-            notes=mode_notes(report),
-            further_notes=report_notes(report),
             comparison=view_comparison(report, comparison),
             differences=view_differences(report),
             figures=figures,
             strata=view_strata(report),
-            findings=facts.collect_findings(report),
-            hashes=facts.list_hashes(report),
-            commands=facts.list_commands(report),
             failing_counts=report.higher_is_better(report.measure_names[0]),
             most_failing=MOST_FAILING,
-            near=near_rows(report),
-            near_sentence=near_sentence(report),
             config=json.dumps(report.manifest.config, indent=2, ensure_ascii=False),
             queries=None if evidence is None else embed_json(collect_queries(report, evidence)),
             styles=styles,
@@ -141,13 +123,13 @@ def render_html(
 
 
 def make_title(report: BenchmarkReport) -> str:
-    """Which modes were compared on what."""
+    """Return the title: the modes and the dataset."""
     labels = [result.label for result in report.modes.values()]
-    return f"{facts.join_labels(labels)} on {report.manifest.dataset.id}"
+    return f"{wording.join_labels(labels)} on {report.manifest.dataset.id}"
 
 
 def make_verdict(report: BenchmarkReport) -> str:
-    """What the first measure says of the modes, and whether the queries suffice to say it."""
+    """Return a sentence on the best mode by the first measure and the significance of its lead."""
     measure = report.measure_names[0]
     mode = report.best_mode[measure]
     if mode is not None:
@@ -162,24 +144,23 @@ def make_verdict(report: BenchmarkReport) -> str:
             f"The means of {measure} are over different queries, so they are not ranked: {counts}."
         )
     means = [result.measures[measure].mean for result in report.modes.values()]
-    mean = means[0]
-    if mean is None or None in means:
-        return f"{measure} is undefined for some mode, so there is no best one."
+    defined = [mean for mean in means if mean is not None]
+    if len(defined) < len(means):
+        return f"{measure} is undefined for at least one mode, so there is no best mode."
     if len(means) > 1:
-        best = _best_mean(report)
-        return f"No mode is ahead of the others on {measure}: the best ones reach {best}."
-    ((label, figures),) = (
-        (result.label, result.measures[measure]) for result in report.modes.values()
-    )
+        best = (max if report.higher_is_better(measure) else min)(defined)
+        return f"No single mode is best on {measure}: the best modes have {best:.4f}."
+    (result,) = report.modes.values()
+    figures = result.measures[measure]
     interval = ""
     low, high = ends_of(figures.ci)
     if low is not None and high is not None:
         interval = f" ({report.confidence * 100:g}% interval {low:.3f} to {high:.3f})"
-    return f"{label} reaches {measure} {mean:.4f}{interval} over {_queries(figures.n)}."
+    return f"{result.label} has {measure} {defined[0]:.4f}{interval} over {_queries(figures.n)}."
 
 
 def embed_json(value: Any) -> str:
-    """JSON that is safe inside a script element: nothing in it can end the element."""
+    """Return JSON that cannot end the script element around it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -205,23 +186,14 @@ def _environment() -> Environment:
         plural=plural,
         WIDTH=WIDTH,
         describe_status=describe_status,
-        show_baseline=facts.show_baseline,
-        show_rank=facts.show_rank,
-        show_p=show_p,
-        describe_test=describe_test,
-        TEST_NAMES=TEST_NAMES,
-        NONE_NEAR=NONE_NEAR,
         sentence=_begin_sentence,
-        list_definition=facts.list_definition,
-        left_out=left_out,
-        describe_components_test=describe_components_test,
-        show_contribution=show_contribution,
+        wording=wording,
     )
     return environment
 
 
 def _begin_sentence(text: str) -> str:
-    """With a capital, unless it begins with a name such as nDCG@10."""
+    """Return the text with a capital, unless it begins with a name such as nDCG@10."""
     return text[:1].upper() + text[1:] if text.partition(" ")[0].islower() else text
 
 
@@ -232,7 +204,7 @@ def _read_asset(name: str) -> str:
 
 
 def _make_policy(styles: str, scripts: str) -> str:
-    """A content security policy that allows exactly this style and this script."""
+    """Return a content security policy that allows exactly this style and this script."""
     style, script = (
         b64encode(sha256(text.encode()).digest()).decode() for text in (styles, scripts)
     )
@@ -253,22 +225,18 @@ def _judge_best(report: BenchmarkReport, measure: str, mode: str) -> str:
     close = [report.modes[name].label for name in others if _is_close(report, mode, name, measure)]
     if not close:
         return f"{opening}, but is not significantly ahead of every other mode."
-    return f"{opening}, but {_queries(figures.n)} cannot tell it from {facts.join_labels(close)}."
+    labels = wording.join_labels(close)
+    return (
+        f"{opening}, but the difference from {labels} is not significant ({_queries(figures.n)})."
+    )
 
 
 def _is_close(report: BenchmarkReport, mode: str, other: str, measure: str) -> bool:
-    """Whether the two were compared, and their difference may as well be 0."""
+    """Return whether the modes were compared without a significant difference."""
     entry = report.find_comparison(other, mode, measure) or report.find_comparison(
         mode, other, measure
     )
     return entry is not None and not entry.significant
-
-
-def _best_mean(report: BenchmarkReport) -> str:
-    measure = report.measure_names[0]
-    means = [result.measures[measure].mean for result in report.modes.values()]
-    known = [mean for mean in means if mean is not None]
-    return f"{(max if report.higher_is_better(measure) else min)(known):.4f}"
 
 
 def _queries(n: int) -> str:

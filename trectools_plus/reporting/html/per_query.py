@@ -1,7 +1,7 @@
-"""What the page knows of every query, as compact JSON: a script draws the rows that are looked at.
+"""The data of every query as compact JSON; a script of the page draws the visible rows.
 
-For 10,000 queries and three modes this is a few megabytes, where a table in HTML would be a
-hundred. Values are whole numbers of ten-thousandths; documents are named once and then counted.
+For 10,000 queries and three modes this is a few megabytes; a table in HTML would have a hundred.
+Values are integers in units of 1/10,000. Document ids appear once; results refer to them by number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Qrels, Run, Topics
 
 PARTS = 10_000
-"""Values are rounded to this part of 1."""
+"""Values are rounded to 1/PARTS."""
 _DEEPEST = 10
 _MOST_RESULTS = 300_000
 _MOST_VALUES = 1_500_000
@@ -26,14 +26,14 @@ _LONGEST_TITLE = 90
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryEvidence:
-    """What stands behind a report's means, query by query.
+    """Values, results and texts of the queries of a report.
 
     Attributes:
         per_query: ``run, query_id, measure, value``; undefined values are null.
         runs: The runs as scored, by mode.
         qrels: The judgments; without them results have no grades.
-        topics: The queries' texts.
-        corpus: The documents' titles.
+        topics: The texts of the queries.
+        corpus: The titles of the documents.
     """
 
     per_query: pl.DataFrame
@@ -44,16 +44,16 @@ class QueryEvidence:
 
 
 def collect_queries(report: BenchmarkReport, evidence: QueryEvidence) -> dict[str, Any]:
-    """Values and first results of every query.
+    """Return values and first results of every query.
 
     Returns:
-        ``modes`` and ``measures`` (names), ``lower`` (whether less is better), ``parts``, ``tops``
-        (by measure, the value that a full bar stands for, the same for every mode),
-        ``level`` (the lowest relevant grade), ``queries`` (``[query_id, text, relevant]``),
-        ``values`` (by measure, mode and query), ``documents`` (``[doc_id, title]``), ``depth``
-        and ``results`` (by mode and query: document, grade, document, grade, …), ``failing``
-        (places of queries that score 0 in every mode). Very many queries or modes leave fewer
-        results each, and fewer measures.
+        ``modes`` and ``measures`` (names), ``lower`` (whether less is better), ``parts``
+        (:data:`PARTS`), ``tops`` (by measure, the value of a full bar in every mode), ``level``
+        (the lowest relevant grade), ``queries`` (``[query_id, text, relevant]``), ``values`` (by
+        measure, mode and query), ``documents`` (``[doc_id, title]``), ``depth`` and ``results``
+        (by mode and query: document, grade, document, grade, …), ``failing`` (positions of
+        queries that score 0 in every mode). With very many queries or modes there are fewer
+        results per query, and fewer measures.
     """
     query_ids = evidence.per_query["query_id"].unique(maintain_order=True)
     cells = max(1, len(query_ids) * len(report.modes))
@@ -84,7 +84,7 @@ def collect_queries(report: BenchmarkReport, evidence: QueryEvidence) -> dict[st
 def _describe(
     query_ids: pl.Series, evidence: QueryEvidence, level: int
 ) -> list[tuple[str, str, int | None]]:
-    """Id, text and number of relevant documents of each query."""
+    """Return id, text and number of relevant documents of each query."""
     texts = {} if evidence.topics is None else evidence.topics.to_dict()
     relevant: dict[str, int] = {}
     if evidence.qrels is not None:
@@ -104,7 +104,7 @@ def _describe(
 def _collect_values(
     report: BenchmarkReport, per_query: pl.DataFrame, query_ids: pl.Series, measures: Sequence[str]
 ) -> list[list[list[int | None]]]:
-    """By measure, mode and query."""
+    """Return the values by measure, mode and query."""
     parts = per_query.select(
         "run", "query_id", "measure", part=(pl.col("value") * PARTS).round().cast(pl.Int64)
     )
@@ -131,14 +131,14 @@ def _collect_values(
 
 
 def _find_top(by_mode: list[list[int | None]]) -> int:
-    """The largest value of any mode and query; 1 where none is larger."""
+    """Return the largest value of any mode and query, at least 1."""
     return max([PARTS, *(part for parts in by_mode for part in parts if part is not None)])
 
 
 def _collect_results(
     report: BenchmarkReport, evidence: QueryEvidence, query_ids: pl.Series, depth: int
 ) -> tuple[list[tuple[str, str]], list[list[list[int | None]]]]:
-    """The documents named, and each mode's first results of each query with their grades."""
+    """Return the documents, and the first results of each mode and query with their grades."""
     tops = {
         mode: _first_results(evidence.runs[mode], depth, evidence.qrels)
         for mode in report.modes
@@ -161,7 +161,7 @@ def _collect_results(
 
 
 def _first_results(run: Run, depth: int, qrels: Qrels | None) -> pl.DataFrame:
-    """``query_id, doc_id, relevance`` of the first results, in their canonical order."""
+    """Return ``query_id, doc_id, relevance`` of the first results, in canonical order."""
     from trectools_plus.ranking import rank_documents
 
     top = rank_documents(run.frame).filter(pl.col("rank") <= depth).select("query_id", "doc_id")
@@ -172,7 +172,7 @@ def _first_results(run: Run, depth: int, qrels: Qrels | None) -> pl.DataFrame:
 
 
 def _title(named: pl.Series, corpus: Documents | None) -> list[tuple[str, str]]:
-    """Each document with its title, cut short; empty where there is none."""
+    """Return each document with its shortened title; empty if it has none."""
     if corpus is None:
         return [(doc_id, "") for doc_id in named]
     titles = dict(corpus.find(named).select("doc_id", "title").iter_rows())

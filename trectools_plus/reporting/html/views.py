@@ -1,4 +1,4 @@
-"""What the page draws: tables whose rows line up on one axis, and the geometry of that axis."""
+"""The data of the drawings in the page: rows of tables, and positions on their axes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from math import ceil, floor, log10
 from typing import Any
 
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison, Latency, StratumResult
-from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.comparison import ComparisonTable
-from trectools_plus.reporting.facts import choose_comparisons, name_difference
 from trectools_plus.reporting.table import Cell
+from trectools_plus.reporting.wording import choose_comparisons, name_difference
 from trectools_plus.statistics.size import advise_on_size
 
 WIDTH = 120
-"""Width of a drawing in its own units; the page scales it."""
+"""Width of a drawing in SVG units; the page scales it."""
 _EDGE = 14
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _MOST_STEPS = 6
@@ -23,7 +23,7 @@ _MOST_STEPS = 6
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A place on an axis; its label may be empty."""
+    """A position on an axis; its label may be empty."""
 
     x: float
     label: str
@@ -31,7 +31,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Whisker:
-    """A mean with its interval, as places on an axis; ``None`` where the value is undefined."""
+    """A mean with its interval, as positions on an axis; ``None`` if undefined."""
 
     mean: float | None
     low: float | None
@@ -47,19 +47,19 @@ class Scale:
     step: float
 
     def place(self, value: float | None) -> float | None:
-        """The place of a value, from 0 to :data:`WIDTH`, to a tenth."""
+        """Return the position of a value, from 0 to :data:`WIDTH`, to a tenth."""
         if value is None:
             return None
-        share = (value - self.low) / (self.high - self.low)
-        return round(_EDGE + share * (WIDTH - 2 * _EDGE), 1)
+        fraction = (value - self.low) / (self.high - self.low)
+        return round(_EDGE + fraction * (WIDTH - 2 * _EDGE), 1)
 
     def whisker(self, mean: float | None, low: float | None, high: float | None) -> Whisker:
-        """A mean and the ends of its interval on this axis."""
+        """Return a mean and the ends of its interval as positions on this axis."""
         return Whisker(self.place(mean), self.place(low), self.place(high))
 
     @property
     def ticks(self) -> list[Tick]:
-        """One tick a step; labelled are the ends, and the middle where there is one."""
+        """One tick per step. The ends have labels, and the middle if there is a tick."""
         count = round((self.high - self.low) / self.step)
         decimals = next(d for d in range(12) if abs(round(self.step, d) - self.step) < 1e-12)
         labelled = (0, count / 2, count)
@@ -74,11 +74,11 @@ class Scale:
 
 
 def make_scale(values: Iterable[float | None], *, around_zero: bool = False) -> Scale:
-    """The tightest axis of few round steps that holds all values.
+    """Return the smallest axis of at most six round steps that contains all values.
 
     Args:
-        values: What it must hold; ``None`` is left out.
-        around_zero: Whether 0 is to be in the middle.
+        values: The values; ``None`` is ignored.
+        around_zero: Put 0 in the middle.
     """
     known = [value for value in values if value is not None]
     if around_zero:
@@ -98,12 +98,12 @@ def make_scale(values: Iterable[float | None], *, around_zero: bool = False) -> 
 
 @dataclass(frozen=True, slots=True)
 class AxisColumn:
-    """A measure.
+    """A column of the comparison: one measure.
 
     Attributes:
         measure: Its name.
         lower_better: Whether less is better.
-        scale: The axis that all its intervals are drawn on.
+        scale: The axis of all its intervals.
         best: The best mode with its mark.
     """
 
@@ -115,7 +115,7 @@ class AxisColumn:
 
 @dataclass(frozen=True, slots=True)
 class ModeRow:
-    """A mode: one figure and drawing per measure, and one cell per further column."""
+    """A mode: one figure with its drawing per measure, and one cell per further column."""
 
     label: str
     cells: list[tuple[Cell, Whisker]]
@@ -124,11 +124,11 @@ class ModeRow:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """The whole table.
+    """The table of the comparison.
 
     Attributes:
         columns: The measures.
-        further: Headings of the columns behind them, lower figures first when sorted.
+        further: Headings of the columns after the measures; lower figures sort first.
         rows: The modes.
     """
 
@@ -138,7 +138,7 @@ class ComparisonView:
 
 
 def view_comparison(report: BenchmarkReport, comparison: ComparisonTable) -> ComparisonView:
-    """Turn the comparison by a quarter, and give each measure its axis."""
+    """Return the comparison with modes as rows, and an axis for each measure."""
     columns = [
         AxisColumn(
             measure,
@@ -164,7 +164,7 @@ def view_comparison(report: BenchmarkReport, comparison: ComparisonTable) -> Com
 
 
 def _further_columns(comparison: ComparisonTable) -> dict[str, dict[str, Cell]]:
-    """Return the columns behind the measures: by heading, one cell per mode."""
+    """Return the columns after the measures: by heading, one cell per mode."""
     columns = {}
     if any(comparison.latencies.values()):
         columns["ms, p50"] = {
@@ -185,10 +185,10 @@ class DifferenceRow:
 
     Attributes:
         entry: The comparison.
-        name: ``Hybrid − Lexical-Only``, with the number of queries where that is not all.
-        verdict: ``ahead`` or ``behind`` where the difference is significant, else empty.
-        whisker: Its difference and interval on the table's axis.
-        p_values: One per test of the table, unadjusted; ``None`` where it has none.
+        name: ``Hybrid − Lexical-Only``, with the number of queries if it is not all of them.
+        verdict: ``ahead`` or ``behind`` if the difference is significant, else empty.
+        whisker: Its difference and interval on the axis of the table.
+        p_values: One per test of the table, not adjusted; ``None`` without this test.
     """
 
     entry: Comparison
@@ -203,22 +203,22 @@ class DifferencesView:
     """The table of differences.
 
     Attributes:
-        rows: Its rows.
-        scale: The axis of all differences, 0 in the middle.
-        tests: Names of the tests, in the report's order.
-        adjusted: The row that says how p-values are adjusted; ``None`` when they are not.
-        left_out: Comparisons that only the JSON holds.
+        rows: The comparisons.
+        scale: The axis of all differences, with 0 in the middle.
+        tests: Names of the tests, in the order of the report.
+        adjusted: A comparison with an adjusted p-value; ``None`` if there is none.
+        further: Number of comparisons that are only in the JSON report.
     """
 
     rows: list[DifferenceRow]
     scale: Scale
     tests: list[str]
     adjusted: Comparison | None
-    left_out: int
+    further: int
 
 
 def view_differences(report: BenchmarkReport) -> DifferencesView:
-    """Every comparison, or those with the best mode where there are very many."""
+    """Return all comparisons; of very many, those with the best mode."""
     entries = choose_comparisons(report)
     dumps = [entry.model_dump() for entry in entries]
     tests = list(dict.fromkeys(name for dump in dumps for name in dump if _is_test(dump[name])))
@@ -241,7 +241,7 @@ def view_differences(report: BenchmarkReport) -> DifferencesView:
         scale=scale,
         tests=tests,
         adjusted=next((entry for entry in entries if entry.p_adjusted is not None), None),
-        left_out=len(report.comparisons) - len(entries),
+        further=len(report.comparisons) - len(entries),
     )
 
 
@@ -252,13 +252,13 @@ def _judge(report: BenchmarkReport, entry: Comparison) -> str:
 
 
 def _is_test(part: Any) -> bool:
-    """Whether this part of a comparison is a test: something with a p-value."""
+    """Return whether this part of a comparison is a test, with a p-value."""
     return isinstance(part, Mapping) and "p" in part
 
 
 @dataclass(frozen=True, slots=True)
 class StratumRow:
-    """A value of a field: how many queries have it, and each mode's mean over them."""
+    """A value of a query field, its number of queries, and the mean of each mode over them."""
 
     value: str
     n: int
@@ -277,7 +277,7 @@ class StrataTable:
 
 
 def view_strata(report: BenchmarkReport) -> dict[str, list[StrataTable]]:
-    """By field, one table per measure, the first measure first."""
+    """Return the tables of each query field: one per measure, in the order of the report."""
     return {
         name: [_strata_table(report, name, measure) for measure in report.measure_names]
         for name in report.strata

@@ -1,7 +1,8 @@
-"""``BenchmarkComparison.md``: the report as people read it on a code host or in a wiki."""
+"""``BenchmarkComparison.md``: the report of a benchmark as GitHub-flavoured Markdown."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from trectools_plus.benchmark.report import (
@@ -10,34 +11,13 @@ from trectools_plus.benchmark.report import (
     ModeResult,
     StratumResult,
 )
-from trectools_plus.benchmark.report_parts import ends_of
-from trectools_plus.benchmark.targets import describe_status
+from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.formats.atomic import atomic_write
 from trectools_plus.reporting.comparison import (
     ComparisonTable,
     fold,
     report_table,
-)
-from trectools_plus.reporting.facts import (
-    COMPONENTS_EXPLANATION,
-    NONE_NEAR,
-    choose_comparisons,
-    describe_components_test,
-    left_out,
-    mode_notes,
-    name_difference,
-    near_rows,
-    near_sentence,
-    report_notes,
-    show_baseline,
-    show_contribution,
-    show_rank,
-)
-from trectools_plus.reporting.markdown.evidence import (
-    definitions_section,
-    diagnostics_section,
-    latency_section,
-    reproduction_section,
 )
 from trectools_plus.reporting.markdown.tables import (
     MOST_QUERIES,
@@ -49,14 +29,31 @@ from trectools_plus.reporting.markdown.tables import (
     shorten,
     show_cell,
 )
-from trectools_plus.reporting.significance import (
+from trectools_plus.reporting.table import Table, show, show_interval
+from trectools_plus.reporting.wording import (
+    COMPONENTS_EXPLANATION,
+    NONE_NEAR,
     TEST_NAMES,
+    choose_comparisons,
+    collect_findings,
+    describe_components_test,
     describe_test,
     group_lines,
+    list_commands,
+    list_definition,
+    list_hashes,
+    mode_notes,
+    name_difference,
+    name_left_out,
+    near_rows,
+    near_sentence,
+    report_notes,
+    show_baseline,
+    show_contribution,
     show_difference_interval,
     show_p,
+    show_rank,
 )
-from trectools_plus.reporting.table import Table, show, show_interval
 from trectools_plus.statistics.size import advise_on_size
 from trectools_plus.text import plural
 
@@ -75,7 +72,7 @@ def write_markdown(report: BenchmarkReport, path: str | Path) -> None:
 
 
 def render_markdown(report: BenchmarkReport) -> str:
-    """The report as GitHub-flavoured Markdown, opening with the comparison table."""
+    """Return the report as GitHub-flavoured Markdown; it begins with the comparison table."""
     comparison = report_table(report)
     by_measure = fold(comparison.by_measure(), len(comparison.labels))
     sections = [
@@ -88,10 +85,10 @@ def render_markdown(report: BenchmarkReport) -> str:
         _diagnosis(report),
         _failing_queries(report),
         _near_misses(report),
-        diagnostics_section(report),
-        latency_section(report),
-        definitions_section(report),
-        reproduction_section(report),
+        _diagnostics(report),
+        _latency(report),
+        _definitions(report),
+        _reproduction(report),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -129,8 +126,8 @@ def _targets(report: BenchmarkReport) -> str:
     return (
         "## Targets\n\n"
         + markdown_table(["Metric", "Typical baseline", "Competitive", "Strong", *labels], rows)
-        + "\n\nThe default targets are what BM25 typically reaches on ad hoc collections: a rule "
-        "of thumb, not a property of these queries. Set your own under `targets:` in "
+        + "\n\nThe default targets are typical results of BM25 on ad hoc collections. They are a "
+        "rule of thumb, not a property of these queries. Set other targets under `targets:` in "
         "`benchmark.yaml`."
     )
 
@@ -142,11 +139,11 @@ def _show_status(result: ModeResult, measure: str) -> str:
 
 def _diagnosis(report: BenchmarkReport) -> str:
     if not report.diagnosis:
-        return "## Diagnosis\n\nNothing stands out: no measure with a target is below its baseline."
+        return "## Diagnosis\n\nNothing unusual: no measure with a target is below its baseline."
     lines = []
     for item in report.diagnosis:
         label = "" if item.mode is None else f"**{report.modes[item.mode].label}:** "
-        lines.append(escape(f"- {label}{item.observed}. It suggests: {item.suggests}."))
+        lines.append(escape(f"- {label}{item.observed}. This suggests: {item.suggests}."))
     return "## Diagnosis\n\n" + "\n".join(lines)
 
 
@@ -157,7 +154,7 @@ def _failing_queries(report: BenchmarkReport) -> str:
     if not report.higher_is_better(measure):
         return ""
     if not failing:
-        return f"{title}\n\nNone: some mode scores above 0 on {measure} for every query."
+        return f"{title}\n\nNone: on every query, at least one mode scores above 0 on {measure}."
     labels = [f"First relevant, {result.label}" for result in report.modes.values()]
     rows = [
         [
@@ -171,8 +168,8 @@ def _failing_queries(report: BenchmarkReport) -> str:
     more = len(failing) - len(rows)
     score = "scores" if len(failing) == 1 else "score"
     return (
-        f"{title}\n\n{len(failing)} of {total} {score} 0 on {measure} everywhere. The rank "
-        "of the first relevant document tells whether it was found too far down or not at all.\n\n"
+        f"{title}\n\n{len(failing)} of {total} {score} 0 on {measure} in every mode. The rank of "
+        "the first relevant document shows whether a mode found it too far down or not at all.\n\n"
         + markdown_table(["Query", "Text", *labels], rows)
         + (f"\n\n{more} more are in `BenchmarkReport.json`." if more else "")
     )
@@ -205,7 +202,7 @@ def _near_misses(report: BenchmarkReport) -> str:
 
 
 def _differences(report: BenchmarkReport) -> str:
-    """Differences with intervals, tests, groups; empty where nothing was compared."""
+    """Return differences with intervals, tests and groups; empty if nothing was compared."""
     entries = choose_comparisons(report)
     if not entries:
         return ""
@@ -225,18 +222,18 @@ def _differences(report: BenchmarkReport) -> str:
         ]
         for entry in entries
     ]
-    left_out = len(report.comparisons) - len(entries)
+    further = len(report.comparisons) - len(entries)
     parts = [
         "## Paired differences",
         markdown_table(header, rows),
-        "Each row compares two modes query by query; won, tied and lost are queries, as seen "
-        "from the first mode. d_z is the mean difference by the standard deviation of the "
-        "differences. Detectable is the smallest true difference that a t-test over so many "
-        "queries, differing as much as these, finds in 80 of 100 sets of queries: a smaller one "
-        "may be there and not be seen. The intervals are those of one comparison alone. "
-        f"Significant: {describe_test(entries[0], report.confidence)}; nothing is corrected for "
-        "the number of measures, so decide on one before looking."
-        + (f" {left_out} more are in `BenchmarkReport.json`." if left_out else ""),
+        "Each row compares two modes query by query. Won, tied and lost count the queries on which "
+        "the first mode is better, equal or worse. d_z is the mean difference divided by the "
+        "standard deviation of the differences. Detectable is the smallest true difference that a "
+        "t-test finds in 80 of 100 sets of queries, for this number of queries and this spread of "
+        "the differences. The intervals are not adjusted. "
+        f"Significant: {describe_test(entries[0], report.confidence)}. Nothing corrects for the "
+        "number of measures, so choose one measure before looking at the results."
+        + (f" {further} more are in `BenchmarkReport.json`." if further else ""),
         _groups(report),
         _p_values(report, entries),
     ]
@@ -248,11 +245,11 @@ def _groups(report: BenchmarkReport) -> str:
     if not lines:
         return ""
     listed = "\n".join(f"- {escape(line)}" for line in lines)
-    return f"Modes that cannot be told apart, best group first:\n\n{listed}"
+    return f"Modes without a significant difference, best group first:\n\n{listed}"
 
 
 def _p_values(report: BenchmarkReport, entries: list[Comparison]) -> str:
-    """Every test's own p-value, none of them adjusted."""
+    """Return the p-values of every test, not adjusted."""
     found = [name for name in _TESTS if any(getattr(entry, name) for entry in entries)]
     if not found:
         return ""
@@ -273,14 +270,14 @@ def _p_values(report: BenchmarkReport, entries: list[Comparison]) -> str:
 
 
 def _components(report: BenchmarkReport) -> str:
-    """Leave-one-out differences for the Markdown; empty where nothing was merged."""
+    """Return what each component of a fusion contributes; empty without fusions."""
     if not report.components:
         return ""
     level = 100 * report.confidence
     rows = [
         [
             escape(report.modes[one.mode].label),
-            f"without {escape(left_out(report, one))}",
+            f"without {escape(name_left_out(report, one))}",
             *(show_contribution(one.measures.get(name)) for name in report.measure_names),
         ]
         for one in report.components
@@ -288,13 +285,13 @@ def _components(report: BenchmarkReport) -> str:
     return (
         "## What each component contributes\n\n"
         + markdown_table(["Fusion", "Left out", *report.measure_names], rows)
-        + f"\n\n{COMPONENTS_EXPLANATION} In brackets its {level:g}% interval; \\* is a significant "
+        + f"\n\n{COMPONENTS_EXPLANATION} In brackets: the {level:g}% interval. \\*: a significant "
         f"difference{describe_components_test(report)}. The runs are in `components/`."
     )
 
 
 def _strata(report: BenchmarkReport) -> str:
-    """The first measure by the values of each field; empty where queries have no fields."""
+    """Return the first measure by the values of each query field; empty without fields."""
     fields = [name for name, values in report.strata.items() if values]
     if not fields:
         return ""
@@ -302,11 +299,11 @@ def _strata(report: BenchmarkReport) -> str:
     others = len(report.measure_names) - 1
     parts = ["## Groups of queries", *(_stratified(report, name) for name in fields)]
     note = (
-        f"{report.measure_names[0]}: mean with its {level * 100:g}% interval, and in brackets how "
-        "many queries have the value. Queries without a value are in no group."
+        f"{report.measure_names[0]}: mean with its {level * 100:g}% interval. In brackets: the "
+        "number of queries with the value. Queries without a value are in no group."
     )
     if any(_SMALL in part for part in parts):
-        note += f" {_SMALL}: too few queries to say anything in general."
+        note += f" {_SMALL}: too few queries for a general statement."
     if others:
         note += " The other measures are in `BenchmarkReport.html` and `BenchmarkReport.json`."
     return "\n\n".join([*parts, note])
@@ -330,7 +327,7 @@ def _count(results: list[StratumResult | None]) -> int:
 
 
 def _size(n: int) -> str:
-    """``(12)``, marked where that is too few."""
+    """Return ``(12)``, marked if these are too few queries."""
     return f"({n})" + (f" {_SMALL}" if advise_on_size(n).use == "too_small" else "")
 
 
@@ -340,3 +337,115 @@ def _show_stratum(result: StratumResult | None, queries: int) -> str:
     count = f"(n = {result.n})" if result.mean is not None and result.n != queries else ""
     parts = (show(result.mean), show_interval(*ends_of(result.ci)), count)
     return " ".join(part for part in parts if part)
+
+
+def _diagnostics(report: BenchmarkReport) -> str:
+    """Return sizes, gaps, ties and findings of every mode."""
+    rows = []
+    for result in report.modes.values():
+        found = result.diagnostics
+        judged = next(iter(found.judged.items()), None)
+        rows.append(
+            [
+                result.label,
+                found.status if result.status == "ok" else result.status,
+                str(result.run.queries),
+                str(result.run.results),
+                str(len(found.missing_queries)),
+                str(len(found.shallow_queries)),
+                str(result.run.ties.pairs),
+                "–" if judged is None or judged[1] is None else f"{judged[1]:.1%} ({judged[0]})",
+            ]
+        )
+    for mode in report.unscored.values():
+        answered = mode.queries - len(mode.failed_queries)
+        rows.append([mode.label, f"{mode.status}, not scored", str(answered), *["–"] * 5])
+    header = ["Mode", "Status", "Queries", "Results", "Missing", "Shallow", "Ties", "Judged"]
+    parts = [
+        "## Diagnostics",
+        markdown_table(header, rows),
+        "Missing: queries with a relevant document but without results. `missing: zero` counts "
+        "them as 0. Shallow: queries with fewer results than the deepest cutoff, although there "
+        "are more documents. Ties: neighbouring results with equal scores as 32-bit floats. "
+        "Document ids decide their order. The scores in `runs/` decrease in this order.",
+        _findings(report),
+    ]
+    without = next(iter(report.modes.values())).diagnostics.queries_without_relevant
+    if without:
+        listed = ", ".join(without[:MOST_QUERIES]) + (" …" if len(without) > MOST_QUERIES else "")
+        parts.append(
+            f"Judged queries without a relevant document, omitted from every mean: "
+            f"{plural(len(without), 'query', 'queries')} ({escape(listed)})."
+        )
+    return "\n\n".join(part for part in parts if part)
+
+
+def _findings(report: BenchmarkReport) -> str:
+    found = collect_findings(report)
+    lines = [
+        escape(f"- **{label}:** {item.severity} {item.code}: {item.message}")
+        for label, item in found.serious
+    ]
+    if found.infos:
+        lines.append(f"- {found.infos} findings of severity info are in `BenchmarkReport.json`.")
+    return "Findings of the validators:\n\n" + "\n".join(lines) if lines else ""
+
+
+def _latency(report: BenchmarkReport) -> str:
+    """Return milliseconds per query; empty if nothing was timed."""
+    rows = [
+        [result.label, *(f"{value:.2f}" for value in (ms.mean, ms.p50, ms.p95, ms.p99))]
+        for result in report.modes.values()
+        if (ms := result.latency_ms) is not None
+    ]
+    if not rows:
+        return ""
+    header = ["Mode", "Mean", "p50", "p95", "p99"]
+    threads = report.manifest.blas_threads
+    limited = f", matrix products limited to {plural(threads, 'thread')}" if threads else ""
+    return (
+        f"## Latency\n\nMilliseconds per query on this machine, without index loading{limited}."
+        "\n\n" + markdown_table(header, rows)
+    )
+
+
+def _definitions(report: BenchmarkReport) -> str:
+    """Return the definitions of the measures."""
+    first = next(iter(report.modes.values()))
+    lines = []
+    for name, figures in first.measures.items():
+        what = figures.definition
+        alias = f" (requested as {what.alias})" if what.alias else ""
+        call = f"; the same with trec_eval: `{what.trec_eval_call}`" if what.trec_eval_call else ""
+        lines.append(f"- **{name}**{alias}: {escape('; '.join(list_definition(what)))}{call}.")
+    some = next(iter(first.measures.values())).definition
+    missing = report.manifest.config.get("missing", "zero")
+    return (
+        "## Definitions\n\n"
+        + "\n".join(lines)
+        + escape(
+            f"\n\nTies: {some.ties}. Averaged over: {some.averaged_over}; here missing={missing}."
+        )
+    )
+
+
+def _reproduction(report: BenchmarkReport) -> str:
+    """Return commands, versions, hashes and configuration."""
+    manifest = report.manifest
+    versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
+    config = json.dumps(manifest.config, indent=2, ensure_ascii=False)
+    return "\n\n".join(
+        [
+            "## How to reproduce",
+            "\n".join(["```sh", *list_commands(report), "```"]),
+            f"Experiment {manifest.experiment_id}, {manifest.created_at}, seed {manifest.seed}; "
+            f"{manifest.python} on {manifest.platform}; {versions}.",
+            markdown_table(
+                ["What", "SHA-256"],
+                [[escape(what), f"`{digest}`"] for what, digest in list_hashes(report)],
+            ),
+            "<details><summary>The configuration with all defaults "
+            "(valid as benchmark.yaml)</summary>\n\n"
+            f"```json\n{config}\n```\n\n</details>",
+        ]
+    )

@@ -1,4 +1,4 @@
-"""Tables as Markdown, and text from outside made harmless."""
+"""Tables as Markdown, and escaping of text from outside."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from trectools_plus.reporting.table import Cell, Table
 
 MOST_QUERIES = 50
-"""How many queries a list in the Markdown names; the JSON names all."""
+"""Maximum number of queries in a list; the JSON report has all."""
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; line breaks and bars in cells are made harmless."""
+    """Return a table; line breaks and bars in cells are escaped."""
     lines = [_line([_cell(text) for text in header]), _line(["---"] * len(header))]
     return "\n".join([*lines, *(_line([_cell(text) for text in row]) for row in rows)])
 
@@ -21,7 +21,7 @@ def render_table(table: Table, show: Callable[[Cell], str] | None = None) -> str
 
     Args:
         table: The table.
-        show: Renders a cell; by default its text as it is, so that it may hold Markdown.
+        show: Renders a cell; by default its text, which may contain Markdown.
     """
     render = show or (lambda cell: cell.text)
     header = [render(column.heading) for column in table.columns]
@@ -29,7 +29,7 @@ def render_table(table: Table, show: Callable[[Cell], str] | None = None) -> str
 
 
 def show_cell(cell: Cell) -> str:
-    """Return a cell with everything in it: the best bold, count and marks behind."""
+    """Return a cell with text, detail, count and marks; the best is bold."""
     text = _emphasise(cell, (cell.text, cell.detail))
     return " ".join(filter(None, (text, cell.bracketed_count, harmless(cell.marks))))
 
@@ -50,26 +50,26 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """A table's cell: a line break or a bar would end it."""
+    """Escape a cell: a line break or a bar would end it."""
     return " ".join(text.split()).replace("|", "\\|")
 
 
 def escape(text: str) -> str:
-    """Text from outside must not turn into tags."""
+    """Return text from outside without tags."""
     return text.replace("<", "&lt;")
 
 
 def plain(text: str) -> str:
-    """Text whose asterisks are no emphasis and no bullet."""
+    """Return text with escaped asterisks, so that they are not emphasis or a bullet."""
     return text.replace("*", "\\*")
 
 
 def shorten(text: str, longest: int = 120) -> str:
-    """A long text on one line, cut with an ellipsis."""
+    """Return a text on one line without tags; a long one is cut with an ellipsis."""
     text = escape(" ".join(text.split()))
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def harmless(text: str) -> str:
-    """Text from outside as plain text: no tags, no emphasis."""
+    """Return text from outside as plain text, without tags and emphasis."""
     return plain(escape(text))

@@ -1,10 +1,10 @@
-"""Plots of a report: functions that take and return Matplotlib axes, and the files made of them.
+"""Plots of a report: functions that draw on Matplotlib axes, and files of whole figures.
 
-Matplotlib is imported where it is used, and its global state (``pyplot``) is never touched.
+Matplotlib is imported when a plot is drawn. Its global state (``pyplot``) is never changed.
 """
 
 from trectools_plus.reporting.plots.differences import plot_differences
-from trectools_plus.reporting.plots.gallery import (
+from trectools_plus.reporting.plots.figures import (
     Plot,
     draw_plots,
     render_plot,

@@ -1,4 +1,4 @@
-"""Per-query differences of two modes, sorted: who wins where, and by how much."""
+"""The plot of sorted per-query differences between two modes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.compare import EQUAL
+from trectools_plus.benchmark.compare.compare import EQUAL
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
-from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.plots.means import require_measure
 from trectools_plus.reporting.plots.style import AHEAD, BEHIND, INK, label_text
@@ -29,21 +29,21 @@ def plot_differences(
     contrast: str,
     measure: str,
 ) -> Axes:
-    """Draw contrast minus baseline for every query, largest first, with the mean's interval.
+    """Draw contrast minus baseline for every query, largest first, with the mean and its interval.
 
     Args:
-        axes: Where to draw.
-        report: The report; its comparison gives the mean difference, the interval and the counts.
+        axes: The axes to draw on.
+        report: The report; its comparison has the mean difference, the interval and the counts.
         per_query: ``run, query_id, measure, value``; undefined values are null.
-        baseline: The mode subtracted.
-        contrast: The mode it is subtracted from.
+        baseline: The mode that is subtracted.
+        contrast: The mode from which it is subtracted.
         measure: The measure.
 
     Returns:
         The same axes.
 
     Raises:
-        UsageError: If the report has no such measure or comparison.
+        UsageError: If the report does not have the measure or the comparison.
     """
     require_measure(report, measure)
     entry = report.find_comparison(baseline, contrast, measure)
@@ -66,7 +66,7 @@ def plot_differences(
 def query_differences(
     per_query: pl.DataFrame, baseline: str, contrast: str, measure: str
 ) -> FloatArray:
-    """Contrast minus baseline per query, largest first, where both are defined."""
+    """Return contrast minus baseline per query, largest first, where both are defined."""
     values = per_query.filter(pl.col("measure") == measure, pl.col("value").is_not_null())
     first, second = (
         values.filter(pl.col("run") == mode).select("query_id", "value")
@@ -78,12 +78,12 @@ def query_differences(
 
 
 def _draw(axes: Axes, differences: FloatArray, *, higher_is_better: bool) -> None:
-    """Steps above and below 0; hatched where the contrast is worse."""
+    """Draw steps above and below 0; those of worse queries are hatched."""
     from matplotlib.ticker import MaxNLocator
 
     edges = np.arange(len(differences) + 1) + 0.5
-    good = AHEAD, "first-named mode better", None
-    bad = BEHIND, "second-named mode better", "////"
+    good = AHEAD, "first mode better", None
+    bad = BEHIND, "second mode better", "////"
     above, below = (good, bad) if higher_is_better else (bad, good)
     for values, (colour, label, hatch) in (
         (np.where(differences > EQUAL, differences, 0.0), above),
@@ -103,7 +103,7 @@ def _draw(axes: Axes, differences: FloatArray, *, higher_is_better: bool) -> Non
             )
     largest = float(np.abs(differences).max(initial=0.0))
     reach = largest if largest > EQUAL else 1.0
-    # More room above: the mean is written there, where few queries' bars would cover it.
+    # More space above 0: the mean is written there, where it covers few bars.
     axes.set_ylim(-1.08 * reach, 1.3 * reach)
     axes.set_xlim(0.5, max(len(differences), 1) + 0.5)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
@@ -141,5 +141,5 @@ def _draw_mean(axes: Axes, entry: Comparison, confidence: float) -> None:
 
 
 def _signed(value: float) -> str:
-    """Four decimals, as in the tables, with a minus as wide as the plus."""
+    """Return a value with four decimals, as in the tables, and a minus as wide as the plus."""
     return f"{value:+.4f}".replace("-", "−")

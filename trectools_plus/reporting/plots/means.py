@@ -1,4 +1,4 @@
-"""Means with their intervals: dots in rows for measures and strata, lines along recall or rank."""
+"""Plots of means with intervals: rows of dots for measures and strata, curves over recall or k."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from trectools_plus.benchmark.curves import Curves
 from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
-from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.plots.style import INK, STRIPE, label_text, mode_style
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_VALUES = 20
-"""More values of a query field than this are not drawn."""
+"""Maximum number of values of a query field in a plot."""
 _LINE = 28
-"""Letters on a line of a stratum's label."""
+"""Maximum number of characters per line of a stratum's label."""
 ROW_PADDING = 0.9
-"""Room between rows, in steps from one mode to the next."""
+"""Space between rows, as a multiple of the distance between modes."""
 _TICKS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
 _MOST_BANDS = 4
-"""More bands than this hide each other; whiskers at the points take their place."""
+"""With more modes than this, bands would hide each other, so whiskers show the intervals."""
 
 Stratum = Mapping[str, Mapping[str, StratumResult]]
 """By mode and measure."""
@@ -42,20 +42,20 @@ class _Row:
 def plot_measures(
     axes: Axes, report: BenchmarkReport, measures: Sequence[str] | None = None
 ) -> Axes:
-    """Draw the mean of each mode with its interval, a row per measure.
+    """Draw the mean of each mode with its interval, in a row per measure.
 
-    Every mode is one labelled artist, so that ``axes.legend()`` names them.
+    Every mode is one labelled artist, so that ``axes.legend()`` lists the modes.
 
     Args:
-        axes: Where to draw.
+        axes: The axes to draw on.
         report: The report.
-        measures: Which measures, from top to bottom; all of them when not given.
+        measures: The measures from top to bottom; by default all.
 
     Returns:
         The same axes.
 
     Raises:
-        UsageError: If the report has no such measure.
+        UsageError: If the report does not have a measure.
     """
     names = report.measure_names if measures is None else list(measures)
     for name in names:
@@ -63,7 +63,7 @@ def plot_measures(
     rows = [
         _Row(
             label_text(name)
-            + ("" if report.higher_is_better(name) else " (less is better)")
+            + ("" if report.higher_is_better(name) else " (lower is better)")
             + _show_counts(report, name),
             {mode: result.measures[name] for mode, result in report.modes.items()},
         )
@@ -75,21 +75,21 @@ def plot_measures(
 
 
 def plot_strata(axes: Axes, report: BenchmarkReport, field: str, measure: str) -> Axes:
-    """Draw the mean of each mode with its interval, a row per value of a query field.
+    """Draw the mean of each mode with its interval, in a row per value of a query field.
 
-    Values with most queries come first; of very many only those are drawn.
+    Values with the most queries come first; values after the 20th are omitted.
 
     Args:
-        axes: Where to draw.
+        axes: The axes to draw on.
         report: A report with ``strata``.
-        field: The query field, such as ``difficulty``.
+        field: The query field, for example ``difficulty``.
         measure: The measure.
 
     Returns:
         The same axes.
 
     Raises:
-        UsageError: If the report has no such field or measure.
+        UsageError: If the report does not have the field or the measure.
     """
     require_measure(report, measure)
     if field not in report.strata:
@@ -102,9 +102,8 @@ def plot_strata(axes: Axes, report: BenchmarkReport, field: str, measure: str) -
         n = _queries((value, modes))
         rows.append(_Row(_value_label(value, n, len(report.modes)), figures))
     _draw(axes, report, rows)
-    left_out = len(values) - len(rows)
-    shown = f" (the {len(rows)} with most queries of {len(values)})" if left_out else ""
-    axes.set_title(f"{label_text(field)}{shown}")
+    omitted = f" (the largest {len(rows)} of {len(values)})" if len(values) > len(rows) else ""
+    axes.set_title(f"{label_text(field)}{omitted}")
     axes.set_xlabel(f"{label_text(measure)}, mean with its {_level(report)} interval")
     return axes
 
@@ -114,12 +113,12 @@ def plot_precision_recall(
 ) -> Axes:
     """Draw interpolated precision over recall, with the intervals of the means.
 
-    Every mode is one labelled line, so that ``axes.legend()`` names them.
+    Every mode is one labelled line, so that ``axes.legend()`` lists the modes.
 
     Args:
-        axes: Where to draw.
+        axes: The axes to draw on.
         curves: From :func:`trectools_plus.benchmark.curves.precision_recall_curves`.
-        labels: What the modes are called; their own names when not given.
+        labels: Labels of the modes; by default their names.
 
     Returns:
         The same axes.
@@ -135,12 +134,12 @@ def plot_precision_recall(
 
 
 def plot_hit_rate(axes: Axes, curves: Curves, labels: Mapping[str, str] | None = None) -> Axes:
-    """Draw the share of queries with a relevant document in the first k results, over k.
+    """Draw the fraction of queries with a relevant document in the first k results, over k.
 
     Args:
-        axes: Where to draw.
+        axes: The axes to draw on.
         curves: From :func:`trectools_plus.benchmark.curves.hit_rate_curves`.
-        labels: What the modes are called; their own names when not given.
+        labels: Labels of the modes; by default their names.
 
     Returns:
         The same axes.
@@ -153,32 +152,32 @@ def plot_hit_rate(axes: Axes, curves: Curves, labels: Mapping[str, str] | None =
     axes.set_xticks([], minor=True)
     axes.set_xlim(0.92, max(deepest, 2.0) * 1.08)
     axes.set_ylim(0.0, 1.02)
-    axes.set_xlabel("k (first results looked at, logarithmic)")
+    axes.set_xlabel("k (number of first results, logarithmic)")
     axes.set_ylabel("HitRate@k")
     return axes
 
 
 def _value_label(value: str, n: int, modes: int) -> str:
-    """A stratum's name, on several lines where rows are high enough for them."""
+    """Return the label of a stratum, on several lines if the rows are high enough."""
     if modes < 2:
         return f"{label_text(value, 24)} (n = {n})"
-    # Wrapped at blanks only, and not within "(n = 3)"; a cut might part an escape from its dollar.
+    # Wrap only at spaces, and not in "(n = 3)": a cut could separate an escape from its dollar.
     whole = f"{label_text(value, 44)} (n = {n})".replace(" = ", "\u00a0=\u00a0")
     lines = wrap(whole, _LINE, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("\u00a0", " ")
 
 
 def _queries(stratum: tuple[str, Stratum]) -> int:
-    """How many queries a value has: the most that any measure is averaged over."""
+    """Return the number of queries of a value: the maximum over its measures."""
     figures = (figure for modes in stratum[1].values() for figure in modes.values())
     return max((figure.n for figure in figures), default=0)
 
 
 def require_measure(report: BenchmarkReport, measure: str) -> None:
-    """See that a report has a measure.
+    """Refuse a measure that the report does not have.
 
     Raises:
-        UsageError: If not.
+        UsageError: If the report does not have the measure.
     """
     if measure not in report.measure_names:
         known = ", ".join(report.measure_names)
@@ -195,7 +194,7 @@ def _draw(axes: Axes, report: BenchmarkReport, rows: Sequence[_Row]) -> None:
         _draw_mode(axes, place, mode, label_text(result.label), rows, pitch)
     labels = [row.label if _is_defined(row) else f"{row.label}, undefined" for row in rows]
     axes.set_yticks([index * pitch + centre for index in range(len(rows))], labels)
-    axes.tick_params(axis="y", length=0, pad=7)  # room for a marker at 0
+    axes.tick_params(axis="y", length=0, pad=7)  # space for a marker at 0
     axes.set_ylim(len(rows) * pitch - pitch / 2 + centre, centre - pitch / 2)
     axes.grid(axis="x", color=INK, alpha=0.12, linewidth=0.6)
     axes.set_axisbelow(True)
@@ -205,18 +204,19 @@ def _draw(axes: Axes, report: BenchmarkReport, rows: Sequence[_Row]) -> None:
 def _draw_mode(
     axes: Axes, place: int, mode: str, label: str, rows: Sequence[_Row], pitch: float
 ) -> None:
-    """One artist for the mode: its mean in every row where it is defined."""
+    """Draw the mode as one artist: its mean in every row where it is defined."""
     means, heights, below, above = [], [], [], []
     for index, row in enumerate(rows):
         figure = row.figures.get(mode)
         if figure is None or figure.mean is None:
             continue
-        means.append(figure.mean)
+        mean = figure.mean
+        means.append(mean)
         heights.append(index * pitch + place)
-        # Ends of other kinds of interval need not enclose the mean; a whisker has no such length.
+        # Some kinds of interval do not contain the mean; a whisker's length cannot be negative.
         low, high = ends_of(figure.ci)
-        below.append(max(0.0, figure.mean - _or(low, figure.mean)))
-        above.append(max(0.0, _or(high, figure.mean) - figure.mean))
+        below.append(0.0 if low is None else max(0.0, mean - low))
+        above.append(0.0 if high is None else max(0.0, high - mean))
     style = mode_style(place)
     axes.errorbar(
         means,
@@ -229,13 +229,13 @@ def _draw_mode(
         elinewidth=1.4,
         capsize=2.2,
         label=label,
-        clip_on=not means,  # an empty artist that is not clipped confuses the layout
+        clip_on=not means,  # without clipping, an empty artist disturbs the layout
         zorder=3,
     )
 
 
 def _set_range(axes: Axes, rows: Sequence[_Row]) -> None:
-    """From 0 to the largest value: a truncated scale makes small differences look large."""
+    """Set the range from 0 to the largest value, so that small differences look small."""
     ends = [
         end
         for row in rows
@@ -250,7 +250,7 @@ def _set_range(axes: Axes, rows: Sequence[_Row]) -> None:
 
 
 def _show_counts(report: BenchmarkReport, name: str) -> str:
-    """The numbers of queries behind the means, where they are over different queries."""
+    """Return the numbers of queries, if the means are over different queries."""
     if name not in report.unranked:
         return ""
     counts = (str(result.measures[name].n) for result in report.modes.values())
@@ -259,10 +259,6 @@ def _show_counts(report: BenchmarkReport, name: str) -> str:
 
 def _is_defined(row: _Row) -> bool:
     return any(figure.mean is not None for figure in row.figures.values())
-
-
-def _or(value: float | None, default: float) -> float:
-    return default if value is None else value
 
 
 def _level(report: BenchmarkReport) -> str:

@@ -1,7 +1,7 @@
-"""How plots look: one colour, marker and line per mode, and labels that are never read as markup.
+"""Style of the plots: colour, marker and line of each mode, and labels without markup.
 
-The colours are those of Okabe and Ito (Color Universal Design, 2008) without yellow, which is too
-pale on white; with a marker each, modes can be told apart without any colour.
+The colours are by Okabe and Ito (Color Universal Design, 2008), without yellow, which is too pale
+on white. Each mode also has a marker, so that readers can distinguish modes without colours.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class ModeStyle:
-    """What tells a mode from the others.
+    """Colour, marker and line of a mode.
 
     Attributes:
         colour: Hexadecimal RGB.
-        marker: Matplotlib's name of its marker.
-        line: Matplotlib's name of its line.
-        size: The marker's size in points, so that all look equally large.
+        marker: The marker's name in Matplotlib.
+        line: The line style's name in Matplotlib.
+        size: The marker's size in points; all markers look equally large.
     """
 
     colour: str
@@ -56,7 +56,7 @@ class ModeStyle:
 
 
 def mode_style(place: int) -> ModeStyle:
-    """The style of the mode at a place, counted from 0; seventy differ in colour or marker."""
+    """Return the style of the mode at a position, counted from 0; 70 styles are different."""
     marker = MARKERS[place % len(MARKERS)]
     return ModeStyle(
         COLOURS[place % len(COLOURS)],
@@ -68,19 +68,20 @@ def mode_style(place: int) -> ModeStyle:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Matplotlib's own defaults with our settings, whatever the user's settings file says."""
+    """Use Matplotlib's defaults with these settings, independent of the user's settings file."""
     import matplotlib.style
 
     with matplotlib.style.context(["default", _SETTINGS]), warnings.catch_warnings():
-        # A letter that the built-in font lacks is drawn as a box; nobody need be told twice.
+        # A letter that the built-in font lacks is drawn as a box, which is warning enough.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         yield
 
 
 def label_text(text: str, longest: int = LONGEST_LABEL) -> str:
-    """A text from outside as a label: one line, cut in its middle, dollars no formula.
+    """Return text from outside as a label on one line; a long one is cut in the middle.
 
-    Matplotlib sets ``$…$`` as a formula and leaves labels with a leading underscore out of legends.
+    Matplotlib would set ``$…$`` as a formula, and omit labels with a leading underscore from
+    legends.
     """
     text = "".join(letter if letter.isprintable() else " " for letter in text)
     text = " ".join(text.split()) or "?"

@@ -164,7 +164,7 @@ def score_parts(
     """
     from trectools_plus.measures.evaluation import score_runs
     from trectools_plus.measures.scoring.files import name_runs, open_files
-    from trectools_plus.reporting.evaluation_document import evaluation_document
+    from trectools_plus.reporting.results.evaluation import evaluation_document
 
     runs = named(parts, "run")
     with stored() as folder:

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from trectools_plus.benchmark.config import BenchmarkConfig
-from trectools_plus.benchmark.meeting import check_meeting
+from trectools_plus.benchmark.compare.strata import summarise_stratum
 from trectools_plus.benchmark.report import (
     ConfidenceInterval,
     Latency,
     MeasureDefinition,
     StratumResult,
 )
-from trectools_plus.benchmark.report_parts import ends_of
-from trectools_plus.benchmark.strata import summarise_stratum
+from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.id_overlap import check_meeting
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
 from trectools_plus.measures.definitions.base import Measure

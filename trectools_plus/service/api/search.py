@@ -56,7 +56,7 @@ class Documents:
             from trectools_plus.testsets.tables import qrels_of
 
             return qrels_of(test_set, path)
-        from trectools_plus.benchmark.hpo import qrels_of_terms
+        from trectools_plus.benchmark.run.hpo import qrels_of_terms
 
         return qrels_of_terms(test_set, self.ontology, path)
 
@@ -163,7 +163,7 @@ def canonical_modes(modes: Sequence[str]) -> list[str]:
 
 
 def _open(settings: ServiceSettings, progress: Progress) -> Documents:
-    from trectools_plus.benchmark.dataset import open_corpus
+    from trectools_plus.benchmark.run.dataset import open_corpus
     from trectools_plus.formats.corpus import read_corpus
     from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 

@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from trectools_plus.benchmark.config import DEFAULT_CONFIDENCE, DEFAULT_SEED
+from trectools_plus.benchmark.run.config import DEFAULT_CONFIDENCE, DEFAULT_SEED
 from trectools_plus.choices import MODES
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes

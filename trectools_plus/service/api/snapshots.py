@@ -9,13 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trectools_plus.benchmark.report_parts import ends_of
+from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.service.names import dataset_name, report_names
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.report import BenchmarkReport
-    from trectools_plus.benchmark.report_folder import ReportFolder
+    from trectools_plus.benchmark.report.folder import ReportFolder
 
 ALL_QUERIES = "all"
 """The query type of figures over all queries."""
@@ -95,7 +95,7 @@ def read_snapshots(path: str | Path) -> list[Snapshot]:
     Raises:
         InputError: If it cannot be read.
     """
-    from trectools_plus.benchmark.report_folder import ReportFolder
+    from trectools_plus.benchmark.report.folder import ReportFolder
 
     folder = ReportFolder(path)
     return [_of_mode(folder, mode) for mode in folder.report.modes]
@@ -187,7 +187,7 @@ class _ReportFile:
 
     def _look(self) -> tuple[int, ...]:
         """What changes when the file does."""
-        from trectools_plus.benchmark.output_folder import REPORT_FILE
+        from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 
         given = Path(self._path)
         status = (given / REPORT_FILE if given.is_dir() else given).stat()

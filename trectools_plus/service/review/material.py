@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.benchmark.dataset import Dataset, load_dataset
-from trectools_plus.benchmark.output_folder import QRELS_FILE
-from trectools_plus.benchmark.report_folder import ReportFolder
+from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
+from trectools_plus.benchmark.run.output_folder import QRELS_FILE
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.tables import Run

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from pydantic import ValidationError
 
-from trectools_plus.benchmark.config_file import load_fetch_settings
+from trectools_plus.benchmark.run.config_file import load_fetch_settings
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.http.answers import AnswerError, read_answer
 from trectools_plus.retrieval.backends.http.settings import HttpSettings

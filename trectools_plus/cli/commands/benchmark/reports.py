@@ -65,7 +65,7 @@ def benchmark_show(
     """
     found = benchmark.ReportFolder(report).report
     if table:
-        reporting.write_tables(reporting.report_table(found), table)
+        reporting.write_table(reporting.report_table(found), *table)
     elif output_format == "latex":
         typer.echo(reporting.table_as_latex(reporting.report_table(found)), nl=False)
     elif output_format == "csv":

@@ -1,9 +1,9 @@
-/** A value as text: four decimals, or a dash where it is undefined. */
+/** Return a value as text: four decimals, or a dash if it is undefined. */
 function showValue(data, part) {
   return part === null ? "–" : (part / data.parts).toFixed(4);
 }
 
-/** The best of several parts; null when all are equal or undefined. */
+/** Return the best of several values; null if all are equal or undefined. */
 function bestOf(parts, lower) {
   const known = parts.filter((part) => part !== null);
   if (known.length < 2 || known.every((part) => part === known[0])) {
@@ -12,7 +12,7 @@ function bestOf(parts, lower) {
   return (lower ? Math.min : Math.max)(...known);
 }
 
-/** All measures of one query, by mode. */
+/** Make the table of all measures of one query, by mode. */
 function makeMeasures(data, query) {
   const header = make("tr", null, make("th", { scope: "col" }, "Measure"),
     ...data.modes.map((mode) => make("th", { scope: "col" }, mode)));
@@ -29,7 +29,7 @@ function makeMeasures(data, query) {
     "aria-label": "All measures of this query" }, table);
 }
 
-/** A document's grade as a small mark with words behind it. */
+/** Make the mark of a document's grade, with hidden text for screen readers. */
 function makeGrade(data, grade) {
   const [kind, text, words] = grade === null
     ? ["unjudged", "?", "not judged"]
@@ -39,7 +39,7 @@ function makeGrade(data, grade) {
     make("span", { "aria-hidden": "true" }, text), make("span", { className: "unseen" }, words));
 }
 
-/** What one mode returned first for a query. */
+/** Make the list of the first results of one mode for a query. */
 function makeResults(data, query, mode) {
   const found = data.results[mode][query];
   const items = [];
@@ -52,7 +52,7 @@ function makeResults(data, query, mode) {
     items.length ? make("ol", null, ...items) : make("p", null, "No results."));
 }
 
-/** Everything about one query. */
+/** Make the details of one query. */
 function makeDetails(data, query) {
   const relevant = data.queries[query][2];
   const parts = [];
@@ -64,7 +64,7 @@ function makeDetails(data, query) {
   if (data.results.length) {
     const lists = data.modes.map((_, mode) => makeResults(data, query, mode));
     parts.push(make("p", { className: "hint" },
-      `First ${data.depth} results, each with its grade; ? is not judged.`));
+      `First ${data.depth} results, each with its grade. ?: not judged.`));
     parts.push(make("div", { className: "side" }, ...lists));
   }
   return parts;

@@ -1,6 +1,6 @@
 "use strict";
 
-/** Make an element; properties are set, never parsed, so text from outside stays text. */
+/** Make an element. Properties are set, never parsed, so text from outside stays text. */
 function make(tag, properties, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties || {})) {
@@ -14,12 +14,12 @@ function make(tag, properties, ...children) {
   return element;
 }
 
-/** Tell a screen reader what has changed. */
+/** Announce a change to screen readers. */
 function announce(text) {
   document.getElementById("status").textContent = text;
 }
 
-/** Put a button that sorts into a column's header. */
+/** Add a sort button to the header of a column. */
 function addSortButton(header, onClick) {
   const button = make("button", { type: "button", className: "sort" });
   button.append(...[...header.childNodes].filter((child) => child.nodeName !== "svg"));
@@ -28,13 +28,13 @@ function addSortButton(header, onClick) {
   button.addEventListener("click", onClick);
 }
 
-/** The direction that a click on a header asks for: its first one, then the other. */
+/** Return the sort direction after a click on a header: the first one, then the other. */
 function nextDirection(header, first) {
   const other = { ascending: "descending", descending: "ascending" };
   return other[header.getAttribute("aria-sort")] || first;
 }
 
-/** Say which of a table's headers sorts it. */
+/** Mark the header that sorts its table. */
 function markSorted(header, direction) {
   for (const other of header.parentElement.children) {
     if (other.hasAttribute("aria-sort")) {
@@ -55,7 +55,7 @@ function compareValues(one, other, direction) {
   return direction === "ascending" ? order : -order;
 }
 
-// What is folded is printed too.
+// Open all folded details for printing.
 window.addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details:not([open])")) {
     details.open = true;

@@ -1,4 +1,4 @@
-// The table of all queries: only the rows of the page that is looked at are drawn.
+// The table of all queries: only the rows of the current page are drawn.
 const PAGE_SIZE = 25;
 
 function startQueries(data) {

@@ -1,4 +1,4 @@
-// Tables that are in the page as a whole: sorted by the data-value of a column's cells.
+// Tables that are complete in the page: they are sorted by the data-value of the cells.
 for (const table of document.querySelectorAll("table[data-sortable]")) {
   const body = table.tBodies[0];
   [...table.tHead.rows[0].cells].forEach((header, column) => {

@@ -1,0 +1,232 @@
+"""Paired differences: hand-worked counts and effect sizes, intervals against a plain bootstrap."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from trectools_plus.benchmark.compare.compare import compare
+from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures import evaluate, parse_measures
+from trectools_plus.measures.evaluation import Counts, Evaluation
+
+FAST = {"resamples": 500, "seed": 1}
+
+
+def evaluation_of(
+    values: dict[str, list[float]], measure: str = "nDCG@10", missing: str = "zero"
+) -> Evaluation:
+    """An evaluation of one measure with these values per query."""
+    return Evaluation(
+        parse_measures([measure]),
+        missing,  # type: ignore[arg-type]
+        {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
+        {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
+        [],
+        {name: np.array(row, dtype=float)[:, None] for name, row in values.items()},
+    )
+
+
+def test_hand_worked_difference() -> None:
+    (entry,) = compare(
+        evaluation_of({"a": [0.1, 0.5, 0.3, 0.4], "b": [0.3, 0.5, 0.2, 0.8]}), **FAST
+    )
+    # Differences 0.2, 0, -0.1, 0.4: mean 0.125, variance (0.075² + 0.125² + 0.225² + 0.275²) / 3.
+    assert (entry.baseline, entry.contrast, entry.n) == ("a", "b", 4)
+    assert entry.difference == pytest.approx(0.125)
+    assert (entry.wins, entry.ties, entry.losses) == (2, 1, 1)
+    assert entry.effect_size == pytest.approx(0.125 / math.sqrt(0.1475 / 3))
+    assert not entry.significant
+
+
+def test_every_pair_or_only_those_with_the_baseline() -> None:
+    evaluation = evaluation_of({name: [0.1, 0.2, 0.4] for name in "abcd"})
+    pairs = [(entry.baseline, entry.contrast) for entry in compare(evaluation, **FAST)]
+    assert pairs == [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")]
+    pairs = [(entry.baseline, entry.contrast) for entry in compare(evaluation, "c", **FAST)]
+    assert pairs == [("c", "a"), ("c", "b"), ("c", "d")]
+    with pytest.raises(UsageError, match="'x'"):
+        compare(evaluation, "x", **FAST)
+
+
+def test_equal_runs_differ_by_nothing() -> None:
+    (entry,) = compare(evaluation_of({"a": [0.1, 0.7, 0.2], "b": [0.1, 0.7, 0.2]}), **FAST)
+    assert (entry.difference, entry.ci.low, entry.ci.high) == (0, 0, 0)
+    assert (entry.significant, entry.effect_size, entry.ties) == (False, None, 3)
+
+
+def test_one_query_proves_nothing() -> None:
+    (entry,) = compare(evaluation_of({"a": [0.1], "b": [0.9]}), **FAST)
+    assert entry.difference == pytest.approx(0.8)
+    assert (entry.significant, entry.effect_size) == (False, None)
+
+
+def test_a_detectable_difference_is_found_in_eight_of_ten_sets() -> None:
+    random = np.random.default_rng(5)
+    n, spread = 40, 0.2
+    values = random.normal(0, spread, n)
+    (entry,) = compare(evaluation_of({"a": [0.0] * n, "b": values.tolist()}), **FAST)
+    assert entry.detectable_difference is not None
+    # By simulation, with SciPy's test: differences of that size at the spread that was seen.
+    drawn = random.normal(entry.detectable_difference, values.std(ddof=1), (n, 20_000))
+    found = (stats.ttest_1samp(drawn, 0.0).pvalue <= 0.05).mean()
+    assert found == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize("values", [[0.9], [0.1, 0.1, 0.1]])
+def test_nothing_is_detectable_without_a_spread(values: list[float]) -> None:
+    (entry,) = compare(evaluation_of({"a": [0.0] * len(values), "b": values}), **FAST)
+    assert entry.detectable_difference is None
+
+
+def test_undefined_values_are_left_out_in_pairs() -> None:
+    nan = math.nan
+    (entry,) = compare(evaluation_of({"a": [1, nan, 3, 4], "b": [2, 5, nan, 4]}, "MinRank"), **FAST)
+    assert (entry.n, entry.difference) == (2, 0.5)
+    # A lower rank is better, so the contrast loses where its rank is higher.
+    assert (entry.wins, entry.ties, entry.losses) == (0, 1, 1)
+    (entry,) = compare(evaluation_of({"a": [1, nan], "b": [nan, 1]}, "MinRank"), **FAST)
+    assert (entry.n, entry.difference, entry.ci, entry.significant) == (0, None, None, False)
+
+
+def test_rank_measures_are_better_when_lower() -> None:
+    ranks = parse_measures(["MeanRank", "MinRank(rel=2)@10", "nDCG@10"])
+    assert [one.higher_is_better for one in ranks] == [False, False, True]
+
+
+def test_runs_over_other_queries_are_not_compared() -> None:
+    qrels = Qrels.from_dict({"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}})
+    whole = Run.from_dict({"1": {"a": 1.0, "b": 0.5}, "2": {"a": 1.0, "b": 0.5}}, "whole")
+    part = Run.from_dict({"1": {"a": 1.0, "b": 0.5}}, "part")
+    with pytest.raises(IncomparableError, match="2 queries and part over 1"):
+        compare(evaluate(qrels, [whole, part], ["AP"], missing="drop"), **FAST)
+    assert compare(evaluate(qrels, [whole, part], ["AP"], missing="zero"), **FAST)
+
+
+@settings(max_examples=settings().max_examples // 4)
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1, width=16), st.floats(0, 1, width=16)), min_size=2, max_size=30
+    )
+)
+def test_swapping_the_runs_mirrors_the_comparison(pairs: list[tuple[float, float]]) -> None:
+    first, second = (list(column) for column in zip(*pairs, strict=True))
+    (there,) = compare(evaluation_of({"a": first, "b": second}), **FAST)
+    (back,) = compare(evaluation_of({"b": second, "a": first}), **FAST)
+    assert there.difference == pytest.approx(-(back.difference or 0), abs=1e-12)
+    assert (there.wins, there.losses) == (back.losses, back.wins)
+    assert there.ci.low == pytest.approx(-(back.ci.high or 0), abs=1e-9)
+    assert there.ci.low is not None
+    assert there.ci.high is not None
+    assert there.ci.low - 1e-12 <= (there.difference or 0) <= there.ci.high + 1e-12
+
+
+def test_interval_agrees_with_scipy() -> None:
+    from scipy.stats import bootstrap
+
+    generator = np.random.default_rng(5)
+    first, second = generator.beta(2, 3, 80), generator.beta(2, 2, 80)
+    (entry,) = compare(
+        evaluation_of({"a": first.tolist(), "b": second.tolist()}), resamples=20_000, seed=3
+    )
+    other = bootstrap(
+        (second - first,), np.mean, n_resamples=20_000, method="percentile", rng=generator
+    ).confidence_interval
+    assert entry.ci.low == pytest.approx(other.low, abs=0.004)
+    assert entry.ci.high == pytest.approx(other.high, abs=0.004)
+    assert entry.effect_size == pytest.approx(
+        (second - first).mean() / (second - first).std(ddof=1)
+    )
+
+
+def test_every_test_is_scipys_or_its_own() -> None:
+    from scipy import stats
+
+    generator = np.random.default_rng(8)
+    first, second = generator.beta(2, 3, 60), generator.beta(2, 2, 60)
+    (entry,) = compare(evaluation_of({"a": first.tolist(), "b": second.tolist()}), **FAST)
+    student, ranks = stats.ttest_rel(second, first), stats.wilcoxon(second, first)
+    assert entry.t_test is not None
+    assert (entry.t_test.t, entry.t_test.p) == pytest.approx((student.statistic, student.pvalue))
+    assert entry.wilcoxon is not None
+    assert (entry.wilcoxon.w, entry.wilcoxon.p) == pytest.approx((ranks.statistic, ranks.pvalue))
+    assert entry.sign_test is not None
+    assert entry.sign_test.p == pytest.approx(
+        stats.binomtest(entry.wins, entry.wins + entry.losses).pvalue
+    )
+    for one in (entry.paired_bootstrap, entry.randomisation):
+        assert one is not None
+        assert one.p == pytest.approx(student.pvalue, abs=0.03)
+
+
+def test_the_family_is_the_pairs_on_one_measure() -> None:
+    from trectools_plus.statistics import adjust_p_values
+
+    generator = np.random.default_rng(2)
+    base = generator.beta(2, 3, 40)
+    values = {
+        name: (base + shift).tolist() for name, shift in zip("abc", (0, 0.01, 0.2), strict=True)
+    }
+    values["b"][0] += 0.5
+    values["c"][1] -= 0.9
+    entries = compare(evaluation_of(values), **FAST)
+    assert [entry.family for entry in entries] == [
+        "3 comparisons on one measure: every pair of 3 modes"
+    ] * 3
+    raw = [entry.randomisation.p for entry in entries if entry.randomisation]
+    for name in ("holm", "bonferroni", "benjamini_hochberg"):
+        entries = compare(evaluation_of(values), correction=name, **FAST)
+        assert [entry.p_adjusted for entry in entries] == pytest.approx(adjust_p_values(raw, name))
+        assert {entry.correction for entry in entries} == {name}
+        assert all(entry.significant == ((entry.p_adjusted or 0) <= 0.05) for entry in entries)
+    entries = compare(evaluation_of(values), "a", **FAST)
+    assert entries[0].family == "2 comparisons on one measure: 2 modes against 1 baseline"
+    assert [
+        (e.baseline, e.contrast) for e in compare(evaluation_of(values), ["a", "b"], **FAST)
+    ] == [
+        ("a", "c"),
+        ("b", "c"),
+    ]
+
+
+def test_tukey_is_for_every_pair() -> None:
+    from trectools_plus.statistics import randomised_tukey
+
+    generator = np.random.default_rng(4)
+    values = {name: generator.beta(2, 3, 30).tolist() for name in "abc"}
+    entries = compare(evaluation_of(values), correction="tukey_hsd", **FAST)
+    table = randomised_tukey(np.column_stack(list(values.values())), **FAST)
+    assert [entry.p_adjusted for entry in entries] == [table[0, 1], table[0, 2], table[1, 2]]
+    assert {entry.test for entry in entries} == {"tukey_hsd"}
+    with pytest.raises(UsageError, match="not baselines"):
+        compare(evaluation_of(values), "a", correction="tukey_hsd", **FAST)
+    with pytest.raises(UsageError, match="unknown correction 'x'"):
+        compare(evaluation_of(values), correction="x", **FAST)
+    values["a"][0] = math.nan
+    assert compare(evaluation_of(values, "MinRank"), correction="tukey_hsd", **FAST)[0].n == 29
+
+
+def test_the_order_of_the_queries_changes_no_p_value() -> None:
+    generator = np.random.default_rng(6)
+    first, second = generator.beta(2, 3, 50), generator.beta(2, 2, 50)
+    (one,) = compare(evaluation_of({"a": first.tolist(), "b": second.tolist()}), **FAST)
+    order = generator.permutation(50)
+    shuffled = {"a": first[order].tolist(), "b": second[order].tolist()}
+    (two,) = compare(evaluation_of(shuffled), **FAST)
+    for name in ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test"):
+        assert getattr(one, name) == getattr(two, name)
+    assert one.p_adjusted == two.p_adjusted
+
+
+def test_a_constant_difference_has_no_finite_t() -> None:
+    (entry,) = compare(evaluation_of({"a": [0.25] * 8, "b": [0.5] * 8}), **FAST)
+    assert entry.t_test is not None
+    assert entry.t_test.t is None
+    assert 0 < entry.t_test.p < 1e-9
+    assert "Infinity" not in entry.model_dump_json()

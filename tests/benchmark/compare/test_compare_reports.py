@@ -1,0 +1,135 @@
+"""Two reports compared: the figures are SciPy's, and what cannot be compared is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
+from trectools_plus.benchmark.gate import GateRules, run_gate
+from trectools_plus.errors import IncomparableError, InputError
+from trectools_plus.reporting.results.compare_reports import (
+    contrast_document,
+    render_contrast_markdown,
+)
+
+
+def values(folder: Path, measure: str) -> np.ndarray[Any, Any]:
+    table = pl.read_parquet(folder / "per_query.parquet")
+    return table.filter(measure=measure).sort("query_id")["value"].to_numpy()
+
+
+def test_figures_are_scipys(bench: Any) -> None:
+    a = bench.make("a", {"x": {n: 1 + n % 7 for n in range(60)}})
+    b = bench.make("b", {"x": {n: 1 + n % 5 for n in range(60)}})
+    contrast = compare_reports(a, b)
+    entry = contrast.modes[0].comparisons[1]
+    ours, theirs = values(b, "RR@10"), values(a, "RR@10")
+    student = stats.ttest_rel(ours, theirs)
+    assert entry.measure == "RR@10"
+    assert entry.difference == pytest.approx((ours - theirs).mean())
+    assert entry.t_test is not None
+    assert (entry.t_test.t, entry.t_test.p) == pytest.approx((student.statistic, student.pvalue))
+    assert entry.p_adjusted == entry.randomisation.p  # type: ignore[union-attr]
+    changed = contrast.modes[0].changed["RR@10"]
+    sizes = [abs(one.after - one.before) for one in changed]
+    assert sizes == sorted(sizes, reverse=True)
+    assert max(sizes) == pytest.approx(np.abs(ours - theirs).max())
+
+
+def test_the_verdict_is_a_sentence(bench: Any) -> None:
+    a = bench.make("a", {"x": {}})
+    worse = bench.make("worse", {"x": dict.fromkeys(range(20), 0)})
+    near = bench.make("near", {"x": dict.fromkeys(range(2), 0)})
+    said = state_verdict(compare_reports(a, worse))
+    assert said == "x: B is significantly worse than A by 0.3333 on R@10 over 60 queries."
+    assert "significantly better" in state_verdict(compare_reports(worse, a))
+    assert "cannot be told apart" in state_verdict(compare_reports(a, near))
+    same = bench.make("same", {"x": {}})
+    assert (
+        state_verdict(compare_reports(a, same)) == "x: A and B are equal on R@10 over 60 queries."
+    )
+
+
+def test_modes_are_paired_by_name_or_alone(bench: Any) -> None:
+    a, b = bench.make("a", {"x": {}}), bench.make("b", {"y": {}})
+    assert compare_reports(a, b).modes[0].modes == ("x", "y")
+    both = bench.make("both", {"x": {}, "y": {}})
+    contrast = compare_reports(both, b)
+    assert [mode.modes for mode in contrast.modes] == [("y", "y")]
+    assert "only in" in contrast.notes[0]
+    with pytest.raises(IncomparableError, match="no mode in common"):
+        compare_reports(both, bench.make("c", {"z": {}}))
+    with pytest.raises(IncomparableError, match="no measure in common"):
+        compare_reports(a, bench.make("d", {"x": {}}, measures=["P@5"]))
+
+
+def test_other_data_are_refused_and_missing_values_named(bench: Any) -> None:
+    a, b = bench.make("a", {"x": {}}), bench.make("b", {"x": {}}, queries=50)
+    with pytest.raises(IncomparableError, match=r"other qrels.*60 and 50 queries"):
+        compare_reports(a, b)
+    c = bench.make("c", {"x": {}})
+    (c / "per_query.parquet").unlink()
+    with pytest.raises(InputError, match="values per query are missing"):
+        compare_reports(a, c)
+    (c / "per_query.parquet").write_text("no parquet")
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        compare_reports(a, c)
+
+
+def test_latency_is_compared_query_by_query(bench: Any) -> None:
+    a = bench.make("a", {"x": {}})
+    b = a.with_name("b")
+    shutil.copytree(a, b)
+    generator = np.random.default_rng(3)
+    slow = generator.gamma(2, 1, 60)
+    for folder, latency in ((a, slow), (b, slow - 0.5 + generator.normal(0, 0.01, 60))):
+        pl.DataFrame(
+            {"run": ["x"] * 60, "query_id": [f"q{n}" for n in range(60)], "latency_ms": latency}
+        ).write_parquet(folder / "latency.parquet")
+    found = compare_reports(a, b).modes[0].latency
+    assert found is not None
+    assert found.n == 60
+    assert found.difference == pytest.approx(-0.5, abs=0.01)
+    # Pairing removes what the queries share.
+    assert found.high - found.low < 0.02
+
+
+def test_settings_that_differ_are_named(bench: Any) -> None:
+    a = bench.make("a", {"x": {}}, seed=1)
+    b = bench.make("b", {"x": {3: 0}}, seed=2, targets={"R@10": {"competitive": 0.9}})
+    contrast = compare_reports(a, b)
+    assert contrast.settings["seed"] == (1, 2)
+    assert contrast.settings["targets.R@10.competitive"][1] == 0.9
+    assert "resamples" not in contrast.settings
+    assert contrast.packages == {}
+    text = render_contrast_markdown(contrast)
+    assert "seed 1 to 2" in text
+    assert "Packages that differ" not in text
+    assert contrast_document(contrast)["settings"]["seed"] == {"a": 1, "b": 2}
+    assert compare_reports(a, a).settings == {}
+
+
+def test_means_over_different_queries_are_noted(bench: Any) -> None:
+    a = bench.make("a", {"x": {3: 0, 4: 0}}, measures=["MeanRank", "R@10"])
+    b = bench.make("b", {"x": {4: 0, 5: 0, 6: 3}}, measures=["MeanRank", "R@10"])
+    contrast = compare_reports(a, b)
+    note = (
+        "MeanRank of x is undefined for 2 of 60 queries in one report only: the two means are over "
+        "different queries, the test over the 57 that both define"
+    )
+    assert contrast.notes == [note]
+    assert contrast.modes[0].comparisons[0].n == 57
+    assert contrast.modes[0].counts["MeanRank"] == (58, 58)
+    assert "(n = 58)" in render_contrast_markdown(contrast)
+    rules = GateRules(("MeanRank", "R@10"), 0.5)
+    assert note in run_gate(b, a, rules).notes
+    assert (
+        compare_reports(a, bench.make("c", {"x": {3: 0, 4: 0}}, measures=["MeanRank"])).notes == []
+    )

@@ -1,0 +1,277 @@
+"""What each ranking contributes to a fusion, against a recomputation from the runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trectools_plus.benchmark.compare.differences import find_differences
+from trectools_plus.benchmark.compare_vectors import compare_vectors_options
+from trectools_plus.benchmark.merge import merge_run
+from trectools_plus.benchmark.report import BenchmarkReport, Comparison
+from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.benchmark.verify import verify_report
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.evaluation import evaluate
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.markdown.report import render_markdown
+from trectools_plus.reporting.wording import component_lines
+from trectools_plus.retrieval.fusion import Fusion, fuse_runs
+from trectools_plus.statistics import adjust_p_values, compare_columns
+from trectools_plus.validation.loading import load_qrels, load_run
+
+
+@pytest.fixture
+def made(small, tmp_path: Path) -> Path:
+    options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "RR@10,nDCG@10"}
+    options |= {"resamples": 500, "output_dir": tmp_path / "out"}
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
+    return tmp_path / "out"
+
+
+def test_differences_are_those_of_the_runs(made: Path) -> None:
+    report = ReportFolder(made).report
+    assert [(one.mode, one.component) for one in report.components] == [
+        ("hybrid", "bm25"),
+        ("hybrid", "dense"),
+    ]
+    qrels = load_qrels(str(made / "qrels.txt"))
+    for one, other in zip(report.components, ("dense", "bm25"), strict=True):
+        assert one.run.path == f"components/hybrid-without-{one.component}.run"
+        alone = fuse_runs([load_run(str(made / "runs" / f"{other}.run"))], Fusion())
+        for name, figure in one.measures.items():
+            whole = evaluate(qrels, load_run(str(made / "runs" / "hybrid.run")), [name])
+            rest = evaluate(qrels, alone, [name])
+            values = [each.values(each.run_names[0], name) for each in (whole, rest)]
+            assert figure.difference == pytest.approx(np.mean(values[0] - values[1]))
+            assert figure.mean == pytest.approx(report.modes["hybrid"].measures[name].mean)
+            assert figure.mean_without == pytest.approx(np.mean(values[1]))
+            assert figure.n == 4
+
+
+def differences_of(report: BenchmarkReport) -> dict[tuple[str, str, str], Comparison]:
+    found = {}
+    for one in report.comparisons:
+        found[one.baseline, one.contrast, one.measure] = one
+        found[one.contrast, one.baseline, one.measure] = one
+    return found
+
+
+@pytest.mark.parametrize("settings", [{}, {"baseline": "bm25"}, {"correction": "tukey_hsd"}])
+def test_a_fusion_of_two_without_one_is_the_other_mode(small, tmp_path: Path, settings) -> None:
+    options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "RR@10,nDCG@10"}
+    options |= {"resamples": 500, "output_dir": tmp_path / "out", **settings}
+    report = run_benchmark(load_config(options=options)).report
+    pairs = differences_of(report)
+    assert [(one.component, one.same_as) for one in report.components] == [
+        ("bm25", "dense"),
+        ("dense", "bm25"),
+    ]
+    for one in report.components:
+        for name, figure in one.measures.items():
+            pair = pairs.get((one.same_as, "hybrid", name))
+            if pair is None:  # not shown beside a baseline, yet of the same family
+                assert (settings, one.same_as) == ({"baseline": "bm25"}, "dense")
+                pair = pairs["bm25", "hybrid", name]
+                assert (figure.family, figure.correction) == (pair.family, pair.correction)
+                continue
+            sign = 1 if pair.contrast == "hybrid" else -1
+            assert figure.difference == pytest.approx(sign * (pair.difference or 0))
+            assert (figure.p_adjusted, figure.significant, figure.n, figure.family) == (
+                pair.p_adjusted,
+                pair.significant,
+                pair.n,
+                pair.family,
+            )
+    every = "3 comparisons on one measure: every pair of 3 modes"
+    assert {one.family for one in report.comparisons} == {every}
+
+
+def test_a_baseline_chooses_rows_and_changes_no_result(small, tmp_path: Path) -> None:
+    reports = []
+    for place, settings in enumerate([{}, {"baseline": "dense"}]):
+        options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "nDCG@10"}
+        options |= {"resamples": 500, "output_dir": tmp_path / str(place), **settings}
+        reports.append(run_benchmark(load_config(options=options)).report)
+    every, some = (differences_of(report) for report in reports)
+    assert [(one.baseline, one.contrast) for one in reports[1].comparisons] == [
+        ("dense", "bm25"),
+        ("dense", "hybrid"),
+    ]
+    for case, one in some.items():
+        assert (one.p_adjusted, one.family) == (every[case].p_adjusted, every[case].family)
+    assert reports[0].best_mode_significant == reports[1].best_mode_significant
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "benjamini_hochberg"])
+def test_what_is_left_of_a_fusion_of_three_is_in_the_family_of_the_pairs(correction: str) -> None:
+    generator = np.random.default_rng(3)
+    qrels = Qrels.from_dict({f"q{n}": {"d1": 1} for n in range(40)})
+
+    def run_of(name: str, most: int) -> Run:
+        places = generator.integers(0, most, 40)
+        others = {f"x{place}": 90.0 - place for place in range(most)}
+        rows = {f"q{n}": {**others, "d1": 89.5 - places[n]} for n in range(40)}
+        return Run.from_dict(rows, name)
+
+    names = ["a", "b", "c", "fusion"]
+    runs = {name: run_of(name, most) for name, most in zip(names, (9, 7, 8, 3), strict=True)}
+    without = {"fusion": {name: run_of(name, 5) for name in "abc"}}
+    config = BenchmarkConfig.model_validate(
+        {
+            "runs": dict.fromkeys(names, "x"), "qrels": "x", "measures": ["RR@10"],
+            "resamples": 500, "correction": correction,
+        }
+    )  # fmt: skip
+    evaluation = evaluate(qrels, runs, ["RR@10"])
+    found = find_differences(config, qrels, evaluation, without)
+    whole = evaluation.values("fusion", "RR@10")
+    raw = [one.randomisation.p for one in found.every_pair if one.randomisation]
+    for name, run in without["fusion"].items():
+        rest = evaluate(qrels, {name: run}, ["RR@10"]).values(name, "RR@10")
+        (one,) = compare_columns(whole - rest, tests=["randomisation"], resamples=500, seed=42)
+        raw.append(one.tests["randomisation"].p_value)
+    shown = [
+        *(one.p_adjusted for one in found.every_pair),
+        *(found.components["fusion", name]["RR@10"].p_adjusted for name in "abc"),
+    ]
+    assert shown == pytest.approx(adjust_p_values(raw, correction).tolist())
+    family = (
+        "9 comparisons on one measure: every pair of 4 modes, and 3 fusions without a component"
+    )
+    assert {one.family for one in found.shown} == {family}
+    assert found.same_as == {}
+
+
+def test_the_report_verifies_and_says_what_changed(made: Path, tmp_path: Path) -> None:
+    assert verify_report(made).problems == []
+    other = tmp_path / "other"
+    shutil.copytree(made, other)
+    document = json.loads((other / "BenchmarkReport.json").read_text("utf-8"))
+    document["components"][1]["measures"]["RR@10"]["difference"] += 0.5
+    (other / "BenchmarkReport.json").write_text(json.dumps(document))
+    problems = verify_report(other).problems
+    assert any("hybrid without dense RR@10 difference" in problem for problem in problems)
+    run = other / "components" / "hybrid-without-bm25.run"
+    run.write_text("".join(reversed(run.read_text().splitlines(keepends=True))).replace("d1", "d9"))
+    problems = verify_report(other).problems
+    assert any("hybrid-without-bm25.run: the file changed" in problem for problem in problems)
+    assert any("hybrid without bm25" in problem for problem in problems)
+
+
+def test_texts(made: Path) -> None:
+    report = ReportFolder(made).report
+    (line,) = component_lines(report)
+    assert line.startswith("Hybrid, with minus without each component on RR@10: bm25 ")
+    text = render_markdown(report)
+    assert "in one family with them (3 comparisons on one measure: every pair of 3 modes)" in text
+    assert "## What each component contributes" in text
+    assert "| Hybrid | without dense (the same as bm25) |" in text
+    page = (made / "BenchmarkReport.html").read_text("utf-8")
+    assert '<h2 id="components-heading">What each component contributes</h2>' in page
+    assert "Hybrid without dense (the same as bm25)</th>" in page
+
+
+def test_merging_keeps_them_and_a_new_benchmark_removes_their_runs(made: Path, small) -> None:
+    run = small.write_run("mine", {"q1": ["d1"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
+    before = ReportFolder(made).report.components
+    write_reports(merge_run(made, "mine", run), plots=False)
+    report = ReportFolder(made).report
+    assert [(one.component, one.run) for one in report.components] == [
+        (one.component, one.run) for one in before
+    ]
+    pairs = differences_of(report)
+    for one in report.components:
+        for name, figure in one.measures.items():
+            pair = pairs[one.same_as, "hybrid", name]
+            assert (figure.p_adjusted, figure.family) == (pair.p_adjusted, pair.family)
+            assert "every pair of 4 modes" in figure.family
+    assert verify_report(made).problems == []
+    options = {**small.options, "modes": "lexical", "measures": "RR@10", "output_dir": made}
+    write_reports(run_benchmark(load_config(options=options)), plots=False)
+    assert ReportFolder(made).report.components == []
+    assert not list((made / "components").glob("*.run"))
+
+
+def test_results_that_come_back_hold_them(made: Path, small, tmp_path: Path) -> None:
+    options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "RR@10,nDCG@10"}
+    options |= {"resamples": 500, "output_dir": tmp_path / "again"}
+    result = run_benchmark(load_config(options=options), cached=True)
+    assert result.report.manifest.cached_from is not None
+    write_reports(result, plots=False)
+    assert len(ReportFolder(tmp_path / "again").report.components) == 2
+    assert verify_report(tmp_path / "again").problems == []
+
+
+def test_compare_vectors_makes_a_benchmark_of_the_strategies() -> None:
+    options = compare_vectors_options({"dataset": "hpo"})
+    config = load_config(options=options)
+    assert config.modes[0] == "vector"
+    assert len(config.modes) == 6
+    assert config.baseline == ("vector",)
+    assert config.label("vector") == "Single-Vector"
+    bare = load_config(
+        options=compare_vectors_options({"dataset": "hpo"}, ["all_max", "label_only"], single=False)
+    )
+    assert (bare.modes, bare.baseline) == (("all_max", "label_only"), None)
+
+
+@pytest.mark.parametrize(
+    ("strategies", "single", "message"),
+    [
+        (["max"], True, "unknown strategy 'max' — --strategies — there are label_only"),
+        (["all_max", "all_max"], True, "given twice"),
+        (["all_max"], False, "nothing to compare"),
+        ([], True, "nothing to compare"),
+    ],
+)
+def test_compare_vectors_refuses(strategies, single, message) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare_vectors_options({"dataset": "hpo"}, strategies, single=single)
+
+
+def test_settings_of_the_command_line_stand_beside_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "benchmark.yaml"
+    path.write_text("dataset: hpo\nretrieval:\n  k1: 1.5\n  embedding_model: models/one\n")
+    config = load_config(path, {"retrieval": {"multi_vector": True, "k1": "1.2"}})
+    assert (config.retrieval.k1, config.retrieval.multi_vector) == (1.2, True)
+    # A folder in the file is one beside the file.
+    assert config.retrieval.embedding_model == str(tmp_path / "models" / "one")
+
+
+def test_similarities_are_over_the_ontology_and_annotations_given(tmp_path: Path) -> None:
+    fixtures = Path(__file__).parents[3] / "fixtures" / "ontology"
+    cases = [
+        {"query_id": "1", "text": "hound", "relevant": {"TOY:0006": 3}},
+        {"query_id": "2", "text": "purring animal", "relevant": {"TOY:0007": 3}},
+    ]
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps(cases))
+    name = "MaxOntSim(formula='lin')@1"
+    config = load_config(
+        options={
+            "dataset": "hpo", "test_file": path, "ontology": fixtures / "toy.obo",
+            "annotations": fixtures / "toy.hpoa", "modes": "lexical,vector,hybrid",
+            "measures": [name], "resamples": 200, "output_dir": tmp_path / "out",
+        }
+    )  # fmt: skip
+    write_reports(run_benchmark(config), plots=False)
+    report = ReportFolder(tmp_path / "out").report
+    measures = config.bind_measures([name])
+    qrels = load_qrels(str(tmp_path / "out" / "qrels.txt"))
+    assert [one.component for one in report.components] == ["lexical", "vector"]
+    for one in report.components:
+        run = load_run(str(tmp_path / "out" / one.run.path))
+        figure = one.measures[name]
+        rest = evaluate(qrels, run, measures)
+        assert figure.mean_without == pytest.approx(rest.mean(run.name, name))
+        assert figure.mean == report.modes["hybrid"].measures[name].mean
+    assert verify_report(tmp_path / "out").problems == []

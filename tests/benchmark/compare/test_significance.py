@@ -1,0 +1,82 @@
+"""A best mode is claimed only after every pair was looked at; groups say who is not told apart."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trectools_plus.benchmark.compare.compare import compare
+from trectools_plus.benchmark.compare.significance import compare_all, find_groups, prove_best
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.measures import parse_measures
+from trectools_plus.measures.evaluation import Counts, Evaluation
+
+LOW = [0.1, 0.2, 0.1, 0.3] * 3
+HIGH = [0.6, 0.7, 0.8, 0.7] * 3
+NEARLY = [value - 0.01 * (-1) ** place for place, value in enumerate(HIGH)]
+
+
+def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> Evaluation:
+    return Evaluation(
+        parse_measures([measure]),
+        "zero",
+        {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
+        {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
+        [],
+        {name: np.array(row, dtype=float)[:, None] for name, row in values.items()},
+    )
+
+
+def config_of(**settings: object) -> BenchmarkConfig:
+    runs = {"a": "a.run", "b": "b.run", "c": "c.run"}
+    values = {"runs": runs, "qrels": "q", "resamples": 500, **settings}
+    return BenchmarkConfig.model_validate(values)
+
+
+def proven(values: dict[str, list[float]], best: str | None, **settings: object) -> bool:
+    config = config_of(**settings)
+    evaluation = evaluation_of(values)
+    made = compare(evaluation, config.baseline, resamples=500, seed=42)
+    every_pair = compare_all(evaluation, made, config)
+    assert len(every_pair) == 3
+    return prove_best({"nDCG@10": best}, every_pair)["nDCG@10"]
+
+
+def test_best_is_proven_against_every_other_run_even_with_a_baseline() -> None:
+    for settings in ({}, {"baseline": ["a"]}):
+        assert proven({"a": LOW, "b": HIGH, "c": LOW}, "b", **settings)
+        assert not proven({"a": LOW, "b": HIGH, "c": NEARLY}, "b", **settings)
+        assert not proven({"a": LOW, "b": HIGH, "c": NEARLY}, None, **settings)
+
+
+def test_a_claim_survives_the_correction_or_is_none() -> None:
+    # Two of six signs against: p of one comparison is below 0.05 only without a correction.
+    generator = np.random.default_rng(0)
+    noise = generator.normal(0, 0.1, 30)
+    values = {"a": (0.5 + 0 * noise).tolist(), "b": (0.5 + noise).tolist()}
+    shift = 0.0
+    while True:
+        shift += 0.002
+        values["c"] = (0.5 + noise[::-1] + shift).tolist()
+        entry = compare(evaluation_of(values), "a", resamples=2000, seed=42)[1]
+        assert entry.randomisation is not None
+        if entry.randomisation.p <= 0.04:
+            break
+    config = config_of()
+    holm = compare(evaluation_of(values), resamples=2000, seed=42)
+    family = [one for one in holm if {one.baseline, one.contrast} == {"a", "c"}]
+    assert family[0].randomisation is not None
+    assert family[0].randomisation.p <= 0.05 < (family[0].p_adjusted or 0)
+    assert not prove_best({"nDCG@10": "c"}, compare_all(evaluation_of(values), holm, config))[
+        "nDCG@10"
+    ]
+
+
+def test_groups_hold_who_is_not_told_apart() -> None:
+    evaluation = evaluation_of({"a": LOW, "b": HIGH, "c": NEARLY})
+    every_pair = compare(evaluation, resamples=500, seed=42)
+    assert find_groups(evaluation, every_pair, 0.95) == {"nDCG@10": [["b", "c"], ["a"]]}
+    ranks = evaluation_of({"a": LOW, "b": HIGH, "c": [math.nan] * 12}, "MinRank")
+    every_pair = compare(ranks, resamples=500, seed=42)
+    assert find_groups(ranks, every_pair, 0.95) == {"MinRank": [["a"], ["b"]]}

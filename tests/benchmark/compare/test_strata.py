@@ -1,0 +1,256 @@
+"""Strata in reports: their figures, and where they come and go."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+from trectools_plus.benchmark.gate import GateRules, run_gate
+from trectools_plus.benchmark.merge import STRATA_LOST, merge_run
+from trectools_plus.benchmark.report import BenchmarkReport, read_report, report_json_schema
+from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.dataset import hash_query_fields
+from trectools_plus.benchmark.run.hpo import load_hpo_topics
+from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.verify import verify_report
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.html.page import render_html
+from trectools_plus.reporting.markdown.report import render_markdown
+from trectools_plus.reporting.results.gate import render_gate_markdown
+from trectools_plus.retrieval.fetch.topics import hash_topics
+from trectools_plus.statistics.bootstrap import bootstrap_means
+
+QUERIES = 24
+MEASURES = ["RR@10", "R@10", "MinRank"]
+KINDS = {n: "easy" if n < 10 else "hard" if n < 22 else "" for n in range(QUERIES)}
+EVERY = [f"q{n}" for n in range(QUERIES)]
+
+
+class Maker:
+    """Makes benchmarks of given runs with topics that have a field."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.topics = folder / "topics.jsonl"
+        self.write_topics(KINDS)
+
+    def write_topics(self, kinds: dict[int, str]) -> None:
+        lines = [{"_id": f"q{n}", "text": f"text {n}", "kind": kind} for n, kind in kinds.items()]
+        self.topics.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def write_run(self, name: str, first: int) -> str:
+        path = self.folder / f"{name}.run"
+        rows = []
+        for query in range(QUERIES):
+            rank = (query * first) % 12  # 0: nothing relevant, so MinRank is undefined
+            documents = [f"bad{place}" for place in range(12)]
+            if rank:
+                documents.insert(rank - 1, "good")
+            rows += [
+                f"q{query} Q0 {doc_id} {place} {99 - place} x\n"
+                for place, doc_id in enumerate(documents, 1)
+            ]
+        path.write_text("".join(rows))
+        return str(path)
+
+    def run(self, name: str, **settings: Any) -> BenchmarkResult:
+        qrels = self.folder / "qrels.txt"
+        qrels.write_text("".join(f"{query_id} 0 good 1\n" for query_id in EVERY))
+        options = {
+            "runs": {"a": self.write_run("a", 5), "b": self.write_run("b", 7)},
+            "qrels": str(qrels),
+            "topics": str(self.topics),
+            "measures": MEASURES,
+            "resamples": 400,
+            "output_dir": str(self.folder / name),
+            **settings,
+        }
+        return run_benchmark(load_config(options=options), cached=True)
+
+    def write(self, name: str, *, plots: bool = False, **settings: Any) -> Path:
+        write_reports(self.run(name, **settings), plots=plots)
+        return self.folder / name
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Maker:
+    return Maker(tmp_path)
+
+
+def test_figures_are_those_of_the_queries_with_the_value(make: Maker) -> None:
+    result = make.run("out", confidence=0.9, seed=7)
+    strata = result.report.strata
+    assert {field: list(values) for field, values in strata.items()} == {"kind": ["hard", "easy"]}
+    cases = [(mode, measure) for mode in ("a", "b") for measure in MEASURES]
+    for value, modes in strata["kind"].items():
+        members = [f"q{n}" for n, kind in KINDS.items() if kind == value]
+        table = np.empty((len(members), len(cases)))
+        for column, (mode, measure) in enumerate(cases):
+            of_case = result.per_query.filter(run=mode, measure=measure)
+            known = dict(of_case.select("query_id", "value").iter_rows())
+            table[:, column] = [math.nan if (v := known[q]) is None else v for q in members]
+        expected = bootstrap_means(table, resamples=400, seed=7, confidence=0.9)
+        for column, (mode, measure) in enumerate(cases):
+            held = modes[mode][measure]
+            defined = table[~np.isnan(table[:, column]), column]
+            assert held.n == len(defined)
+            assert held.mean == pytest.approx(sum(defined) / len(defined), abs=1e-12)
+            assert held.ci.low == pytest.approx(expected.low[column], abs=1e-12)
+            assert held.ci.high == pytest.approx(expected.high[column], abs=1e-12)
+            assert (held.ci.level, held.ci.resamples) == (0.9, 400)
+    # Both are there: a measure undefined for some queries, and one defined for all.
+    assert strata["kind"]["hard"]["a"]["MinRank"].n < 12 == strata["kind"]["hard"]["a"]["RR@10"].n
+
+
+def test_a_measure_defined_for_no_query_of_a_stratum_has_no_mean(make: Maker) -> None:
+    # q0 and q12 find nothing relevant in either run.
+    make.write_topics({n: "lost" if n in (0, 12) else "found" for n in range(QUERIES)})
+    report = make.run("out").report
+    lost = report.strata["kind"]["lost"]["a"]["MinRank"]
+    assert (lost.mean, lost.n, lost.ci) == (None, 0, None)
+    assert report.strata["kind"]["lost"]["a"]["RR@10"].mean == 0.0
+    assert "None" not in render_html(report)
+
+
+def test_a_report_without_topics_has_none(make: Maker) -> None:
+    result = make.run("out", topics=None)
+    assert result.report.strata == {}
+    assert "Groups of queries" not in render_markdown(result.report)
+
+
+def test_the_report_satisfies_its_schema_and_reads_back(make: Maker) -> None:
+    folder = make.write("out", plots=True)
+    document = json.loads((folder / "BenchmarkReport.json").read_text())
+    jsonschema.Draft202012Validator(report_json_schema()).validate(document)
+    figure = document["strata"]["kind"]["easy"]["b"]["RR@10"]
+    assert figure.keys() >= {"mean", "n", "ci"}
+    figure["n"] = "many"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(report_json_schema()).validate(document)
+    assert (folder / "visualizations" / "strata.png").stat().st_size > 1000
+
+
+def test_renderings_show_them(make: Maker) -> None:
+    report = make.run("out").report
+    figure = report.strata["kind"]["easy"]["a"]["RR@10"]
+    shown = f"{figure.mean:.4f} [{figure.ci.low:.3f}, {figure.ci.high:.3f}]"
+    text = render_markdown(report)
+    section = text[text.index("## Groups of queries") : text.index("## Diagnosis")]
+    assert f"| easy (10) | {shown} |" in section
+    assert "°" not in section
+    page = " ".join(render_html(report).split())
+    assert "<h3>By kind</h3>" in page
+    make.write_topics({n: "few|er" if n < 8 else "<b>*" for n in range(QUERIES)})
+    section = render_markdown(make.run("two").report)
+    assert "| few\\|er (8) ° |" in section
+    assert "| &lt;b>\\* (16) |" in section
+    assert "°: too few queries" in section
+
+
+def test_many_modes_become_rows(make: Maker) -> None:
+    runs = {f"m{n}": make.write_run(f"m{n}", n + 1) for n in range(6)}
+    text = render_markdown(make.run("out", runs=runs).report)
+    assert "| Mode by kind | hard (12) | easy (10) |" in text
+
+
+def test_other_fields_are_other_data(make: Maker) -> None:
+    first = make.write("one")
+    again = make.run("two")
+    assert again.report.manifest.cached_from is not None
+    make.write_topics({n: "easy" if n % 2 else "hard" for n in range(QUERIES)})
+    other = make.run("three").report
+    assert other.manifest.cached_from is None
+    assert other.strata["kind"]["easy"]["a"]["RR@10"].n == 12
+    assert other.strata != read_report(first / "BenchmarkReport.json").strata
+
+
+def test_merging_computes_them_again(make: Maker) -> None:
+    folder = make.write("part")
+    run = make.write_run("c", 11)
+    before = read_report(folder / "BenchmarkReport.json")
+    write_reports(merge_run(folder, "c", run), plots=False)
+    merged = read_report(folder / "BenchmarkReport.json")
+    runs = {name: str(make.folder / f"{name}.run") for name in "abc"}
+    assert merged.strata == make.run("whole", runs=runs).report.strata
+    assert merged.strata["kind"]["easy"]["a"] == before.strata["kind"]["easy"]["a"]
+    assert merged.notes == []
+
+
+def test_merging_without_the_topics_leaves_them_out_with_a_note(make: Maker) -> None:
+    folder = make.write("out")
+    kept = make.topics.read_text()
+    make.write_topics(dict.fromkeys(range(QUERIES), "other"))
+    write_reports(merge_run(folder, "c", make.write_run("c", 11)), plots=False)
+    merged = read_report(folder / "BenchmarkReport.json")
+    assert (merged.strata, merged.notes) == ({}, [STRATA_LOST])
+    assert STRATA_LOST in (folder / "BenchmarkComparison.md").read_text()
+    assert merge_run(folder, "d", make.write_run("d", 3)).report.notes == [STRATA_LOST]
+    make.topics.write_text(kept)
+    found = merge_run(folder, "d", make.write_run("d", 3)).report
+    assert list(found.strata["kind"]["easy"]) == ["a", "b", "c", "d"]
+    assert found.notes == []
+
+
+def test_verifying_proves_them(make: Maker) -> None:
+    folder = make.write("out")
+    whole = verify_report(folder)
+    assert whole.problems == []
+    path = folder / "BenchmarkReport.json"
+    document = json.loads(path.read_text())
+    document["strata"]["kind"]["easy"]["b"]["RR@10"]["mean"] = 0.9
+    path.write_text(json.dumps(document))
+    problems = "\n".join(verify_report(folder).problems)
+    assert "strata kind easy b RR@10 mean: 0.9 is" in problems
+    make.topics.unlink()
+    assert "strata" not in "\n".join(verify_report(folder).problems)
+    assert verify_report(folder).figures < whole.figures
+
+
+def test_the_gate_shows_both_per_stratum(make: Maker) -> None:
+    before = make.write("before")
+    after = make.write("after", runs={"a": make.write_run("a2", 7), "b": make.write_run("b2", 7)})
+    result = run_gate(after, before, GateRules(("RR@10",), 0.99))
+    text = render_gate_markdown(result)
+    now, then = (read_report(folder / "BenchmarkReport.json") for folder in (after, before))
+    means = [_mean(report, "easy", "a") for report in (then, now)]
+    change = means[1] - means[0]
+    row = f"| kind: easy (10) | a | RR@10 | {means[0]:.4f} | {means[1]:.4f} | {change:+.4f} |"
+    assert abs(change) > 0.001
+    assert row in text
+    assert "other fields" not in text
+    make.write_topics({n: "easy" if n % 2 else "hard" for n in range(QUERIES)})
+    relabelled = run_gate(make.write("relabelled"), before, GateRules(("RR@10",), 0.99))
+    assert "queries have other fields than before" in render_gate_markdown(relabelled)
+
+
+def _mean(report: BenchmarkReport, value: str, mode: str) -> float:
+    mean = report.strata["kind"][value][mode]["RR@10"].mean
+    assert mean is not None
+    return mean
+
+
+def test_topics_of_a_built_in_collection_are_read_where_they_are_the_same(make: Maker) -> None:
+    folder = make.write("out")
+    topics = load_hpo_topics()
+    path = folder / "BenchmarkReport.json"
+    document = json.loads(path.read_text())
+    manifest = document["manifest"]
+    manifest["config"] |= {"dataset": "hpo", "runs": None, "qrels": None, "topics": None}
+    manifest["dataset"]["files"] = {}
+    contents = {"topics": hash_topics(topics), "query_fields": hash_query_fields(topics)}
+    for changed in ({}, {"topics": "0" * 64}, {"query_fields": "0" * 64}):
+        manifest["dataset"]["contents"] = {"qrels": "0" * 64, **contents, **changed}
+        path.write_text(json.dumps(document))
+        found = read_report_topics(ReportFolder(folder))
+        assert (found is None) == bool(changed)
+    manifest["dataset"]["contents"] = {"qrels": "0" * 64, **contents}
+    manifest["config"]["test_file"] = str(folder / "nowhere.json")
+    path.write_text(json.dumps(document))
+    assert read_report_topics(ReportFolder(folder)) is None

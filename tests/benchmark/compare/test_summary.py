@@ -1,0 +1,100 @@
+"""Figures of one run and measure, and which run is best, from values made by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from trectools_plus.benchmark.compare.summary import (
+    find_best,
+    find_unranked,
+    summarise,
+)
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.measures import parse_measures
+from trectools_plus.measures.evaluation import Counts, Evaluation
+
+CONFIG = BenchmarkConfig(dataset="hpo", resamples=500)
+NAN = math.nan
+
+
+def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> Evaluation:
+    return Evaluation(
+        parse_measures([measure]),
+        "zero",
+        {name: [f"q{index}" for index in range(len(row))] for name, row in values.items()},
+        {name: Counts(len(row), len(row), len(row), 0, 0) for name, row in values.items()},
+        [],
+        {name: np.array(row, dtype=float)[:, None] for name, row in values.items()},
+    )
+
+
+def test_hand_worked_summary() -> None:
+    figures = summarise(evaluation_of({"a": [0.2, 0.4, 0.9, 0.5]}), CONFIG)["a"]["nDCG@10"]
+    assert figures.mean == pytest.approx(0.5)
+    assert figures.median == pytest.approx(0.45)
+    assert figures.std == pytest.approx(math.sqrt((0.09 + 0.01 + 0.16 + 0) / 3))
+    assert figures.n == 4
+    assert figures.target is not None
+    assert figures.target.status == "strong"
+    assert figures.definition.cutoff == 10
+    assert "pytrec" in figures.definition.provider
+
+
+def test_undefined_values_are_left_out() -> None:
+    figures = summarise(evaluation_of({"a": [1, NAN, 3]}, "MinRank"), CONFIG)["a"]["MinRank"]
+    assert (figures.mean, figures.median, figures.n, figures.target) == (2, 2, 2, None)
+    figures = summarise(evaluation_of({"a": [NAN, NAN]}, "MinRank"), CONFIG)["a"]["MinRank"]
+    assert (figures.mean, figures.median, figures.std, figures.n) == (None, None, None, 0)
+    figures = summarise(evaluation_of({"a": [1, NAN]}, "MinRank"), CONFIG)["a"]["MinRank"]
+    assert (figures.mean, figures.std) == (1, None)
+
+
+def test_equal_runs_get_equal_intervals_and_a_seed_moves_them() -> None:
+    values = np.random.default_rng(3).beta(1, 2, 40).tolist()
+    evaluation = evaluation_of({"a": values, "b": values})
+    both = summarise(evaluation, CONFIG)
+    assert both["a"]["nDCG@10"].ci == both["b"]["nDCG@10"].ci
+    other = summarise(evaluation, CONFIG.model_copy(update={"seed": 7}))
+    assert other["a"]["nDCG@10"].ci != both["a"]["nDCG@10"].ci
+    assert other["a"]["nDCG@10"].mean == both["a"]["nDCG@10"].mean
+
+
+def test_an_interval_that_touches_zero_does_not_cross_it_by_rounding() -> None:
+    figures = summarise(evaluation_of({"a": [0.1, 0.2, 0.0]}), CONFIG)["a"]["nDCG@10"]
+    assert figures.ci.low is not None
+    assert figures.ci.low >= 0
+
+
+def test_best_is_the_highest_mean_and_the_lowest_rank() -> None:
+    assert find_best(evaluation_of({"a": [0.1], "b": [0.2]})) == {"nDCG@10": "b"}
+    assert find_best(evaluation_of({"a": [1], "b": [2]}, "MinRank")) == {"MinRank": "a"}
+    assert find_best(evaluation_of({"a": [0.2], "b": [0.2]})) == {"nDCG@10": None}
+    rounded = {"a": [0.0, 0.0, 0.6], "b": [0.0, 0.2, 0.4]}
+    assert math.fsum(rounded["a"]) != math.fsum(rounded["b"])
+    assert find_best(evaluation_of(rounded)) == {"nDCG@10": None}
+    assert find_best(evaluation_of({"a": [0.2]})) == {"nDCG@10": None}
+    assert find_best(evaluation_of({"a": [NAN], "b": [3]}, "MinRank")) == {"MinRank": "b"}
+
+
+def test_means_over_different_queries_have_no_best_run() -> None:
+    most = evaluation_of({"a": [1, 1, NAN], "b": [1, 1, 9]}, "MeanRank")
+    assert (find_unranked(most), find_best(most)) == (["MeanRank"], {"MeanRank": None})
+    # As many queries, and yet others.
+    others = evaluation_of({"a": [1, 1, NAN], "b": [NAN, 1, 9]}, "MeanRank")
+    assert (find_unranked(others), find_best(others)) == (["MeanRank"], {"MeanRank": None})
+    same = evaluation_of({"a": [1, 1, NAN], "b": [1, 3, NAN]}, "MeanRank")
+    assert (find_unranked(same), find_best(same)) == ([], {"MeanRank": "a"})
+
+
+def test_one_query_has_no_interval_and_no_status_of_its_ends() -> None:
+    figures = summarise(evaluation_of({"a": [1.0]}), CONFIG)["a"]["nDCG@10"]
+    assert (figures.mean, figures.n, figures.ci) == (1.0, 1, None)
+    assert figures.target is not None
+    assert (figures.target.status, figures.target.status_low) == ("strong", None)
+    ranks = summarise(evaluation_of({"a": [4.0, NAN, NAN]}, "MeanRank"), CONFIG)["a"]["MeanRank"]
+    assert (ranks.mean, ranks.n, ranks.ci) == (4.0, 1, None)
+    two = summarise(evaluation_of({"a": [1.0, 0.5]}), CONFIG)["a"]["nDCG@10"]
+    assert two.ci is not None

@@ -1,0 +1,168 @@
+"""Each pattern is named when it is there, and only then."""
+
+from __future__ import annotations
+
+import pytest
+
+from trectools_plus.benchmark.report import (
+    Comparison,
+    ConfidenceInterval,
+    Diagnostics,
+    MeasureDefinition,
+    MeasureResult,
+    ModeResult,
+    RunInfo,
+    TieInfo,
+)
+from trectools_plus.benchmark.report.diagnosis import diagnose
+from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target, judge_mean
+
+GOOD = {
+    "nDCG@10": 0.5,
+    "AP@100": 0.4,
+    "RR@10": 0.7,
+    "R@50": 0.7,
+    "R@100": 0.8,
+    "HitRate@10": 0.9,
+}
+INTERVAL = ConfidenceInterval(low=0, high=1, level=0.95, method="percentile", resamples=10)
+TARGETS = {**DEFAULT_TARGETS, "P@10": Target(baseline=0.2, competitive=0.4)}
+
+
+def mode_of(means: dict[str, float], n: int = 50, judged: float = 1.0) -> ModeResult:
+    return ModeResult(
+        label="Label",
+        run=RunInfo(
+            path="x",
+            sha256="0",
+            queries=n,
+            results=n,
+            depth=1,
+            ties=TieInfo(pairs=0, pairs_64=0, queries=0, straddling={}),
+        ),
+        measures={
+            name: MeasureResult(
+                mean=mean,
+                median=mean,
+                std=0.1,
+                n=n,
+                ci=INTERVAL,
+                definition=MeasureDefinition(
+                    formula="",
+                    gain="",
+                    cutoff=int(name.partition("@")[2]),
+                    denominator="",
+                    relevance_level=1,
+                    ties="",
+                    averaged_over="",
+                    provider="",
+                ),
+                target=judge_mean(mean, TARGETS[name]),
+            )
+            for name, mean in means.items()
+        },
+        latency_ms=None,
+        diagnostics=Diagnostics(
+            findings=[],
+            queries_without_relevant=[],
+            missing_queries=[],
+            judged={"Judged@10": judged},
+            shallow_queries=[],
+            status="complete",
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "signs"),
+    [
+        ({}, []),
+        ({"R@50": 0.3, "R@100": 0.4}, ["high-precision-low-recall"]),
+        ({"R@100": 0.4, "RR@10": 0.5}, ["low-recall"]),
+        ({"R@100": 0.4, "P@10": 0.1}, ["low-recall"]),
+        ({"R@100": 0.4, "P@10": 0.5, "RR@10": 0.5}, ["high-precision-low-recall"]),
+        ({"RR@10": 0.2}, ["low-reciprocal-rank"]),
+        ({"nDCG@10": 0.2}, ["low-ndcg"]),
+        (
+            {"nDCG@10": 0.2, "RR@10": 0.3, "R@100": 0.2},
+            ["low-recall", "low-reciprocal-rank", "low-ndcg"],
+        ),
+        # A shallow recall below its target says nothing while the deep one is fine.
+        ({"R@50": 0.1}, []),
+    ],
+)
+def test_patterns_of_one_mode(changes: dict[str, float], signs: list[str]) -> None:
+    found = diagnose({"m": mode_of({**GOOD, **changes})}, [], pooled=True)
+    assert [item.sign for item in found] == signs
+    assert all(item.mode == "m" and item.observed and item.suggests for item in found)
+
+
+def test_what_low_ndcg_suggests_depends_on_recall() -> None:
+    (found,) = diagnose({"m": mode_of({**GOOD, "nDCG@10": 0.1})}, [], pooled=True)
+    assert "R@100 0.8000 is not low" in found.observed
+    assert "re-ranker" in found.suggests
+
+
+def with_interval(name: str, mean: float, low: float, high: float) -> ModeResult:
+    """A good mode but for one measure, whose interval is known."""
+    result = mode_of({**GOOD, name: mean})
+    ci = INTERVAL.model_copy(update={"low": low, "high": high})
+    target = judge_mean(mean, TARGETS[name], low, high)
+    figures = result.measures[name].model_copy(update={"ci": ci, "target": target})
+    return result.model_copy(update={"measures": {**result.measures, name: figures}})
+
+
+def test_a_target_that_the_interval_reaches_below_is_not_called_reached() -> None:
+    (found,) = diagnose({"m": with_interval("nDCG@10", 0.36, 0.33, 0.39)}, [], pooled=True)
+    assert found.sign == "target-unproven"
+    assert found.observed == (
+        "above the target, but the interval reaches below it "
+        "(nDCG@10 0.3600 against 0.35, interval from 0.3300)"
+    )
+    # From strong down to competitive is still above the target.
+    assert diagnose({"m": with_interval("nDCG@10", 0.42, 0.36, 0.5)}, [], pooled=True) == []
+    assert diagnose({"m": with_interval("nDCG@10", 0.36, 0.35, 0.39)}, [], pooled=True) == []
+
+
+@pytest.mark.parametrize(("high", "reaches"), [(0.62, True), (0.59, False)])
+def test_low_says_whether_the_interval_reaches_the_baseline(high: float, reaches: bool) -> None:
+    (found,) = diagnose({"m": with_interval("R@100", 0.55, 0.5, high)}, [], pooled=True)
+    assert found.sign == "high-precision-low-recall"
+    assert ("though the interval reaches the baseline" in found.observed) is reaches
+
+
+def compared(baseline: str, contrast: str, difference: float, significant: bool) -> Comparison:
+    return Comparison(
+        baseline=baseline,
+        contrast=contrast,
+        measure="nDCG@10",
+        n=50,
+        difference=difference,
+        ci=INTERVAL,
+        significant=significant,
+        effect_size=None,
+        wins=1,
+        ties=1,
+        losses=1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("comparison", "signs"),
+    [
+        (compared("lexical", "hybrid", 0.1, True), []),
+        (compared("lexical", "hybrid", 0.1, False), ["fusion-gain-unproven"]),
+        (compared("lexical", "hybrid", -0.1, True), ["fusion-loses"]),
+        (compared("hybrid", "lexical", 0.1, False), ["fusion-loses"]),
+        (compared("hybrid", "lexical", -0.1, True), []),
+    ],
+)
+def test_fusion_against_its_parts(comparison: Comparison, signs: list[str]) -> None:
+    modes = {"lexical": mode_of(GOOD), "hybrid": mode_of(GOOD)}
+    assert [item.sign for item in diagnose(modes, [comparison], pooled=True)] == signs
+
+
+def test_few_queries_and_few_judgments_are_said_once() -> None:
+    modes = {"a": mode_of(GOOD, n=9, judged=0.3), "b": mode_of(GOOD, n=9, judged=0.4)}
+    assert [item.sign for item in diagnose(modes, [], pooled=True)] == ["few-queries", "few-judged"]
+    assert [item.sign for item in diagnose(modes, [], pooled=False)] == ["few-queries"]

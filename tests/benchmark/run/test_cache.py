@@ -1,0 +1,157 @@
+"""Results come back only where nothing that they depend on has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.benchmark.report import BenchmarkReport, read_report
+from trectools_plus.benchmark.report.listing import list_reports
+from trectools_plus.benchmark.run import cache
+from trectools_plus.benchmark.run.cache import make_cache_key
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.dataset import load_dataset
+from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.benchmark.verify import verify_report
+from trectools_plus.errors import InputError
+from trectools_plus.reporting.files import write_reports
+
+Run = Callable[..., BenchmarkReport]
+
+
+@pytest.fixture
+def run(small: Any, tmp_path: Path) -> Run:
+    hours = iter(range(24))
+
+    def call(name: str, **settings: Any) -> BenchmarkReport:
+        options = {**small.options, "modes": ["lexical"], "resamples": 200, **settings}
+        config = load_config(options={**options, "output_dir": str(tmp_path / "out" / name)})
+        moment = datetime(2025, 1, 31, next(hours), tzinfo=UTC)
+        result = run_benchmark(config, clock=lambda: moment, cached=True)
+        write_reports(result, plots=False)
+        return read_report(tmp_path / "out" / name / "BenchmarkReport.json")
+
+    return call
+
+
+def test_the_same_again_comes_back_and_says_so(run: Run, tmp_path: Path) -> None:
+    first, again, third = run("a"), run("b"), run("a")
+    assert first.manifest.cached_from is None
+    origin = first.manifest.experiment_id
+    assert (again.manifest.cached_from, third.manifest.cached_from) == (origin, origin)
+    assert again.manifest.experiment_id != origin
+    # Latencies would differ if anything had been asked again.
+    assert again.modes == third.modes == first.modes
+    assert again.comparisons == first.comparisons
+    for name in ("a", "b"):
+        assert verify_report(tmp_path / "out" / name).problems == []
+        text = (tmp_path / "out" / name / "BenchmarkComparison.md").read_text("utf-8")
+        assert f"those of experiment {origin}" in text
+    listing = list_reports(tmp_path / "out")
+    assert [Path(one.folder).name for one in listing.reports] == ["a", "b"]
+    assert [one.cached_from for one in listing.reports] == [origin, origin]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"seed": 7}, {"measures": ["AP"]}, {"depth": 3}, {"retrieval": {"k1": 1.2}}]
+)
+def test_other_settings_are_computed(run: Run, settings: dict[str, Any]) -> None:
+    run("a")
+    assert run("b", **settings).manifest.cached_from is None
+
+
+@pytest.mark.parametrize("kind", ["corpus", "topics", "qrels"])
+def test_other_data_are_computed(run: Run, small: Any, kind: str) -> None:
+    run("a")
+    path = Path(getattr(small, kind))
+    old = {"corpus": "red fox", "topics": "sleeping", "qrels": "q1 0 d1 2"}[kind]
+    new = {"corpus": "red ox", "topics": "sleepy", "qrels": "q1 0 d1 1"}[kind]
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    assert run("b").manifest.cached_from is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "runs/lexical.run",
+        "qrels.txt",
+        "per_query.parquet",
+        "latency.parquet",
+        "BenchmarkReport.json",
+        "BenchmarkComparison.md",
+    ],
+)
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_changed_file_is_no_result(run: Run, tmp_path: Path, name: str, gone: bool) -> None:
+    run("a")
+    path = tmp_path / "out" / "a" / name
+    if gone:
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes() + b" ")
+    assert run("b").manifest.cached_from is None
+
+
+def test_a_folder_without_checksums_is_no_result(run: Run, tmp_path: Path) -> None:
+    run("a")
+    (tmp_path / "out" / "a" / "SHA256SUMS").unlink()
+    assert run("b").manifest.cached_from is None
+
+
+def test_other_code_computes_anew(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("a")
+    monkeypatch.setattr(cache, "_hash_code", lambda: "other")
+    assert run("b").manifest.cached_from is None
+    monkeypatch.undo()
+
+
+def test_a_given_run_is_known_by_its_content(small: Any) -> None:
+    path = Path(small.write_run("r", {"q1": ["d1"]}))
+    config = load_config(options={"runs": {"r": str(path)}, "qrels": small.qrels})
+    contents = load_dataset(config).hash_contents()
+    key = make_cache_key(config, contents)
+    assert key == make_cache_key(config, contents)
+    path.write_text(path.read_text().replace("99", "98"))
+    assert make_cache_key(config, contents) != key
+
+
+def test_what_cannot_be_hashed_has_no_key(
+    small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine_measure.py").write_text(
+        "from trectools_plus.measures import BaseMeasure\n"
+        "class Mine(BaseMeasure):\n"
+        "    def score_query(self, ranked_doc_ids, qrels_of_query):\n"
+        "        return 0.5\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    own = load_config(options={**small.options, "measures": ["mine_measure:Mine"]})
+    assert make_cache_key(own, {}) is None
+    piped = load_config(options={"runs": {"r": "-"}, "qrels": small.qrels})
+    assert make_cache_key(piped, {}) is None
+
+
+def test_python_computes_unless_asked(small: Any, tmp_path: Path) -> None:
+    options = {**small.options, "modes": ["lexical"], "resamples": 200}
+    for name in ("a", "b"):
+        config = load_config(options={**options, "output_dir": str(tmp_path / "out" / name)})
+        result = run_benchmark(config)
+        write_reports(result, plots=False)
+        assert result.report.manifest.cached_from is None
+
+
+def test_lists_name_what_cannot_be_read(run: Run, tmp_path: Path) -> None:
+    run("a")
+    bad = tmp_path / "out" / "bad"
+    bad.mkdir()
+    (bad / "BenchmarkReport.json").write_text("{}")
+    listing = list_reports(tmp_path / "out")
+    assert len(listing.reports) == len(listing.problems) == 1
+    assert "bad/BenchmarkReport.json" in listing.problems[0]
+    with pytest.raises(InputError, match="no such folder"):
+        list_reports(tmp_path / "nowhere")

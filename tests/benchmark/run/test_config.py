@@ -1,0 +1,311 @@
+"""Configuration: what goes together, defaults, files and options, errors that name the field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from trectools_plus.benchmark.report.manifest import hash_config
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.measures import DEFAULT_MEASURES
+
+FILES = {"corpus": "c.jsonl", "topics": "t.tsv", "qrels": "q.txt"}
+RUNS = {"runs": {"a": "a.run", "b": "b.run"}, "qrels": "q.txt"}
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "benchmark.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "data", [{"dataset": "hpo"}, {"dataset": "hpo", "test_file": "x.json"}, FILES, RUNS]
+)
+def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
+    config = load_config(options=data)
+    assert config.mode_keys == (("a", "b") if "runs" in data else ("lexical", "vector", "hybrid"))
+    assert (config.seed, config.confidence, config.resamples) == (42, 0.95, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({}, "no data"),
+        ({"dataset": "hpo", **FILES}, "--dataset and --corpus"),
+        ({"dataset": "hpo", **RUNS}, "--dataset and --runs"),
+        ({"dataset": "hpo", "qrels": "q"}, "--qrels and --dataset"),
+        ({"corpus": "c", "qrels": "q"}, "--corpus needs --topics"),
+        ({"corpus": "c", "topics": "t"}, "--corpus needs --qrels"),
+        ({"runs": {"a": "a"}}, "--runs needs --qrels"),
+        ({**RUNS, "modes": ["lexical"]}, "--runs and --modes"),
+        ({"dataset": "irds:x", "test_file": "x"}, "--test-file"),
+        ({"dataset": "hpo", "modes": ["lexcal"]}, "unknown mode 'lexcal'"),
+        ({"dataset": "hpo", "modes": ["lexical", "lexical"]}, "twice"),
+        ({"dataset": "hpo", "modes": []}, "no mode"),
+        ({"dataset": "hpo", "baseline": "bm25"}, "'bm25' is none of the modes — --baseline — take"),
+        (
+            {"dataset": "hpo", "mode_names": {"bm25": "BM25"}},
+            "'bm25' is none of the modes — mode_names — take",
+        ),
+        ({"dataset": "hpo", "measures": ["nDGC@10"]}, "nDGC@10"),
+        ({"dataset": "hpo", "targets": {"nDGC@10": None}}, "nDGC@10"),
+        ({"dataset": "hpo", "confidence": 95}, "confidence"),
+        ({"dataset": "hpo", "confidence": 1}, "confidence"),
+        ({"dataset": "hpo", "depth": 0}, "depth"),
+        ({"dataset": "hpo", "resamples": 10}, "resamples"),
+        ({"dataset": "hpo", "seed": -1}, "seed"),
+        ({"dataset": "hpo", "missing": "ignore"}, "missing"),
+        ({"dataset": "hpo", "retrieval": {"k2": 1}}, "retrieval.k2"),
+        ({"dataset": "hpo", "retrieval": {"b": 2}}, "retrieval.b"),
+        ({"dataset": "hpo", "mesures": ["AP"]}, "did you mean 'measures'"),
+        ({"dataset": "hpo", "targets": {"AP": {"base": 1}}}, "did you mean 'baseline'"),
+        ({"runs": {"../x": "a"}, "qrels": "q"}, "run name '../x'"),
+        ({"runs": {".x": "a"}, "qrels": "q"}, "run name '.x'"),
+        ({"runs": {"A": "a", "a": "b"}, "qrels": "q"}, "upper and lower case"),
+        ({"runs": {}, "qrels": "q"}, "write NAME=FILE"),
+        ({"dataset": "hpo", "cutoffs": "1", "measures": ["AP"]}, "--cutoffs do not go together"),
+        ({"dataset": "hpo", "cutoffs": ""}, "no cutoff is named"),
+        ({"dataset": "hpo", "cutoffs": "0"}, "at least 1"),
+        ({"dataset": "hpo", "cutoffs": "1,x"}, "a whole number but got 'x' — --cutoffs"),
+        ({"dataset": "hpo", "annotations": "x"}, "--annotations — ask for one"),
+    ],
+)
+def test_what_does_not_go_together_is_a_usage_error(values: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_config(options=values)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ValidationError):
+        BenchmarkConfig(**values)
+
+
+def test_several_wrong_fields_are_all_named() -> None:
+    with pytest.raises(UsageError, match=r"seed.*depth|depth.*seed"):
+        load_config(options={"dataset": "hpo", "seed": -1, "depth": 0})
+
+
+def test_default_measures_and_those_for_terms() -> None:
+    assert BenchmarkConfig(dataset="irds:x").measure_names == DEFAULT_MEASURES
+    over_terms = BenchmarkConfig(dataset="hpo").measure_names
+    assert over_terms[:5] == ("RR", "HitRate@1", "HitRate@3", "HitRate@5", "HitRate@10")
+    labels = {name.partition("@")[0] for name in over_terms[1:]}
+    assert labels == {"HitRate", "nDCG", "R", "P", "APcap", "MaxOntSim"}
+    assert len(over_terms) == 25
+    assert BenchmarkConfig(**RUNS, ontology="x.obo").measure_names == over_terms
+    assert BenchmarkConfig(dataset="hpo", measures=("AP@5",)).measure_names == ("AP@5",)
+
+
+def test_cutoffs_of_the_default_measures() -> None:
+    over_terms = load_config(options={"dataset": "hpo", "cutoffs": "20, 1,5,5"}).measure_names
+    assert over_terms[:4] == ("RR", "HitRate@1", "HitRate@5", "HitRate@20")
+    assert len(over_terms) == 1 + 6 * 3
+    config = load_config(options={**FILES, "cutoffs": [1, 7]})
+    assert config.measure_names == (
+        "nDCG@1", "nDCG@7", "AP@1", "AP@7", "RR@1", "RR@7", "R@1", "R@7", "HitRate@1", "HitRate@7",
+    )  # fmt: skip
+    assert "cutoffs" not in config.as_manifest()
+    again = load_config(options=config.as_manifest())
+    assert again.as_manifest() == config.as_manifest()
+
+
+def test_measures_or_cutoffs_on_the_command_line_put_the_files_out_of_force(tmp_path: Path) -> None:
+    path = write(tmp_path, "dataset: hpo\ncutoffs: [1, 2]\n")
+    assert load_config(path, {"measures": ["AP@5"]}).measure_names == ("AP@5",)
+    path = write(tmp_path, "dataset: hpo\nmeasures: [AP@5]\n")
+    assert load_config(path, {"cutoffs": "3"}).measure_names[1] == "HitRate@3"
+
+
+def test_files_about_terms(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "dataset: hpo\nontology: hp.obo\nmeasures: [\"MaxOntSim(formula='lin')\"]\n"
+        "annotations: who.hpoa\n",
+    )
+    config = load_config(path)
+    assert config.ontology == str(tmp_path / "hp.obo")
+    assert config.annotations == str(tmp_path / "who.hpoa")
+    assert load_config(path, {"ontology": "other.obo"}).ontology == "other.obo"
+    assert load_config(options=config.as_manifest()).as_manifest() == config.as_manifest()
+
+
+def test_own_targets_stand_beside_the_defaults_under_canonical_names() -> None:
+    own = {"MAP@100": {"baseline": 0.1, "competitive": 0.2}, "R@50": None}
+    targets = load_config(options={**FILES, "targets": own}).all_targets
+    assert targets["AP@100"].competitive == 0.2
+    assert "R@50" not in targets
+    assert targets["RR@10"].baseline == 0.45
+
+
+def test_labels() -> None:
+    assert BenchmarkConfig(dataset="hpo").label("lexical") == "Lexical-Only"
+    assert BenchmarkConfig(dataset="hpo", mode_names={"lexical": "BM25"}).label("lexical") == "BM25"
+    assert BenchmarkConfig(runs={"lexical": "x"}, qrels="q").label("lexical") == "lexical"
+
+
+def test_the_output_folder_is_no_part_of_what_is_hashed() -> None:
+    here, there = (BenchmarkConfig(dataset="hpo", output_dir=name) for name in ("a", "b"))
+    assert here.as_manifest() == there.as_manifest()
+    other = BenchmarkConfig(dataset="hpo", seed=1)
+    assert hash_config(other.as_manifest()) != hash_config(here.as_manifest())
+
+
+@pytest.mark.parametrize(
+    "data", [{"dataset": "hpo", "targets": {"nDCG@10": None}}, FILES, {**RUNS, "baseline": "a"}]
+)
+def test_a_manifests_configuration_can_be_run_again(data: dict[str, Any]) -> None:
+    config = load_config(options=data)
+    again = load_config(options=config.as_manifest())
+    assert again.as_manifest() == config.as_manifest()
+    assert again.mode_keys == config.mode_keys
+
+
+def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path: Path) -> None:
+    path = write(tmp_path, "dataset: hpo\nseed: 7\ndepth: 50\nretrieval: {k1: 1.2}\n")
+    config = load_config(path, {"seed": 8, "depth": None})
+    assert (config.seed, config.depth, config.retrieval.k1, config.retrieval.b) == (8, 50, 1.2, 0.4)
+
+
+def test_paths_in_the_file_are_relative_to_it(tmp_path: Path) -> None:
+    path = write(tmp_path, "runs: {a: a.run, b: /abs/b.run}\nqrels: q.txt\noutput_dir: out\n")
+    config = load_config(path)
+    assert config.runs == {"a": str(tmp_path / "a.run"), "b": "/abs/b.run"}
+    assert config.qrels == str(tmp_path / "q.txt")
+    assert config.output_dir == str(tmp_path / "out")
+    assert load_config(path, {"qrels": "q.txt"}).qrels == "q.txt"
+    assert load_config(write(tmp_path, "dataset: beir")).dataset == str(tmp_path / "beir")
+    assert load_config(write(tmp_path, "dataset: irds:cranfield")).dataset == "irds:cranfield"
+
+
+def test_other_data_on_the_command_line_replace_the_files(tmp_path: Path) -> None:
+    path = write(tmp_path, "dataset: hpo\ntest_file: x.json\nmodes: [lexical]\n")
+    assert load_config(path, RUNS).mode_keys == ("a", "b")
+    assert load_config(path, FILES).dataset is None
+    path = write(tmp_path, "corpus: c\ntopics: t\nqrels: q\n")
+    assert load_config(path, {"dataset": "hpo"}).qrels is None
+    assert load_config(path, {"qrels": "other"}).qrels == "other"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("dataset: hpo\nseed: x\n", "seed"),
+        ("dataset: hpo\ndataset: irds:x\n", "twice"),
+        ("dataset: [hpo\n", "benchmark.yaml:2"),
+        ("- dataset\n", "mapping"),
+        ("dataset: hpo\n1: 2\n", "unknown setting '1'"),
+        ("dataset: hpo\n? [a]\n: b\n", "benchmark.yaml"),
+        ("dataset: hpo\ntargets:\n  nDCG@10: {baseline: 0.9, competitive: 0.1}\n", "targets"),
+        ("dataset: !!python/object:os.system {}\n", "benchmark.yaml"),
+    ],
+)
+def test_errors_in_the_file_name_it(tmp_path: Path, text: str, words: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(UsageError) as caught:
+        load_config(path)
+    assert words in str(caught.value)
+    assert "benchmark.yaml" in str(caught.value)
+
+
+def test_an_error_in_an_option_does_not_blame_the_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_config(write(tmp_path, "dataset: hpo\n"), {"seed": -1})
+    assert "benchmark.yaml" not in str(caught.value)
+
+
+def test_missing_or_undecodable_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        load_config(tmp_path / "none.yaml")
+    path = tmp_path / "benchmark.yaml"
+    path.write_bytes(b"dataset: \xff\xfe\n")
+    with pytest.raises(UsageError):
+        load_config(path)
+
+
+@pytest.mark.parametrize("seed", ["010", "yes", "1:40", "1.0", "true", "1_000", "0x10", "[1]"])
+def test_what_only_yaml_takes_for_a_number_is_refused(tmp_path: Path, seed: str) -> None:
+    path = write(tmp_path, f"dataset: hpo\nseed: {seed}\n")
+    with pytest.raises(UsageError, match=r"benchmark\.yaml:2: seed") as caught:
+        load_config(path)
+    assert "whole number" in str(caught.value)
+
+
+def test_keys_and_texts_are_as_written(tmp_path: Path) -> None:
+    path = write(tmp_path, "runs: {010: 020, no: /x}\nqrels: 1e3\nconfidence: 0.9\n")
+    config = load_config(path)
+    assert config.runs == {"010": str(tmp_path / "020"), "no": "/x"}
+    assert (config.qrels, config.confidence) == (str(tmp_path / "1e3"), 0.9)
+    path = write(tmp_path, "dataset: hpo\nexclude_self: yes\n")
+    with pytest.raises(UsageError, match="expected true or false but got 'yes'"):
+        load_config(path)
+    path = write(tmp_path, "dataset: hpo\nexclude_self: true\nretrieval: {stemmer: null}\n")
+    config = load_config(path)
+    assert (config.exclude_self, config.retrieval.stemmer) == (True, None)
+
+
+def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
+    text = "dataset: hpo\nmodes: lexical, vector\nmeasures: nDCG@10,AP(rel=2)@5\n"
+    config = load_config(write(tmp_path, text + "retrieval: {weights: '0.2, 0.8'}\n"))
+    assert config.modes == ("lexical", "vector")
+    assert config.measures == ("nDCG@10", "AP(rel=2)@5")
+    assert config.retrieval.weights == (0.2, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        (
+            "dataset: hpo\nconfidence: 95\n",
+            "expected a share between 0 and 1 but got 95 — {}:2: confidence — write 0.95",
+        ),
+        (
+            "dataset: hpo\ntargets:\n  AP@7: 0.5\n",
+            "AP@7 is none of the measures — {}:2: targets — "
+            "add it to measures, or leave its target out",
+        ),
+        (
+            "dataset: hpo\nretrieval:\n  weights: 1\n",
+            "expected a weight for each ranking that hybrid merges (lexical, vector, splade) "
+            "but got 1 — "
+            "{}:3: retrieval.weights — write 0.5,0.5",
+        ),
+        ("dataset: hpo\nbaseline: x\n",
+         "'x' is none of the modes — {}:2: baseline — take lexical, vector, hybrid"),
+        ("corpus: c\ntopics: t\n", "corpus needs qrels beside it — {} — name the file"),
+        ("dataset: hpo\ndepth: 0\n", "expected at least 1 but got 0 — {}:2: depth"),
+        ("dataset: hpo\nmissing: no\n", "expected 'zero' or 'drop' but got 'no' — {}:2: missing"),
+        ("dataset: hpo\nmesures: AP\n", "unknown setting 'mesures' — {}:2: mesures — "
+         "did you mean 'measures'?"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_where_and_how_to_mend(tmp_path: Path, text: str, whole: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(UsageError) as caught:
+        load_config(path)
+    assert str(caught.value) == whole.format(path)
+
+
+@pytest.mark.parametrize("name", ["depth", "modes", "retrieval"])
+def test_settings_of_fetching_have_no_effect_on_given_runs(tmp_path: Path, name: str) -> None:
+    values = {"depth": 3, "modes": ["lexical"], "retrieval": {"k1": 1}}
+    with pytest.raises(UsageError, match=f"{name}.* do not go together"):
+        load_config(options={**RUNS, name: values[name]})
+    path = write(tmp_path, "dataset: hpo\ndepth: 3\nretrieval: {k1: 1}\nexclude_self: true\n")
+    assert load_config(path, RUNS).depth == 100
+
+
+def test_no_measure_is_not_the_default() -> None:
+    with pytest.raises(UsageError, match="no measure is named"):
+        load_config(options={"dataset": "hpo", "measures": []})
+
+
+def test_targets_may_be_one_number_or_lack_a_baseline() -> None:
+    own = {"nDCG@10": 0.5, "RR@10": {"competitive": "0.7"}}
+    targets = load_config(options={**FILES, "targets": own}).all_targets
+    assert (targets["nDCG@10"].baseline, targets["nDCG@10"].competitive) == (None, 0.5)
+    assert (targets["RR@10"].baseline, targets["RR@10"].competitive) == (None, 0.7)

@@ -1,0 +1,52 @@
+"""Topics, qrels and documents of different collections are told apart before any search."""
+
+from __future__ import annotations
+
+import pytest
+
+from trectools_plus.benchmark.run.id_overlap import check_meeting
+from trectools_plus.errors import CheckFailedError
+from trectools_plus.formats.tables import Corpus, Qrels, Topics
+
+CORPUS = Corpus.from_dict({"d1": "a", "d2": "b"})
+QRELS = Qrels.from_dict({"1": {"d1": 1}, "2": {"d2": 1}})
+
+
+def complaint(corpus: Corpus | None, topics: Topics | None, qrels: Qrels = QRELS) -> str:
+    with pytest.raises(CheckFailedError) as caught:
+        check_meeting(corpus, topics, qrels, "irds:mine")
+    return str(caught.value)
+
+
+def test_parts_that_meet() -> None:
+    check_meeting(CORPUS, Topics.from_dict({"1": "x", "9": "y"}), QRELS, "x")
+    check_meeting(None, None, QRELS, "x")
+    check_meeting(CORPUS, None, Qrels.from_dict({"1": {"d1": 1, "d9": 1}}), "x")
+
+
+def test_topics_of_another_collection() -> None:
+    words = complaint(None, Topics.from_dict({"a": "x", "b": "y"}))
+    assert "no query id is in both topics and qrels (topics: a, b; qrels: 1, 2)" in words
+    assert "irds:mine" in words
+
+
+def test_files_are_named() -> None:
+    topics = Topics(Topics.from_dict({"a": "x"}).frame, "t.tsv")
+    assert "t.tsv and q.txt" in complaint(None, topics, Qrels(QRELS.frame, "q.txt"))
+
+
+def test_one_query_in_two_spellings() -> None:
+    words = complaint(None, Topics.from_dict({"1": "x", "02": "y"}))
+    assert "query 02 of the topics is 2 in the qrels (leading zeros); 1 such query" in words
+
+
+@pytest.mark.parametrize(
+    ("doc_id", "words"),
+    [
+        ("x9", "(corpus: d1, d2; qrels: x9)"),
+        ("D1", "they differ by case"),
+        ("corpus/d1", "ids of the qrels have the prefix 'corpus/'"),
+    ],
+)
+def test_documents_of_another_collection(doc_id: str, words: str) -> None:
+    assert words in complaint(CORPUS, None, Qrels.from_dict({"1": {doc_id: 1}}))

@@ -1,0 +1,200 @@
+"""Arms that did not answer: in the report with the reason, never scored, never compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from trectools_plus.benchmark.merge import merge_run
+from trectools_plus.benchmark.report import read_report, report_json_schema
+from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
+from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.verify import verify_report
+from trectools_plus.cli.app import benchmark_app, runs_app
+from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.run import read_run
+from trectools_plus.reporting.files import write_reports
+
+SEARCH = """
+CALLS = []
+
+def good(text, depth):
+    return ["d1", "d2"] if "1" in text else ["d2", "d1"]
+
+def nothing(text, depth):
+    return []
+
+def half(text, depth):
+    if "3" in text:
+        raise TimeoutError("the index is gone")
+    return good(text, depth)
+
+def broken(text, depth):
+    raise ValueError("no index")
+"""
+QUERIES = 8
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Topics and judgments without documents, and functions to search with."""
+    name = f"search_{abs(hash(str(tmp_path)))}"
+    (tmp_path / f"{name}.py").write_text(SEARCH)
+    (tmp_path / "topics.tsv").write_text("".join(f"q{n}\ttext {n}\n" for n in range(QUERIES)))
+    (tmp_path / "qrels.txt").write_text("".join(f"q{n} 0 d1 1\n" for n in range(QUERIES)))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return {"topics": "topics.tsv", "qrels": "qrels.txt", "module": name}
+
+
+def run(data: dict[str, str], names: str, **options: Any) -> BenchmarkResult:
+    retriever = [f"{name}={data['module']}:{name}" for name in names.split()]
+    given = {name: data[name] for name in ("topics", "qrels")}
+    settings = {**given, "retriever": retriever, "resamples": 200, "measures": ["RR@10"]}
+    result = run_benchmark(load_config(options={**settings, "output_dir": "out", **options}))
+    write_reports(result, plots=False)
+    return result
+
+
+def test_an_incomplete_and_a_failed_arm_are_shown_and_not_scored(data: dict[str, str]) -> None:
+    report = run(data, "good nothing half broken").report
+    assert list(report.modes) == ["good", "nothing"]
+    assert report.modes["nothing"].status == "empty"
+    assert {name: mode.status for name, mode in report.unscored.items()} == {
+        "half": "incomplete",
+        "broken": "failed",
+    }
+    assert report.unscored["half"].failed_queries == {"q3": "TimeoutError: the index is gone"}
+    assert "1 of 8 queries has no answer (q3: TimeoutError" in report.unscored["half"].reason
+    compared = {name for one in report.comparisons for name in (one.baseline, one.contrast)}
+    assert compared == {"good", "nothing"}
+    assert set(report.groups.get("RR@10", [[]])[0]) <= {"good", "nothing"}
+    for name in ("BenchmarkComparison.md", "BenchmarkReport.html"):
+        text = Path("out", name).read_text()
+        for mode, word in (("half", "is incomplete"), ("broken", "failed")):
+            assert f"{mode} {word} and was neither scored nor compared" in text
+        assert "ValueError: no index" in text
+    written = json.loads(Path("out/BenchmarkReport.json").read_text())
+    jsonschema.validate(written, report_json_schema())
+    assert read_report("out/BenchmarkReport.json").unscored == report.unscored
+    assert sorted(path.name for path in Path("out/runs").iterdir()) == ["good.run"]
+    assert verify_report("out").problems == []
+
+
+def test_a_baseline_that_was_not_scored(data: dict[str, str]) -> None:
+    report = run(data, "good nothing broken", baseline=["broken"]).report
+    assert report.comparisons == []
+    assert report.best_mode["RR@10"] == "good"
+    report = run(data, "good nothing broken", baseline=["broken", "good"]).report
+    assert {(one.baseline, one.contrast) for one in report.comparisons} == {("good", "nothing")}
+
+
+def test_no_arm_at_all_is_no_report(data: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="broken is failed: 8 of 8 queries have no answer"):
+        run(data, "broken")
+    with pytest.raises(TrectoolsPlusError, match=r"half is incomplete[\s\S]*broken is failed"):
+        run(data, "half broken")
+    assert not Path("out").exists()
+
+
+def test_a_merged_run_leaves_them_as_they_are(data: dict[str, str]) -> None:
+    before = run(data, "good broken").report
+    Path("more.run").write_text("".join(f"q{n} Q0 d1 1 1.0 t\n" for n in range(QUERIES)))
+    merged = merge_run("out", "more", "more.run").report
+    assert merged.unscored == before.unscored
+    assert list(merged.modes) == ["good", "more"]
+
+
+def test_nothing_comes_back_from_a_cache(data: dict[str, str]) -> None:
+    assert run(data, "good").report.manifest.cache_key is None
+
+
+def test_the_command_writes_the_report_and_is_no_success(data: dict[str, str]) -> None:
+    words = ["run", "--topics", "topics.tsv", "--qrels", "qrels.txt", "--output-dir", "out"]
+    for name in ("good", "broken"):
+        words += ["--retriever", f"{data['module']}:{name}"]
+    result = CliRunner().invoke(benchmark_app, words)
+    assert isinstance(result.exception, CheckFailedError)
+    assert "1 of 2 modes could not be scored: broken is failed" in str(result.exception)
+    assert "broken failed and was neither scored nor compared" in " ".join(result.stdout.split())
+    assert all(len(line) <= 100 for line in result.stdout.splitlines())
+    assert Path("out/BenchmarkReport.json").exists()
+
+
+def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
+    words = ["fetch", "--topics", "topics.tsv", "--output-dir", "runs"]
+    words += ["--retriever", f"{data['module']}:half"]
+    result = CliRunner().invoke(runs_app, words)
+    assert isinstance(result.exception, CheckFailedError)
+    assert str(result.exception) == (
+        "half is incomplete: 1 of 8 queries has no answer (q3: TimeoutError: the index is gone)"
+        " — runs — add --resume to ask only these again; half.run.manifest.json lists them with"
+        " the reasons"
+    )
+    assert "q3" not in read_run("runs/half.run").query_ids
+    manifest = json.loads(Path("runs/half.run.manifest.json").read_text())
+    assert (manifest["status"], manifest["backend"]) == ("incomplete", "python")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"backend": "http"},
+            "--backend http needs the service's URL — give http.url, or --http-url",
+        ),
+        ({"backend": "python"}, "--backend python needs --retriever"),
+        ({"retriever": ["a:b", "c:b"]}, "two retrievers are named 'b'"),
+        ({"retriever": ["a b=c:d"]}, "'a b' cannot name a run file"),
+        (
+            {"retriever": ["a:b"], "http": {"url": "http://a"}},
+            "--http and --retriever do not|http and --retriever do not",
+        ),
+        ({"retriever": ["a:b"], "backend": "http"}, "goes with the backend python"),
+        (
+            {"retriever": ["a:b"], "retrieval": {"reranker": "lexical"}},
+            "the backend python has settings of its own — retrieval — leave out",
+        ),
+        ({"backend": "milvus", "modes": ["splade"], "corpus": "c"}, "milvus has no mode 'splade'"),
+        ({"collapse": {"method": "max"}}, "the embedded modes find documents"),
+        ({"http": {"url": "ftp://a"}}, "expected a URL that begins with http://"),
+        ({"http": {"url": "http://a", "nosuch": "1"}}, "unknown setting 'http.nosuch'"),
+        ({"retriever": ["a:b"], "modes": ["x"]}, "unknown mode 'x'"),
+    ],
+)
+def test_settings_that_do_not_go_together(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load_config(options={"topics": "t", "qrels": "q", **options})
+
+
+def test_options_win_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "benchmark.yaml"
+    path.write_text(
+        "backend: http\nhttp:\n  url: http://a\n  retries: 2\ncollapse: {method: sum}\n"
+        "modes: [one, two]\n"
+    )
+    settings = load_fetch_settings(path, {"http": {"url": "http://b"}})
+    assert settings.http is not None
+    assert (settings.http.url, settings.http.retries) == ("http://b", 2)
+    other = load_fetch_settings(path, {"backend": "embedded"})
+    assert (other.http, other.collapse) == (None, None)
+    assert (settings.modes, settings.depth) == (("one", "two"), 100)
+    assert (
+        other.modes,
+        load_fetch_settings(path, {"retriever": ["m:f"], "backend": "python"}).modes,
+    ) == ((), ())
+    config = load_config(path, {"topics": "t", "qrels": "q"})
+    assert (config.modes, config.backend) == (("one", "two"), "http")
+    assert load_config(None, {"dataset": "hpo"}).as_manifest().keys().isdisjoint({"http"})
+    assert "retrieval" not in config.as_manifest()
+    path.write_text("dataset: hpo\nretrieval: {reranker: lexical}\n")
+    kept, given = (
+        load_config(path, {"backend": "milvus"}),
+        load_config(path, {"backend": "http", "http": {"url": "http://a"}}),
+    )
+    assert (kept.retrieval.reranker, given.retrieval.reranker) == ("lexical", None)

@@ -1,0 +1,578 @@
+"""Whole benchmarks on small files: what is written, what is reported, what repeats exactly."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import jsonschema
+import pytest
+
+from trectools_plus.benchmark.merge import merge_run
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    read_report,
+    report_json_schema,
+)
+from trectools_plus.benchmark.report.manifest import hash_config
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.benchmark.verify import verify_report
+from trectools_plus.blas import limited_blas_threads
+from trectools_plus.errors import (
+    CheckFailedError,
+    IncomparableError,
+    InputError,
+    TrectoolsPlusError,
+    UsageError,
+)
+from trectools_plus.formats.qrels import read_qrels
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.validation import FindingsError
+
+
+class Small(Protocol):
+    folder: Path
+    corpus: str
+    topics: str
+    qrels: str
+    options: dict[str, str]
+
+    def write_run(self, name: str, rankings: dict[str, list[str]]) -> str: ...
+
+
+NOON = datetime(2025, 1, 31, 12, tzinfo=UTC)
+FAST = {"resamples": 200}
+PERFECT = {"q1": ["d1", "d3"], "q2": ["d2", "d3"], "q3": ["d4", "d5", "d8"], "q4": ["d7", "d6"]}
+WORSE = {"q1": ["d6", "d1"], "q2": ["d1", "d2"], "q3": ["d1", "d2"], "q4": ["d6", "d1"]}
+BAD = {"q1": ["d6", "d3"], "q2": ["d1", "d3"], "q3": ["d1", "d2"], "q4": ["d6", "d1"]}
+
+
+def run(options: dict[str, Any], folder: Path, at: datetime = NOON) -> BenchmarkResult:
+    config = load_config(options={**FAST, **options, "output_dir": str(folder)})
+    result = run_benchmark(config, clock=lambda: at)
+    write_reports(result, plots=False)
+    return result
+
+
+def check_with_ir_measures(result: BenchmarkResult, measures: dict[str, tuple[str, int]]) -> None:
+    """Every mean and every query equals ir_measures on the files of the output folder."""
+    import ir_measures
+
+    report, folder = result.report, result.output_dir
+    qrels = [
+        qrel._replace(relevance=max(qrel.relevance, 0))
+        for qrel in ir_measures.read_trec_qrels(str(folder / "qrels.txt"))
+    ]
+    asked = {name: getattr(ir_measures, label) @ at for name, (label, at) in measures.items()}
+    for mode, figures in report.modes.items():
+        path = folder / figures.run.path
+        assert figures.run.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+        run_rows = list(ir_measures.read_trec_run(str(path)))
+        for name, measure in asked.items():
+            expected = {
+                metric.query_id: metric.value
+                for metric in ir_measures.iter_calc([measure], qrels, run_rows)
+            }
+            judged = {qrel.query_id for qrel in qrels if qrel.relevance > 0}
+            own = dict(
+                result.per_query.filter(run=mode, measure=name)
+                .select("query_id", "value")
+                .iter_rows()
+            )
+            assert own.keys() == judged
+            for query_id in judged:
+                assert own[query_id] == pytest.approx(expected[query_id], abs=1e-9)
+            mean = math.fsum(expected[query_id] for query_id in judged) / len(judged)
+            assert figures.measures[name].mean == pytest.approx(mean, abs=1e-9)
+
+
+IR_MEASURES = {
+    "nDCG@10": ("nDCG", 10),
+    "AP@100": ("AP", 100),
+    "RR@10": ("RR", 10),
+    "R@50": ("R", 50),
+    "R@100": ("R", 100),
+    "HitRate@10": ("Success", 10),
+}
+
+
+def test_fetching_three_modes(small: Small, tmp_path: Path) -> None:
+    result = run(small.options, tmp_path / "out")
+    report = result.report
+    assert list(report.modes) == ["lexical", "vector", "hybrid"]
+    assert report.manifest.dataset.queries == 4
+    assert report.manifest.dataset.documents == 8
+    assert set(report.manifest.dataset.contents) == {"corpus", "topics", "qrels"}
+    assert len(report.manifest.dataset.sha256) == 64
+    assert set(report.manifest.index_snapshots) == {"lexical", "vector", "hybrid"}
+    for mode, figures in report.modes.items():
+        assert (tmp_path / "out" / "runs" / f"{mode}.run").is_file()
+        assert figures.latency_ms is not None
+        assert figures.latency_ms.p50 <= figures.latency_ms.p95 <= figures.latency_ms.p99
+        assert figures.run.source is None
+        assert figures.measures["nDCG@10"].n == 4
+    vector = report.modes["vector"].diagnostics
+    assert (vector.shallow_queries, vector.status) == ([], "complete")
+    # BM25 finds fewer than all eight documents: shallow, yet there is nothing more to find.
+    lexical = report.modes["lexical"].diagnostics
+    assert lexical.shallow_queries
+    assert lexical.status == "complete"
+    assert len(report.comparisons) == 3 * 6
+    check_with_ir_measures(result, IR_MEASURES)
+
+
+def test_the_same_run_gives_the_same_bytes_but_for_times(small: Small, tmp_path: Path) -> None:
+    later = NOON.replace(year=2026)
+    results = [
+        run(small.options, tmp_path / "one", NOON),
+        run(small.options, tmp_path / "two", later),
+    ]
+    texts = []
+    for result in results:
+        report = result.report.model_dump(mode="json")
+        for name in ("created_at", "experiment_id"):
+            report["manifest"].pop(name)
+        for mode in report["modes"].values():
+            mode.pop("latency_ms")
+        texts.append(report)
+    assert texts[0] == texts[1]
+    one, two = (result.output_dir for result in results)
+    names = sorted(str(path.relative_to(one)) for path in one.rglob("*") if path.is_file())
+    assert names == sorted(str(path.relative_to(two)) for path in two.rglob("*") if path.is_file())
+    for name in names:
+        if not name.startswith(("Benchmark", "latency", "SHA256SUMS")):
+            assert (one / name).read_bytes() == (two / name).read_bytes(), name
+
+
+def test_given_runs_are_compared_the_same_way(small: Small, tmp_path: Path) -> None:
+    given = {"good": small.write_run("good", PERFECT), "bad": small.write_run("bad", BAD)}
+    result = run({"runs": given, "qrels": small.qrels, "topics": small.topics}, tmp_path / "out")
+    report = result.report
+    assert report.modes["good"].latency_ms is None
+    assert report.manifest.index_snapshots == {}
+    source = report.modes["good"].run.source
+    assert source is not None
+    assert source.sha256 == hashlib.sha256(Path(given["good"]).read_bytes()).hexdigest()
+    assert report.best_mode["nDCG@10"] == "good"
+    # Two results, and measures look down to rank 100.
+    assert report.modes["bad"].diagnostics.status == "incomplete"
+    assert report.modes["bad"].diagnostics.shallow_queries == ["q1", "q2", "q3", "q4"]
+    check_with_ir_measures(result, IR_MEASURES)
+
+
+def test_every_tool_reads_tied_runs_in_one_order(small: Small, tmp_path: Path) -> None:
+    given = {}
+    # Equal in 32 bits only, and equal altogether (but for the first document).
+    for name, step in (("nearly", 1e-9), ("flat", 0.0)):
+        scores = [2.0, *(1.0 - step * place for place in range(7))]
+        lines = [
+            f"{query_id} Q0 d{n} {n} {score!r} x\n"
+            for query_id in PERFECT
+            for n, score in enumerate(scores, 1)
+        ]
+        given[name] = str(small.folder / f"{name}.run")
+        Path(given[name]).write_text("".join(lines))
+    result = run({"runs": given, "qrels": small.qrels}, tmp_path / "out")
+    ties = {name: mode.run.ties for name, mode in result.report.modes.items()}
+    assert (ties["nearly"].pairs, ties["nearly"].pairs_64) == (24, 0)
+    assert (ties["flat"].pairs, ties["flat"].pairs_64) == (24, 24)
+    check_with_ir_measures(result, IR_MEASURES)
+
+
+def test_queries_that_fail_everywhere(small: Small, tmp_path: Path) -> None:
+    given = {"a": small.write_run("a", WORSE), "b": small.write_run("b", BAD)}
+    options = {"runs": given, "qrels": small.qrels, "topics": small.topics}
+    report = run(options, tmp_path / "out").report
+    assert [query.query_id for query in report.failing_queries] == ["q3", "q4"]
+    first = report.failing_queries[0]
+    assert first.text == "mountains in winter"
+    assert first.values == {"a": 0.0, "b": 0.0}
+    assert first.first_relevant_rank == {"a": None, "b": None}
+    report = run({**options, "measures": ["RR@1"]}, tmp_path / "two").report
+    assert [query.query_id for query in report.failing_queries] == ["q1", "q2", "q3", "q4"]
+    assert report.failing_queries[0].first_relevant_rank == {"a": 2, "b": 2}
+    assert not run({**options, "measures": ["MinRank"]}, tmp_path / "3").report.failing_queries
+
+
+def test_a_baseline_and_every_other_mode(small: Small, tmp_path: Path) -> None:
+    given = {
+        "a": small.write_run("a", PERFECT),
+        "b": small.write_run("b", WORSE),
+        "c": small.write_run("c", BAD),
+    }
+    report = run(
+        {"runs": given, "qrels": small.qrels, "baseline": "b", "measures": ["AP"]},
+        tmp_path / "out",
+    ).report
+    assert [(e.baseline, e.contrast) for e in report.comparisons] == [("b", "a"), ("b", "c")]
+    assert report.best_mode == {"AP": "a"}
+
+
+def test_equal_runs_have_no_best_mode(small: Small, tmp_path: Path) -> None:
+    given = {"a": small.write_run("a", PERFECT), "b": small.write_run("b", PERFECT)}
+    report = run({"runs": given, "qrels": small.qrels}, tmp_path / "out").report
+    assert set(report.best_mode.values()) == {None}
+    assert set(report.best_mode_significant.values()) == {False}
+
+
+def test_missing_queries_make_a_mode_incomplete(small: Small, tmp_path: Path) -> None:
+    part = {query_id: docs for query_id, docs in PERFECT.items() if query_id != "q2"}
+    given = {"a": small.write_run("a", PERFECT), "b": small.write_run("b", part)}
+    options = {"runs": given, "qrels": small.qrels, "measures": ["RR@2"]}
+    report = run(options, tmp_path / "out").report
+    assert report.modes["a"].diagnostics.status == "complete"
+    assert report.modes["b"].diagnostics.missing_queries == ["q2"]
+    assert report.modes["b"].diagnostics.status == "incomplete"
+    assert report.modes["b"].measures["RR@2"].mean == pytest.approx(0.75)
+    with pytest.raises(IncomparableError):
+        run({**options, "missing": "drop"}, tmp_path / "drop")
+
+
+def test_fetching_less_deep_than_a_measure_looks_is_incomplete(
+    small: Small, tmp_path: Path
+) -> None:
+    options = {**small.options, "modes": ["vector"], "depth": 3, "measures": ["R@5"]}
+    report = run(options, tmp_path / "out").report
+    assert report.modes["vector"].diagnostics.status == "incomplete"
+    assert report.best_mode == {"R@5": None}
+    assert report.comparisons == []
+
+
+def test_undefined_figures_are_null(small: Small, tmp_path: Path) -> None:
+    nothing = {query_id: ["d9"] for query_id in PERFECT}
+    nothing["q1"] = ["d2"]  # judged, not relevant: else nothing is judged at all
+    given = {"a": small.write_run("a", PERFECT), "b": small.write_run("b", nothing)}
+    report = run(
+        {"runs": given, "qrels": small.qrels, "measures": ["MinRank", "RR"]}, tmp_path / "out"
+    ).report
+    figures = report.modes["b"].measures["MinRank"]
+    assert (figures.n, figures.mean, figures.median, figures.std) == (0, None, None, None)
+    assert figures.ci is None
+    assert report.best_mode["MinRank"] == "a"
+
+
+def test_a_run_that_scoring_refuses_is_named_and_nothing_is_reported(
+    small: Small, tmp_path: Path
+) -> None:
+    path = Path(small.write_run("a", PERFECT))
+    path.write_text(path.read_text() + "q1 Q0 d1 3 1.0 a\n")
+    with pytest.raises(FindingsError, match="R131"):
+        run({"runs": {"a": str(path)}, "qrels": small.qrels}, tmp_path / "out")
+    assert not (tmp_path / "out" / "BenchmarkReport.json").exists()
+
+
+def test_an_output_folder_that_cannot_be_made_is_an_input_error(
+    small: Small, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError):
+        run(small.options, tmp_path / "file" / "out")
+
+
+@pytest.mark.parametrize("name", ["corpus", "topics", "qrels"])
+def test_missing_files_are_named(small: Small, tmp_path: Path, name: str) -> None:
+    with pytest.raises(TrectoolsPlusError, match=r"nowhere\.txt"):
+        run({**small.options, name: str(tmp_path / "nowhere.txt")}, tmp_path / "out")
+
+
+def test_the_report_satisfies_its_schema_and_reads_back(small: Small, tmp_path: Path) -> None:
+    result = run(small.options, tmp_path / "out")
+    path = tmp_path / "out" / "BenchmarkReport.json"
+    schema = report_json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert read_report(path) == result.report
+    assert document["schema_version"] == "1.1"
+    assert hash_config(document["manifest"]["config"]) == document["manifest"]["config_hash"]
+
+
+CONTRACT = {
+    "": "schema_version manifest modes comparisons best_mode best_mode_significant strata "
+    "failing_queries",
+    "manifest": "experiment_id created_at dataset config config_hash index_snapshots packages "
+    "python platform seed command",
+    "manifest.dataset": "id version queries documents sha256",
+    "modes.hybrid": "run measures latency_ms diagnostics",
+    "modes.hybrid.run": "path sha256 queries results depth ties",
+    "modes.hybrid.measures": "nDCG@10 AP@100 RR@10 R@50 R@100 HitRate@10",
+    "modes.hybrid.measures.nDCG@10": "mean median std n ci definition target",
+    "modes.hybrid.measures.nDCG@10.ci": "low high level method resamples",
+    "modes.hybrid.measures.nDCG@10.definition": "formula gain cutoff denominator ties "
+    "averaged_over provider",
+    "modes.hybrid.measures.nDCG@10.target": "baseline competitive status",
+    "modes.hybrid.latency_ms": "mean p50 p95 p99",
+    "modes.hybrid.diagnostics": "findings queries_without_relevant missing_queries judged "
+    "shallow_queries status",
+    "comparisons.0": "baseline contrast measure difference ci significant effect_size wins ties "
+    "losses",
+}
+"""What scripts rely on, by place in the JSON."""
+
+
+def test_the_manifest_says_with_how_many_blas_threads_was_searched(
+    small: Small, tmp_path: Path
+) -> None:
+    searched = run(small.options, tmp_path / "searched").report
+    assert searched.manifest.blas_threads == limited_blas_threads()
+    assert f"limited to {limited_blas_threads()} thread" in (
+        tmp_path / "searched" / "BenchmarkComparison.md"
+    ).read_text(encoding="utf-8")
+    given = {"runs": {"a": small.write_run("a", PERFECT)}, "qrels": small.qrels}
+    assert run(given, tmp_path / "given").report.manifest.blas_threads is None
+
+
+def test_a_report_of_an_earlier_version_is_read_verified_and_merged(
+    small: Small, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    run(small.options, folder)
+    path = folder / "BenchmarkReport.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document["manifest"]["blas_threads"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    sums = folder / "SHA256SUMS"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    lines = [
+        f"{digest}  {path.name}" if line.endswith(f" {path.name}") else line
+        for line in sums.read_text().splitlines()
+    ]
+    sums.write_text("\n".join(lines) + "\n")
+    assert read_report(path).manifest.blas_threads is None
+    assert verify_report(folder).problems == []
+    merged = merge_run(folder, "mine", small.write_run("mine", PERFECT))
+    assert merged.report.manifest.blas_threads is None
+
+
+def test_contracted_keys_are_there(small: Small, tmp_path: Path) -> None:
+    report = run(small.options, tmp_path / "out").report.model_dump(mode="json")
+    for place, keys in CONTRACT.items():
+        part: Any = report
+        for step in place.split(".") if place else []:
+            part = part[int(step)] if isinstance(part, list) else part[step]
+        assert part.keys() >= set(keys.split()), place
+
+
+def test_reading_something_else_is_an_input_error(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    for text in ("{", "[]", '{"schema_version": "9.0"}'):
+        path.write_text(text)
+        with pytest.raises(InputError, match=r"x\.json"):
+            read_report(path)
+    with pytest.raises(InputError):
+        read_report(tmp_path / "none.json")
+
+
+def test_a_later_report_with_further_keys_is_read(small: Small, tmp_path: Path) -> None:
+    given = {"a": small.write_run("a", PERFECT)}
+    report = run({"runs": given, "qrels": small.qrels}, tmp_path / "out").report
+    document = report.model_dump(mode="json")
+    document["something_new"] = 1
+    document["modes"]["a"]["something_new"] = 1
+    assert BenchmarkReport.model_validate(document) == report
+
+
+def test_the_written_qrels_hold_the_same_judgments(small: Small, tmp_path: Path) -> None:
+    result = run(small.options, tmp_path / "out")
+    assert (
+        read_qrels(result.output_dir / "qrels.txt").to_dict() == read_qrels(small.qrels).to_dict()
+    )
+
+
+def test_exclude_self_drops_the_querys_own_document(small: Small, tmp_path: Path) -> None:
+    topics = small.folder / "own.tsv"
+    topics.write_text("d1\ta red fox runs through the snow\n")
+    qrels = small.folder / "own.txt"
+    qrels.write_text("d1 0 d3 1\nd1 0 d2 0\n")
+    options = {"corpus": small.corpus, "topics": str(topics), "qrels": str(qrels)}
+    for exclude, expected in ((False, True), (True, False)):
+        result = run({**options, "exclude_self": exclude}, tmp_path / str(exclude))
+        for table in result.runs.values():
+            assert ("d1" in table.frame["doc_id"].to_list()) is expected
+
+
+def unfindable(small: Small) -> dict[str, str]:
+    """Topics of which no word is in the corpus."""
+    path = small.folder / "unfindable.tsv"
+    path.write_text("q1\tzeppelin\nq2\tquux\n")
+    return {**small.options, "topics": str(path)}
+
+
+def test_a_mode_that_finds_nothing_is_reported(small: Small, tmp_path: Path) -> None:
+    result = run(unfindable(small), tmp_path / "out")
+    report = read_report(tmp_path / "out" / "BenchmarkReport.json")
+    lexical, vector = report.modes["lexical"], report.modes["vector"]
+    assert (lexical.status, vector.status) == ("empty", "ok")
+    assert (lexical.run.path, lexical.run.sha256, lexical.run.results) == (None, None, 0)
+    assert lexical.measures["nDCG@10"].mean == 0
+    assert lexical.measures["nDCG@10"].n == 4
+    assert lexical.diagnostics.status == "incomplete"
+    assert lexical.diagnostics.notes == ["no results for any query (4 asked)"]
+    assert lexical.diagnostics.judged == {"Judged@10": None}
+    assert lexical.latency_ms is not None
+    assert "lexical" not in set(report.best_mode.values())
+    assert {path.name for path in (tmp_path / "out" / "runs").iterdir()} == {
+        "vector.run",
+        "hybrid.run",
+    }
+    assert "nothing-found" in {item.sign for item in report.diagnosis if item.mode == "lexical"}
+    jsonschema.validate(report.model_dump(mode="json"), report_json_schema())
+    assert result.runs["lexical"].frame.is_empty()
+
+
+def test_when_no_mode_finds_anything_none_is_best(small: Small, tmp_path: Path) -> None:
+    options = {**unfindable(small), "modes": ["lexical"]}
+    report = run(options, tmp_path / "out").report
+    assert report.modes["lexical"].status == "empty"
+    assert set(report.best_mode.values()) == {None}
+    with pytest.raises(IncomparableError, match="missing=zero"):
+        run({**options, "missing": "drop"}, tmp_path / "drop")
+
+
+def test_nothing_judged_is_a_warning_where_it_was_fetched(small: Small, tmp_path: Path) -> None:
+    qrels = small.folder / "far.txt"
+    qrels.write_text("q4 0 d2 1\n")
+    topics = small.folder / "far.tsv"
+    topics.write_text("q4\tfurniture\n")
+    options = {"corpus": small.corpus, "topics": str(topics), "qrels": str(qrels)}
+    report = run({**options, "modes": ["lexical"]}, tmp_path / "out").report
+    found = {item.code: item.severity for item in report.modes["lexical"].diagnostics.findings}
+    assert found["P105"] == "warning"
+    assert report.modes["lexical"].status == "ok"
+    given = {"a": small.write_run("a", {"q4": ["d7"]})}
+    with pytest.raises(FindingsError, match="P105"):
+        run({"runs": given, "qrels": str(qrels)}, tmp_path / "given")
+
+
+def test_a_failed_benchmark_leaves_an_earlier_one_as_it_was(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    run({**small.options, "modes": ["lexical"]}, out)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    bad = Path(small.write_run("bad", PERFECT))
+    bad.write_text(bad.read_text() + "q1 Q0 d1 3 1.0 a\n")
+    good = small.write_run("good", PERFECT)
+    with pytest.raises(FindingsError):
+        run({"runs": {"lexical": good, "b": str(bad)}, "qrels": small.qrels}, out)
+    result = run_benchmark(
+        load_config(options={**FAST, "runs": {"a": good}, "qrels": small.qrels, "output_dir": out})
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full_disk)
+        with pytest.raises(InputError, match="No space left") as caught:
+            write_reports(result, plots=False)
+    assert caught.value.where == str(out / "per_query.parquet")
+    after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert after == before
+    assert {path.name for path in out.iterdir()} == {
+        path.relative_to(out).parts[0] for path in before
+    }
+    with pytest.raises(UsageError, match="already"):
+        write_reports(result, plots=False)
+
+
+def full_disk(descriptor: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_run_files_of_an_earlier_benchmark_go(small: Small, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run({**small.options, "modes": ["lexical", "vector"]}, out)
+    lexical = out / "runs" / "lexical.run"
+    # A run of that benchmark may be compared again, and is not lost by it.
+    run({"runs": {"again": str(lexical)}, "qrels": small.qrels}, out)
+    assert {path.name for path in (out / "runs").iterdir()} == {"again.run", "lexical.run"}
+
+
+def test_a_result_that_is_not_written_leaves_nothing(small: Small, tmp_path: Path) -> None:
+    config = load_config(
+        options={**small.options, **FAST, "modes": ["lexical"], "output_dir": tmp_path / "x" / "y"}
+    )
+    result = run_benchmark(config)
+    assert result.output_dir == tmp_path / "x" / "y"
+    del result
+    assert not (tmp_path / "x").exists()
+
+
+def test_two_benchmarks_of_one_second_have_folders_of_their_own(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = load_config(options={**small.options, **FAST, "modes": ["lexical"]})
+    results = [run_benchmark(config, clock=lambda: NOON) for _ in range(2)]
+    for result in results:
+        write_reports(result, plots=False)
+        folder = result.output_dir
+        assert read_report(folder / "BenchmarkReport.json").manifest.experiment_id == folder.name
+    first, second = (result.output_dir.name for result in results)
+    assert second == f"{first}-2"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("topics", "x1\tfox\n", r"no query id is in both .*topics: x1; qrels: q1.*other\.txt and "),
+        ("topics", "Q1\tfox\n", r"query Q1 of the topics is q1"),
+        ("qrels", "q1 0 x1 1\n", r"judged document is in the corpus .*other\.txt"),
+    ],
+)
+def test_data_that_do_not_meet_are_refused_before_any_search(
+    small: Small, tmp_path: Path, name: str, text: str, words: str
+) -> None:
+    path = small.folder / "other.txt"
+    path.write_text(text)
+    with pytest.raises(CheckFailedError, match=words):
+        run({**small.options, name: str(path)}, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_findings_on_a_folders_qrels_keep_their_lines(small: Small, tmp_path: Path) -> None:
+    qrels = Path(small.qrels)
+    good = qrels.read_text()
+    qrels.write_text(good + "q1 0 d1 2\n")
+    report = run({"dataset": str(small.folder), "modes": ["lexical"]}, tmp_path / "out").report
+    (found,) = [item for item in report.manifest.dataset.findings if item.severity == "warning"]
+    assert found.line == good.count("\n") + 1
+    assert report.manifest.dataset.files["qrels"].path == str(qrels)
+    qrels.write_text(good + "q1 0 d1 0\n")
+    with pytest.raises(FindingsError, match=rf"Q\d+ .*qrels\.txt:{good.count(chr(10)) + 1}"):
+        run({"dataset": str(small.folder), "modes": ["lexical"]}, tmp_path / "two")
+
+
+def test_few_results_of_a_complete_mode_are_noted(small: Small, tmp_path: Path) -> None:
+    report = run({**small.options, "modes": ["lexical"]}, tmp_path / "out").report
+    diagnostics = report.modes["lexical"].diagnostics
+    assert diagnostics.status == "complete"
+    assert diagnostics.notes == [
+        "4 of 4 queries have fewer results than the deepest cutoff (8): no more were found"
+    ]
+
+
+def test_queries_that_find_themselves_are_noted(small: Small, tmp_path: Path) -> None:
+    options = {**small.options, "modes": ["lexical"], "measures": ["RR@1"]}
+    for name, text, noted in (
+        ("d1", "a fox, red", True),
+        ("1", "a red  FOX runs", True),
+        ("2", "a fox, red", False),  # numbers meet by accident
+    ):
+        corpus = small.folder / "own.jsonl"
+        documents = [{"doc_id": name, "text": text}, {"doc_id": "other", "text": "a red fox"}]
+        corpus.write_text("".join(json.dumps(document) + "\n" for document in documents))
+        (small.folder / "own.tsv").write_text(f"{name}\tred fox\n")
+        (small.folder / "own.txt").write_text(f"{name} 0 other 1\n")
+        given = {
+            "corpus": str(corpus),
+            "topics": str(small.folder / "own.tsv"),
+            "qrels": str(small.folder / "own.txt"),
+        }
+        notes = run({**options, **given}, tmp_path / name).report.modes["lexical"].diagnostics.notes
+        assert any("--exclude-self" in note for note in notes) is noted
+        kept = {**options, **given, "exclude_self": True}
+        report = run(kept, tmp_path / f"{name}x").report
+        assert not any("same id" in note for note in report.modes["lexical"].diagnostics.notes)

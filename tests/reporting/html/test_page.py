@@ -1,0 +1,267 @@
+"""The page holds everything the report says, needs no network, and is deaf to markup in data."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+import pytest
+
+from trectools_plus.benchmark.report import (
+    Diagnosis,
+    FailingQuery,
+    NearMiss,
+    SetSize,
+    StratumResult,
+    TermLabel,
+)
+from trectools_plus.benchmark.report.modes import StudentResult
+from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
+from trectools_plus.reporting.html.page import PageFigure, render_html
+from trectools_plus.reporting.html.per_query import QueryEvidence
+
+EVIL = '"><script>alert(1)</script></script><!--<img src=x onerror=alert(2)> & \u2028'
+VOID = {"meta", "img", "input", "br", "link"}
+
+
+class Document(HTMLParser):
+    """Elements with their attributes, and the text of each kind."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self.texts.setdefault(tag, []).append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        for tag in set(self.open):
+            self.texts[tag][-1] += data
+
+    def attributes(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def evidence_for(report: Any, texts: dict[str, str]) -> QueryEvidence:
+    rows = [
+        (mode, query_id, measure, 0.25 * place)
+        for place, mode in enumerate(report.modes)
+        for query_id in texts
+        for measure in report.measure_names
+    ]
+    columns = ["run", "query_id", "measure", "value"]
+    scores = {query_id: {"d2": 2.0, "d1": 1.0} for query_id in texts}
+    return QueryEvidence(
+        pl.DataFrame(rows, schema=columns, orient="row"),
+        {mode: Run.from_dict(scores, mode) for mode in report.modes},
+        Qrels.from_dict({query_id: {"d1": 2, "d3": 1} for query_id in texts}),
+        Topics.from_dict(texts),
+        Corpus(pl.DataFrame({"doc_id": ["d1"], "title": [EVIL], "text": ["x"]})),
+    )
+
+
+def data_of(page: str) -> Any:
+    """The JSON about queries that the page embeds."""
+    (text,) = re.findall(r'<script type="application/json" id="query-data">(.*?)</script>', page)
+    return json.loads(text)
+
+
+def test_modes_measures_and_queries_are_there(make_report: Any) -> None:
+    report = make_report()
+    page = render_html(report, evidence_for(report, {"q1": "first words", "q2": "second"}))
+    document = Document(page)
+    assert document.open == []
+    for result in report.modes.values():
+        assert any(result.label in text for text in document.texts["th"])
+        for figures in result.measures.values():
+            assert any(f"{figures.mean:.4f}" in text for text in document.texts["td"])
+    for measure in report.measure_names:
+        assert any(text.startswith(measure) for text in document.texts["dt"])
+    data = data_of(page)
+    assert data["measures"] == report.measure_names
+    assert data["modes"] == [result.label for result in report.modes.values()]
+    assert data["queries"] == [["q1", "first words", 2], ["q2", "second", 2]]
+    assert data["values"][0] == [[0, 0], [2500, 2500], [5000, 5000]]
+
+
+def test_a_mode_without_a_time_has_no_value_to_sort_by(make_report: Any) -> None:
+    report = make_report()
+    untimed = report.modes["vector"].model_copy(update={"latency_ms": None})
+    report = report.model_copy(update={"modes": {**report.modes, "vector": untimed}})
+    table = render_html(report).partition('class="comparison"')[2].partition("</table>")[0]
+    assert table.count('<td data-value="0.31">') == len(report.modes) - 1
+    assert "<td>\n–</td>" in table
+    assert 'data-value=""' not in table
+
+
+def test_results_have_their_order_titles_and_grades(make_report: Any) -> None:
+    report = make_report()
+    data = data_of(render_html(report, evidence_for(report, {"q1": "words"})))
+    assert [docs[0] for docs in data["documents"]] == ["d2", "d1"]
+    assert data["results"] == [[[0, None, 1, 2]]] * 3
+    assert data["documents"][1][1].startswith('"><script>')
+
+
+def test_text_from_outside_is_never_markup(make_report: Any) -> None:
+    failing = FailingQuery(
+        query_id=EVIL,
+        text=EVIL,
+        measure="RR@10",
+        values={EVIL: 0},
+        first_relevant_rank={EVIL: None},
+    )
+    item = Diagnosis(mode=EVIL, sign="x", observed=EVIL, suggests=EVIL)
+    term = TermLabel(doc_id=EVIL, label=EVIL)
+    miss = NearMiss(
+        query_id=EVIL, text=EVIL, mode=EVIL, first=term, relation="child", expected=[term]
+    )
+    parts = {"failing_queries": [failing], "near_misses": [miss], "diagnosis": [item]}
+    report = make_report({EVIL: {"RR@10": 0.1}}, **parts)
+    config = report.manifest.model_copy(update={"config": {EVIL: EVIL}, "command": EVIL})
+    report = report.model_copy(update={"manifest": config})
+    plain = make_report({"a": {"RR@10": 0.1}}, failing_queries=[])
+    page = render_html(report, evidence_for(report, {EVIL: EVIL}))
+    document = Document(page)
+    scripts = Document(render_html(plain, evidence_for(plain, {"q": "x"}))).attributes("script")
+    assert document.attributes("script") == scripts
+    assert document.attributes("img") == []
+    assert not [
+        name for _, attributes in document.elements for name in attributes if name[:2] == "on"
+    ]
+    query_id, text, _ = data_of(page)["queries"][0]
+    assert (query_id, text) == (EVIL, " ".join(EVIL.split()))
+
+
+def test_nothing_is_loaded_from_anywhere(make_report: Any) -> None:
+    report = make_report()
+    figure = PageFigure("A drawing", b"<svg xmlns='http://www.w3.org/2000/svg'/>")
+    page = render_html(report, evidence_for(report, {"q1": "x"}), [figure])
+    document = Document(page)
+    assert document.attributes("link") == []
+    sources = [
+        value
+        for _, attributes in document.elements
+        for name, value in attributes.items()
+        if name in ("src", "href", "srcset", "action", "poster", "data")
+    ]
+    assert sources
+    assert all(str(source).startswith(("#", "data:image/svg+xml;base64,")) for source in sources)
+    assert not re.search(r"https?://|@import|url\(", page)
+
+
+def test_the_policy_allows_this_style_and_this_script_only(make_report: Any) -> None:
+    page = render_html(make_report())
+    document = Document(page)
+    (policy,) = (
+        str(meta["content"])
+        for meta in document.attributes("meta")
+        if meta.get("http-equiv") == "Content-Security-Policy"
+    )
+    for tag in ("style", "script"):
+        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert not [1 for _, attributes in document.elements if "style" in attributes]
+
+
+def test_the_same_report_gives_the_same_bytes(make_report: Any) -> None:
+    one, other = make_report(), make_report()
+    texts = {f"q{n}": f"words {n}" for n in range(40)}
+    pages = [render_html(report, evidence_for(report, texts)) for report in (one, other)]
+    assert pages[0] == pages[1]
+
+
+def test_headings_tables_and_links_are_in_order(make_report: Any) -> None:
+    report = make_report()
+    document = Document(render_html(report, evidence_for(report, {"q1": "x"})))
+    levels = [int(tag[1]) for tag, _ in document.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert len(document.attributes("caption")) == len(document.attributes("table"))
+    assert all(header.get("scope") in ("row", "col") for header in document.attributes("th"))
+    ids = [attributes["id"] for _, attributes in document.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {str(link["href"])[1:] for link in document.attributes("a")} <= set(ids)
+
+
+def test_tests_groups_and_size_are_shown_when_there_are_any(make_report: Any) -> None:
+    report = make_report()
+    entry = report.comparisons[0]
+    tested = entry.model_copy(
+        update={
+            "t_test": StudentResult(t=2.5, p=0.0123),
+            "p_adjusted": 0.00001,
+            "correction": "holm",
+            "family": "3 pairs of modes",
+        }
+    )
+    report = report.model_copy(
+        update={
+            "comparisons": [tested, *report.comparisons[1:]],
+            "groups": {"nDCG@10": [["hybrid", "lexical"], ["vector"]]},
+            "size": SetSize(queries=66, use="development", warning="a set of 66 is small"),
+        }
+    )
+    text = " ".join(render_html(report).split())
+    assert ">t-test</th>" in text
+    assert ">0.0123</td>" in text
+    assert "&lt;0.0001" in text
+    assert "after Holm over 3 pairs of modes" in text
+    assert "Hybrid, Lexical-Only" in text
+    assert "A set of 66 is small." in text
+    assert ">t-test<" not in render_html(make_report())
+
+
+def test_strata_are_tables_with_a_word_on_small_ones(make_report: Any) -> None:
+    ci = make_report().modes["lexical"].measures["RR@10"].ci
+    groups = {
+        value: {"lexical": {"RR@10": StratumResult(mean=0.5, n=n, ci=ci)}}
+        for value, n in (("easy", 60), ("hard", 4))
+    }
+    means = {"lexical": {"RR@10": 0.5}}
+    page = render_html(make_report(means, strata={"difficulty": groups}))
+    assert "<h3>By difficulty</h3>" in page
+    assert page.count("too few</span>") == 1
+
+
+@pytest.mark.parametrize(
+    "means",
+    [
+        {"a": {"RR@10": 0.4}},
+        {"a": {"MinRank": None}, "b": {"MinRank": None}},
+        {f"run{n}": {"RR@10": n / 100, "MeanRank": 1000.0 + n} for n in range(12)},
+        {"a": {"RR@10": 0.0}, "b": {"RR@10": 0.0}},
+    ],
+)
+def test_any_report_makes_a_page(make_report: Any, means: dict[str, Any]) -> None:
+    page = render_html(make_report(means, latency=False))
+    assert Document(page).open == []
+    assert "None" not in page.replace("<p>None: on every query", "")
+    assert "nan" not in Document(page).texts["main"][0]
+    assert 'id="query-data"' not in page
+
+
+def test_very_many_queries_keep_the_page_small(make_report: Any) -> None:
+    report = make_report()
+    texts = {f"q{n}": "some words of a query" for n in range(10_000)}
+    page = render_html(report, evidence_for(report, texts))
+    assert len(page) < 6_000_000
+    assert len(data_of(page)["queries"]) == 10_000

@@ -1,0 +1,180 @@
+"""The Markdown: the contracted head, marks that agree with the figures, nothing left to chance."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.benchmark.report import Diagnosis, FailingQuery, NearMiss, TermLabel
+from trectools_plus.reporting.markdown.report import render_markdown, write_markdown
+
+
+def rows_of(text: str, heading: str | None = None) -> list[list[str]]:
+    """The cells of the first table (below a heading)."""
+    if heading is not None:
+        text = text.split(f"## {heading}\n", 1)[1]
+    lines = iter(text.splitlines())
+    table = []
+    for line in lines:
+        if line.startswith("|"):
+            table.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+        elif table:
+            break
+    return table
+
+
+def test_it_opens_with_the_comparison_table(make_report: Any) -> None:
+    text = render_markdown(make_report())
+    assert text.startswith("| Metric | Lexical-Only | Vector-Only | Hybrid | Best Mode |\n| --- |")
+    rows = {row[0]: row[1:] for row in rows_of(text)}
+    assert rows["nDCG@10"] == [
+        "0.3227 [0.293, 0.353] ᵇ",
+        "0.2966 [0.267, 0.327]",
+        "**0.3417 [0.312, 0.372]** ᵇ",
+        "Hybrid n.s.",
+    ]
+
+
+def test_a_significant_best_mode_is_starred_and_explained(make_report: Any) -> None:
+    text = render_markdown(make_report({"a": {"RR@10": 0.2}, "b": {"RR@10": 0.5}}))
+    assert rows_of(text)[2] == [
+        "RR@10",
+        "0.2000 [0.170, 0.230]",
+        "**0.5000 [0.470, 0.530]** ᵃ",
+        r"b \*",
+    ]
+    assert "\\* significantly ahead of every other mode" in text
+    assert "Significantly above: ᵃ a" in text
+
+
+def test_ranks_are_best_when_low(make_report: Any) -> None:
+    text = render_markdown(make_report({"a": {"MinRank": 2.0}, "b": {"MinRank": 5.0}}))
+    assert rows_of(text)[2][1] == "**2.0000 [1.970, 2.030]** ᵇ"
+    assert "**5.0000" not in text
+
+
+def test_every_section_is_there_in_order(make_report: Any) -> None:
+    headings = re.findall(r"^## (.+)$", render_markdown(make_report()), re.MULTILINE)
+    assert headings == [
+        "Targets",
+        "Paired differences",
+        "Diagnosis",
+        "Queries that fail in every mode",
+        "Diagnostics",
+        "Latency",
+        "Definitions",
+        "How to reproduce",
+    ]
+
+
+def test_targets_say_where_each_mode_stands(make_report: Any) -> None:
+    modes = {"a": {"nDCG@10": 0.2}, "b": {"nDCG@10": 0.5}, "c": {"nDCG@10": None}}
+    [_, _, row] = rows_of(render_markdown(make_report(modes, comparisons=[])), "Targets")
+    assert row[0] == "nDCG@10"
+    assert row[4:] == ["below baseline", "strong", "undefined"]
+
+
+def test_tables_have_as_many_cells_in_every_row(make_report: Any) -> None:
+    text = render_markdown(make_report())
+    block: list[int] = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            block.append(len(re.split(r"(?<!\\)\|", line)))
+        elif block:
+            assert len(set(block)) == 1
+            block = []
+
+
+def test_undefined_figures_are_dashes(make_report: Any) -> None:
+    means = {"a": {"MinRank": None}, "b": {"MinRank": 3.0}}
+    text = render_markdown(make_report(means, comparisons=[]))
+    assert rows_of(text)[2][1] == "–"
+    assert "None" not in text
+    assert "nan" not in text
+
+
+def test_many_runs_become_rows(make_report: Any) -> None:
+    means = {f"run{n}": {"RR@10": n / 100, "R@50": n / 50} for n in range(12)}
+    table = rows_of(render_markdown(make_report(means, latency=False)))
+    assert table[0] == ["Mode", "RR@10", "R@50"]
+    assert len(table) == 2 + 12 + 1
+    assert table[-1][0] == "Best Mode"
+
+
+def test_text_from_outside_cannot_break_the_page(make_report: Any) -> None:
+    failing = FailingQuery(
+        query_id="q|1",
+        text="a | b\n<script>alert(1)</script>",
+        measure="nDCG@10",
+        values={"lexical": 0, "vector": 0, "hybrid": 0},
+        first_relevant_rank={"lexical": None, "vector": 12, "hybrid": 40},
+    )
+    text = render_markdown(make_report(failing_queries=[failing]))
+    assert "<script>" not in text
+    row = rows_of(text, "Queries that fail in every mode")[2]
+    assert row[0] == r"q\|1"
+    assert row[2:] == ["not found", "rank 12", "rank 40"]
+
+
+def test_near_misses_where_documents_are_terms(make_report: Any) -> None:
+    dog, puppy, cat = (TermLabel(doc_id=f"X:{n}", label=n) for n in ("dog", "puppy|", "<cat>"))
+    given = {"query_id": "q1", "text": "young hound", "mode": "vector", "first": dog}
+    miss = NearMiss(**given, relation="parent", expected=[puppy, cat])
+    text = render_markdown(make_report(near_misses=[miss]))
+    title, words = "Near misses", "young hound"
+    expected = [r"puppy\| (X:puppy\|); &lt;cat> (X:&lt;cat>)"]
+    assert rows_of(text, title)[2] == [
+        "q1", words, "Vector-Only", "dog (X:dog)", "parent of", *expected,
+    ]  # fmt: skip
+    assert "Lexical-Only 0, Vector-Only 1, Hybrid 0." in text
+    many = render_markdown(make_report(near_misses=[miss] * 53))
+    assert "3 more are in `BenchmarkReport.json`." in many
+    assert "None: no first result is wrong and" in render_markdown(make_report(near_misses=[]))
+    assert title not in render_markdown(make_report())
+
+
+def test_incomplete_modes_stand_right_below_the_table(make_report: Any) -> None:
+    diagnostics = {"status": "incomplete", "notes": ["no results for 3 of 225 queries (1, 2, 3)"]}
+    head = render_markdown(make_report(diagnostics=diagnostics)).split("## ")[0]
+    assert "and Hybrid are incomplete:** no results for 3 of 225 queries" in head
+
+
+def test_diagnosis_is_said_in_sentences(make_report: Any) -> None:
+    item = Diagnosis(mode="vector", sign="low-ndcg", observed="low nDCG", suggests="re-rank")
+    text = render_markdown(make_report(diagnosis=[item]))
+    assert "- **Vector-Only:** low nDCG. This suggests: re-rank." in text
+    assert "Nothing unusual" in render_markdown(make_report())
+
+
+def test_command_and_hashes_to_reproduce(make_report: Any) -> None:
+    section = render_markdown(make_report()).split("## How to reproduce")[1]
+    assert "trectools-plus benchmark run --dataset irds:cranfield\n" in section
+    assert "pip install trectools-plus==0.1.0\n" in section
+    assert "runs/hybrid.run" in section
+
+
+def test_a_single_mode_needs_no_comparison(make_report: Any) -> None:
+    text = render_markdown(make_report({"lexical": {"RR@10": 0.4}}))
+    assert rows_of(text)[2] == ["RR@10", "0.4000 [0.370, 0.430]", "–"]
+    assert "Paired differences" not in text
+    assert "Bold" not in text
+
+
+def test_writing_replaces_the_file_or_leaves_it(
+    make_report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.md"
+    write_markdown(make_report(), path)
+    before = path.read_text(encoding="utf-8")
+    monkeypatch.setattr("os.fsync", _full_disk)
+    with pytest.raises(Exception, match="No space left"):
+        write_markdown(make_report({"lexical": {"RR@10": 0.4}}), path)
+    assert path.read_text(encoding="utf-8") == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def _full_disk(descriptor: int) -> None:
+    raise OSError(28, "No space left on device")

@@ -1,0 +1,235 @@
+"""Whole figures and their files: which there are, nothing overlaps, the same bytes twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import polars as pl
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from trectools_plus import Qrels, Run, write_plots
+from trectools_plus.benchmark.report import BenchmarkReport, ConfidenceInterval, StratumResult
+from trectools_plus.benchmark.run.output_folder import PLOT_NAMES, OutputFolder
+from trectools_plus.benchmark.run.runner import BenchmarkResult
+from trectools_plus.errors import InputError
+from trectools_plus.reporting.plots import Plot, draw_plots, render_plot, save_plots
+from trectools_plus.reporting.plots.figures import chosen_pairs
+
+LONG = "a run with a name as long as the folder it once came from, and then some more"
+QUERIES = [str(number) for number in range(20)]
+QRELS = Qrels.from_dict({query: {"d1": 1, "d2": 2} for query in QUERIES})
+
+
+def data(modes: list[str]) -> tuple[pl.DataFrame, dict[str, Run]]:
+    rows = [
+        {"run": mode, "query_id": query, "measure": "nDCG@10", "value": (place + int(query)) / 60}
+        for place, mode in enumerate(modes)
+        for query in QUERIES
+    ]
+    run = Run.from_dict({query: {"d3": 2.0, "d1": 1.0} for query in QUERIES})
+    return pl.DataFrame(rows), dict.fromkeys(modes, run)
+
+
+def strata(modes: list[str]) -> dict[str, Any]:
+    ci = ConfidenceInterval(low=0.2, high=0.4, level=0.95, method="percentile", resamples=10)
+    figure = StratumResult(mean=0.3, n=9, ci=ci)
+    nothing = ConfidenceInterval(low=None, high=None, level=0.95, method="x", resamples=10)
+    undefined = StratumResult(mean=None, n=0, ci=nothing)
+    return {
+        "difficulty": {
+            value: {mode: {"nDCG@10": figure} for mode in modes} for value in ("easy", "hard", LONG)
+        },
+        "category": {"none": {mode: {"nDCG@10": undefined} for mode in modes}},
+    }
+
+
+def all_plots(make_report: Any, count: int, **fields: Any) -> list[Plot]:
+    modes = [f"{number} {LONG}" if number % 3 == 1 else f"m{number}" for number in range(count)]
+    measures = {"nDCG@10": 0.3, "RR@10": 0.0, "MeanRank": 12.5, "MinRank": None}
+    report = make_report(
+        {mode: {**measures, "nDCG@10": 0.3 + number / 100} for number, mode in enumerate(modes)},
+        strata=strata(modes),
+        **fields,
+    )
+    table, runs = data(modes)
+    return draw_plots(report, table, QRELS, runs)
+
+
+def overlaps(figure: Figure) -> list[tuple[str, str]]:
+    """Pairs of visible texts whose boxes meet, and texts outside the figure."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    hidden = _undrawn_ticks(figure)
+    found = [
+        (text.get_text(), text.get_window_extent(renderer).padded(-1))
+        for text in figure.findobj(Text)
+        if text.get_text().strip() and text.get_visible() and text not in hidden
+    ]
+    outside = [(name, "outside") for name, box in found if not _inside(box, figure.bbox)]
+    return outside + [
+        (one[0], two[0]) for one, two in combinations(found, 2) if one[1].overlaps(two[1])
+    ]
+
+
+def _undrawn_ticks(figure: Figure) -> set[Text]:
+    """Labels of ticks beyond the ends of their axis, and of shared axes that show none."""
+    hidden = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+                hidden.add(tick.label2)
+                if not low <= tick.get_loc() <= high or not tick.label1.get_visible():
+                    hidden.add(tick.label1)
+    return hidden
+
+
+def _inside(box: Any, edge: Any) -> bool:
+    return box.x0 >= edge.x0 and box.y0 >= edge.y0 and box.x1 <= edge.x1 and box.y1 <= edge.y1
+
+
+@pytest.mark.parametrize("count", [1, 3, 10])
+def test_no_two_labels_meet_whatever_the_number_of_modes(make_report: Any, count: int) -> None:
+    plots = all_plots(make_report, count)
+    expected = [name for name in PLOT_NAMES if name != "differences" or count > 1]
+    assert [plot.name for plot in plots] == expected
+    for plot in plots:
+        assert not overlaps(plot.figure), plot.name
+
+
+def test_every_figure_names_every_mode_and_is_described(make_report: Any) -> None:
+    for plot in all_plots(make_report, 3):
+        shown = {text.get_text() for text in plot.figure.legends[0].get_texts()}
+        if plot.name == "differences":
+            assert shown >= {"first mode better", "second mode better"}
+        else:
+            assert {"m0", "m2"} <= shown
+            assert len(shown) == 3
+        assert "m0" in plot.description
+        assert plot.title in plot.figure.get_suptitle()
+
+
+def test_only_what_there_are_figures_for_is_drawn(make_report: Any) -> None:
+    report = make_report({"a": {"nDCG@10": 0.0}})
+    table, runs = data(["a"])
+    assert [plot.name for plot in draw_plots(report, table)] == ["measures"]
+    names = [plot.name for plot in draw_plots(report, table, QRELS, runs)]
+    assert names == ["measures", "precision_recall", "hit_rate"]
+
+
+def test_measures_beyond_one_have_scales_of_their_own(make_report: Any) -> None:
+    report = make_report({"a": {"nDCG@10": 0.3, "MeanRank": 20.0, "RR@10": 0.5, "MinRank": 5.0}})
+    figure = draw_plots(report, data(["a"])[0])[0].figure
+    rows = [[tick.get_text() for tick in axes.get_yticklabels()] for axes in figure.axes]
+    assert rows == [
+        ["nDCG@10", "RR@10"],
+        ["MeanRank (lower is better)"],
+        ["MinRank (lower is better)"],
+    ]
+
+
+def test_of_many_pairs_those_with_the_best_mode_are_drawn(make_report: Any) -> None:
+    report: BenchmarkReport = make_report(
+        {f"m{number}": {"nDCG@10": number / 20} for number in range(8)}
+    )
+    pairs = chosen_pairs(report)
+    assert len(pairs) == 6
+    assert all("m7" in (entry.baseline, entry.contrast) for entry in pairs)
+    reaches = [axes.get_ylim() for axes in _differences(report).figure.axes]
+    assert len(reaches) == 6
+    assert len(set(reaches)) == 1, "one scale, so that panels can be compared"
+
+
+def _differences(report: BenchmarkReport) -> Plot:
+    table = data(list(report.modes))[0]
+    return next(plot for plot in draw_plots(report, table) if plot.name == "differences")
+
+
+def test_differences_are_named_after_the_first_measure(make_report: Any) -> None:
+    report = make_report({"a": {"nDCG@10": 0.3, "RR@10": 0.2}, "b": {"nDCG@10": 0.4, "RR@10": 0.1}})
+    assert _differences(report).title == "Differences in nDCG@10, query by query"
+
+
+def test_very_many_rows_still_make_a_picture(make_report: Any) -> None:
+    measures = {f"P@{cutoff}": 0.5 for cutoff in range(1, 251)}
+    report = make_report({f"m{number}": measures for number in range(5)})
+    plot = draw_plots(report.model_copy(update={"comparisons": []}), pl.DataFrame())[0]
+    assert plot.figure.get_figheight() * plot.figure.dpi == pytest.approx(30_000)
+
+
+def test_a_query_alone_is_drawn(make_report: Any) -> None:
+    report = make_report({"a": {"nDCG@10": 0.5}, "b": {"nDCG@10": 0.5}})
+    table = data(["a", "b"])[0].filter(pl.col("query_id") == "3")
+    run = Run.from_dict({"3": {"d9": 1.0}})  # nothing judged
+    plots = draw_plots(report, table, Qrels.from_dict({"3": {"d1": 1}}), {"a": run, "b": run})
+    assert not [pair for plot in plots for pair in overlaps(plot.figure)]
+
+
+def test_files_have_the_same_bytes_twice_and_under_any_settings(
+    make_report: Any, tmp_path: Path
+) -> None:
+    first = save_plots(all_plots(make_report, 2), tmp_path / "a")
+    with mpl.rc_context({"font.size": 20, "svg.hashsalt": None, "axes.grid": True}):
+        second = save_plots(all_plots(make_report, 2), tmp_path / "b")
+    names = [f"{name}.{ending}" for name in PLOT_NAMES for ending in ("png", "svg")]
+    assert [path.name for path in first] == [path.name for path in second] == names
+    for one, two in zip(first, second, strict=True):
+        assert one.read_bytes() == two.read_bytes(), one.name
+    assert {path.name for path in tmp_path.joinpath("a").iterdir()} == set(names)
+
+
+def test_files_say_what_they_show_and_nothing_of_when(make_report: Any) -> None:
+    plot = all_plots(make_report, 2)[0]
+    png, svg = render_plot(plot, "png"), render_plot(plot, "svg")
+    assert png.startswith(b"\x89PNG")
+    assert b"Software" not in png
+    root = ET.fromstring(svg)
+    assert root.tag.endswith("svg")
+    text = svg.decode()
+    assert plot.title in text
+    assert "<dc:date>" not in text
+    assert "Matplotlib v" not in text
+
+
+def test_labels_from_outside_are_text(make_report: Any) -> None:
+    report = make_report({"a": {"nDCG@10": 0.5}})
+    mode = report.modes["a"].model_copy(update={"label": "<b>&$\\frac$ 日本 _"})
+    plots = draw_plots(report.model_copy(update={"modes": {"a": mode}}), data(["a"])[0])
+    shown = [text for plot in plots for text in ET.fromstring(render_plot(plot, "svg")).itertext()]
+    assert any("<b>&$\\frac$ 日本 _" in text for text in shown)
+
+
+def test_write_plots_fills_a_folder(make_report: Any, tmp_path: Path) -> None:
+    table, runs = data(["lexical", "vector", "hybrid"])
+    result = BenchmarkResult(make_report(), table, runs, OutputFolder(tmp_path / "out"))
+    files = write_plots(result)
+    assert {path.parent for path in files} == {tmp_path / "out" / "visualizations"}
+    assert [path.stem for path in files[::2]] == ["measures", "differences"], "no judgments given"
+    assert write_plots(result, tmp_path)[0] == tmp_path / "visualizations" / "measures.png"
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(make_report: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="the folder cannot be created"):
+        save_plots([], tmp_path / "file" / "visualizations")
+
+
+def test_drawing_leaves_pyplot_alone() -> None:
+    code = (
+        "import sys, polars, trectools_plus.reporting.plots as plots\n"
+        "assert 'matplotlib' not in sys.modules, 'imported before it is used'\n"
+        "from matplotlib.figure import Figure\n"
+        "from trectools_plus.reporting.plots.style import house_style\n"
+        "with house_style(): Figure().subplots()\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

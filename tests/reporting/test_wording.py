@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from typing import Any
+
+from trectools_plus.reporting.comparison import describe_dataset
+from trectools_plus.reporting.wording import join_labels, mode_notes
+
+
+def test_equal_notes_are_said_once(make_report: Any) -> None:
+    means = {f"run{n}": {"RR@10": n / 100} for n in range(12)}
+    report = make_report(means, diagnostics={"status": "incomplete", "notes": ["too few", "x"]})
+    (note,) = mode_notes(report)
+    assert (note.subject, note.text) == ("12 modes are incomplete", "too few; x")
+
+
+def test_a_complete_mode_may_have_a_note(make_report: Any) -> None:
+    report = make_report({"lexical": {"RR@10": 0.1}}, diagnostics={"notes": ["few results"]})
+    assert [(note.subject, note.text) for note in mode_notes(report)] == [
+        ("Lexical-Only", "few results")
+    ]
+
+
+def test_labels_are_joined() -> None:
+    assert join_labels(["a"]) == "a"
+    assert join_labels(["a", "b"]) == "a and b"
+    assert join_labels(["a", "b", "c"]) == "a, b and c"
+    assert join_labels(list("abcd")) == "4 modes"
+
+
+def test_one_query_is_no_plural(make_report: Any) -> None:
+    report = make_report()
+    one = report.manifest.dataset.model_copy(update={"queries": 1, "documents": 1})
+    report = report.model_copy(
+        update={"manifest": report.manifest.model_copy(update={"dataset": one})}
+    )
+    assert describe_dataset(report) == "irds:cranfield · 1 query · 1 document"

@@ -1,0 +1,1 @@
+"""Comparisons of modes, of groups of queries and of two reports."""

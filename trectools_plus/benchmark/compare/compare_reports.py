@@ -1,0 +1,371 @@
+"""Two reports compared: every mode of one with the same mode of the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.benchmark.compare.compare import (
+    ADJUSTED_TEST,
+    DEFAULT_CORRECTION,
+    EQUAL,
+    adjust,
+    make_comparison,
+    resampling_of,
+)
+from trectools_plus.benchmark.compare.preconditions import find_changes, refuse_incomparable
+from trectools_plus.benchmark.report import Comparison
+from trectools_plus.benchmark.report.folder import ReportFolder, ScoreBook
+from trectools_plus.errors import IncomparableError, InputError
+from trectools_plus.text import plural
+
+if TYPE_CHECKING:
+    from trectools_plus.statistics import PairedComparison
+
+
+@dataclass(frozen=True, slots=True)
+class QueryChange:
+    """A query's value in two reports.
+
+    Attributes:
+        query_id: The query.
+        before: Its value in the first.
+        after: Its value in the second.
+    """
+
+    query_id: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyDifference:
+    """Mean milliseconds per query, B minus A, over the queries that both timed.
+
+    Attributes:
+        n: Queries.
+        a: Mean of A.
+        b: Mean of B.
+        difference: B minus A.
+        low: Lower end of its bootstrap interval; ``None`` for a single query.
+        high: Upper end.
+    """
+
+    n: int
+    a: float
+    b: float
+    difference: float
+    low: float | None
+    high: float | None
+
+
+def compare_latency(
+    a: ReportFolder, b: ReportFolder, pair: tuple[str, str]
+) -> LatencyDifference | None:
+    """Compare the latency of a mode, B minus A, over the queries that both timed.
+
+    Args:
+        a: Report A.
+        b: Report B.
+        pair: The mode in A and in B.
+
+    Returns:
+        ``None`` where a report timed nothing, or no query is in both.
+    """
+    from trectools_plus.statistics import compare_columns
+
+    if a.latency is None or b.latency is None:
+        return None
+    first, second = (
+        source.latency.filter(run=mode).select("query_id", "latency_ms")
+        for source, mode in ((a, pair[0]), (b, pair[1]))
+        if source.latency is not None
+    )
+    both = first.join(second, on="query_id", suffix="_b")
+    if not both.height:
+        return None
+    before, after = both["latency_ms"].to_numpy(), both["latency_ms_b"].to_numpy()
+    found: PairedComparison = compare_columns(
+        after - before, tests=(), **resampling_of(a.report.manifest.config)
+    )[0]
+    assert found.difference is not None
+    return LatencyDifference(
+        both.height,
+        float(before.mean()),
+        float(after.mean()),
+        found.difference,
+        found.low,
+        found.high,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ModeContrast:
+    """One mode (or two that stand for each other) in both reports.
+
+    Attributes:
+        label: Its name; ``A's mode and B's mode`` where they differ.
+        modes: The mode in A and in B.
+        means: Per measure, the mean in A and in B.
+        counts: Per measure, the queries that each mean is over.
+        comparisons: B minus A, per measure, with tests.
+        changed: Per measure, the queries that changed most, largest change first.
+        latency: ``None`` where a report timed nothing.
+    """
+
+    label: str
+    modes: tuple[str, str]
+    means: dict[str, tuple[float | None, float | None]]
+    counts: dict[str, tuple[int, int]]
+    comparisons: list[Comparison]
+    changed: dict[str, list[QueryChange]]
+    latency: LatencyDifference | None
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two reports compared.
+
+    Attributes:
+        names: Of A and B.
+        queries: Queries averaged over.
+        confidence: Level of the intervals and tests, between 0 and 1.
+        modes: One entry per mode that both hold.
+        notes: Modes of one report only, measures that one leaves undefined.
+        settings: What differs between the two configurations: by dotted name the value in A and
+            in B, ``None`` where it is not set.
+        packages: Versions that differ, in the same way.
+        higher_is_better: The direction of each measure.
+    """
+
+    names: tuple[str, str]
+    queries: int
+    confidence: float
+    modes: list[ModeContrast]
+    notes: list[str]
+    settings: dict[str, tuple[Any, Any]]
+    packages: dict[str, tuple[Any, Any]]
+    higher_is_better: dict[str, bool]
+
+
+def compare_reports(first: str | Path, second: str | Path) -> Contrast:
+    """Compare two reports query by query: B minus A, for every mode and measure of both.
+
+    Two reports of a single mode each are compared whatever their modes are called. The p-values
+    of the randomisation test are adjusted by Holm for the modes compared on the same measure.
+
+    Args:
+        first: Report A: its JSON, or its folder.
+        second: Report B.
+
+    Raises:
+        InputError: If a report or its values per query cannot be read.
+        IncomparableError: If the reports rest on other data or queries, or have no mode or measure
+            in common.
+    """
+    a, b = ReportFolder(first), ReportFolder(second)
+    names = str(first), str(second)
+    refuse_incomparable(a.report, b.report, names)
+    pairs = _pair_modes(a, b, names)
+    measures = [name for name in a.report.measure_names if name in b.report.measure_names]
+    if not measures:
+        raise IncomparableError("the reports have no measure in common", where=" and ".join(names))
+    books = ScoreBook(a, measures), ScoreBook(b, measures)
+    tables = {
+        (pair, name): _pair_values(books, pair, name, (a, b)) for pair in pairs for name in measures
+    }
+    found = _compare(tables, a)
+    undefined = [
+        note_undefined(_label(a, b, pair), name, table, ("a", "b"))
+        for (pair, name), table in tables.items()
+    ]
+    contrasts = [
+        ModeContrast(
+            label=_label(a, b, pair),
+            modes=pair,
+            means={
+                name: (books[0].mean(pair[0], name), books[1].mean(pair[1], name))
+                for name in measures
+            },
+            counts={
+                name: (
+                    tables[pair, name]["a"].drop_nulls().len(),
+                    tables[pair, name]["b"].drop_nulls().len(),
+                )
+                for name in measures
+            },
+            comparisons=[found[pair, name] for name in measures],
+            changed={name: most_changed(tables[pair, name]) for name in measures},
+            latency=compare_latency(a, b, pair),
+        )
+        for pair in pairs
+    ]
+    ours, theirs = a.report.manifest, b.report.manifest
+    return Contrast(
+        names,
+        ours.dataset.queries,
+        a.report.confidence,
+        contrasts,
+        [*_notes(a, b, pairs, names), *(note for note in undefined if note)],
+        find_changes(ours.config, theirs.config),
+        find_changes(ours.packages, theirs.packages),
+        {name: a.report.higher_is_better(name) for name in measures},
+    )
+
+
+def state_verdict(contrast: Contrast) -> str:
+    """What the first measure says, mode by mode, in a sentence each."""
+    sentences = []
+    for mode in contrast.modes:
+        entry = mode.comparisons[0]
+        over = f"over {plural(entry.n, 'query', 'queries')}"
+        if entry.difference is None:
+            sentences.append(f"{mode.label}: {entry.measure} is undefined in A or B.")
+            continue
+        size = f"{abs(entry.difference):.4f} on {entry.measure}"
+        better = (entry.difference > 0) == contrast.higher_is_better[entry.measure]
+        if entry.significant:
+            word = "better" if better else "worse"
+            sentences.append(f"{mode.label}: B is significantly {word} than A by {size} {over}.")
+        elif abs(entry.difference) <= EQUAL:
+            sentences.append(f"{mode.label}: A and B are equal on {entry.measure} {over}.")
+        else:
+            word = "ahead" if better else "behind"
+            sentences.append(
+                f"{mode.label}: B is {word} by {size}, but A and B cannot be told apart {over}."
+            )
+    return " ".join(sentences)
+
+
+def _pair_modes(a: ReportFolder, b: ReportFolder, names: tuple[str, str]) -> list[tuple[str, str]]:
+    common = [(mode, mode) for mode in a.report.modes if mode in b.report.modes]
+    if common:
+        return common
+    if len(a.report.modes) == len(b.report.modes) == 1:
+        return [(next(iter(a.report.modes)), next(iter(b.report.modes)))]
+    raise IncomparableError(
+        f"the reports have no mode in common: {', '.join(a.report.modes)} and "
+        f"{', '.join(b.report.modes)}",
+        where=" and ".join(names),
+        remedy="to compare modes with each other, put their runs into one `benchmark run`",
+    )
+
+
+def _label(a: ReportFolder, b: ReportFolder, pair: tuple[str, str]) -> str:
+    labels = a.report.modes[pair[0]].label, b.report.modes[pair[1]].label
+    return labels[0] if labels[0] == labels[1] else f"{labels[0]} (A) and {labels[1]} (B)"
+
+
+def _pair_values(
+    books: tuple[ScoreBook, ScoreBook],
+    pair: tuple[str, str],
+    measure: str,
+    sources: tuple[ReportFolder, ReportFolder],
+) -> pl.DataFrame:
+    """``query_id, a, b``, undefined ones null."""
+    values = []
+    for book, mode, source in zip(books, pair, sources, strict=True):
+        table = book.values(mode, measure)
+        if table is None:
+            raise InputError(
+                "the values per query are missing",
+                where=str(source.folder / "per_query.parquet"),
+                remedy="keep the files of a benchmark together",
+            )
+        values.append(table)
+    first, second = values
+    differing = set(first["query_id"]) ^ set(second["query_id"])
+    if differing:
+        raise IncomparableError(
+            f"{measure} is averaged over other queries: {len(differing)} are in one report only, "
+            f"such as {min(differing)}"
+        )
+    return pl.DataFrame({"query_id": first["query_id"], "a": first["value"], "b": second["value"]})
+
+
+def _compare(
+    tables: dict[tuple[tuple[str, str], str], pl.DataFrame], a: ReportFolder
+) -> dict[tuple[tuple[str, str], str], Comparison]:
+    from trectools_plus.statistics import compare_columns
+
+    options = resampling_of(a.report.manifest.config)
+    cases = list(tables)
+    differences = np.column_stack(
+        [(tables[case]["b"] - tables[case]["a"]).fill_null(np.nan).to_numpy() for case in cases]
+    )
+    found = dict(zip(cases, compare_columns(differences, **options), strict=True))
+    adjusted: dict[tuple[tuple[str, str], str], float] = {}
+    for measure in dict.fromkeys(name for _, name in cases):
+        family = [case for case in cases if case[1] == measure]
+        values = adjust([found[case] for case in family], DEFAULT_CORRECTION)
+        adjusted |= zip(family, values.tolist(), strict=True)
+    count = len({pair for pair, _ in cases})
+    facts = {
+        "test": ADJUSTED_TEST,
+        "correction": DEFAULT_CORRECTION,
+        "family": f"{plural(count, 'comparison')} on one measure: {plural(count, 'mode')}, B and A",
+    }
+    return {
+        case: make_comparison(
+            (*case[0], case[1]),
+            found[case],
+            adjusted[case],
+            options["resamples"],
+            facts,
+            higher_is_better=a.report.higher_is_better(case[1]),
+        )
+        for case in cases
+    }
+
+
+def _notes(
+    a: ReportFolder, b: ReportFolder, pairs: list[tuple[str, str]], names: tuple[str, str]
+) -> list[str]:
+    notes = []
+    for place, (source, name) in enumerate(((a, names[0]), (b, names[1]))):
+        paired = {pair[place] for pair in pairs}
+        alone = [mode for mode in source.report.modes if mode not in paired]
+        if alone:
+            notes.append(f"only in {name}: {', '.join(alone)}")
+    return notes
+
+
+_MOST_CHANGED = 10
+
+
+def most_changed(table: pl.DataFrame) -> list[QueryChange]:
+    """The queries that changed most, largest change first; ``query_id, a, b`` are the columns."""
+    change = (pl.col("b") - pl.col("a")).abs()
+    found = (
+        table.drop_nulls()
+        .with_columns(change.alias("change"))
+        .filter(pl.col("change") > EQUAL)
+        .sort(["change", "query_id"], descending=[True, False])
+    )
+    rows = found.select("query_id", "a", "b").head(_MOST_CHANGED).iter_rows()
+    return [QueryChange(*row) for row in rows]
+
+
+def note_undefined(mode: str, measure: str, pair: pl.DataFrame, names: tuple[str, str]) -> str:
+    """What to know where a measure is undefined for a query in one report only; else empty.
+
+    The two means are then over different queries, and their difference is not that of the pairs.
+
+    Args:
+        mode: The mode, as people call it.
+        measure: The measure.
+        pair: One column per report, named by ``names``; undefined values are null.
+        names: The columns.
+    """
+    alone = pair.filter(pl.col(names[0]).is_null() != pl.col(names[1]).is_null()).height
+    if not alone:
+        return ""
+    both = pair.drop_nulls().height
+    return (
+        f"{measure} of {mode} is undefined for {alone} of {pair.height} queries in one report "
+        f"only: the two means are over different queries, the test over the {both} that both define"
+    )

@@ -1,0 +1,77 @@
+"""The report of a benchmark: its models, and the files beside it."""
+
+from __future__ import annotations
+
+from trectools_plus.benchmark.report.manifest import DatasetInfo, Manifest, MergedRun
+from trectools_plus.benchmark.report.model import (
+    SCHEMA_VERSION,
+    BenchmarkReport,
+    Diagnosis,
+    FailingQuery,
+    SetSize,
+    read_report,
+    report_json_schema,
+)
+from trectools_plus.benchmark.report.modes import (
+    Comparison,
+    ComponentMeasure,
+    ComponentResult,
+    Diagnostics,
+    ModeResult,
+    StratumResult,
+    UnscoredMode,
+)
+from trectools_plus.benchmark.report.parts import (
+    ArmStatus,
+    ConfidenceInterval,
+    FindingRecord,
+    MeasureDefinition,
+    MeasureResult,
+    ModeStatus,
+    NearMiss,
+    Relation,
+    RunInfo,
+    SourceFile,
+    TargetResult,
+    TargetStatus,
+    TermLabel,
+    TieInfo,
+    UnscoredStatus,
+)
+from trectools_plus.retrieval.latency import Latency
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "ArmStatus",
+    "BenchmarkReport",
+    "Comparison",
+    "ComponentMeasure",
+    "ComponentResult",
+    "ConfidenceInterval",
+    "DatasetInfo",
+    "Diagnosis",
+    "Diagnostics",
+    "FailingQuery",
+    "FindingRecord",
+    "Latency",
+    "Manifest",
+    "MeasureDefinition",
+    "MeasureResult",
+    "MergedRun",
+    "ModeResult",
+    "ModeStatus",
+    "NearMiss",
+    "Relation",
+    "RunInfo",
+    "SetSize",
+    "SourceFile",
+    "StratumResult",
+    "TargetResult",
+    "TargetStatus",
+    "TermLabel",
+    "TieInfo",
+    "UnscoredMode",
+    "UnscoredStatus",
+    "read_report",
+    "report_json_schema",
+]

@@ -1,0 +1,188 @@
+"""What to know before believing a mode's figures: gaps, shallow pools, unjudged documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.benchmark.compare.compare import none_if_nan
+from trectools_plus.benchmark.report import Diagnostics, FailingQuery
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.dataset import Dataset
+from trectools_plus.benchmark.run.mode_runs import Arm
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.text import plural
+
+_JUDGED = "Judged@10"
+
+
+def judge_arms(
+    config: BenchmarkConfig, dataset: Dataset, arms: Mapping[str, Arm], evaluation: Evaluation
+) -> dict[str, Diagnostics]:
+    """Diagnostics by mode.
+
+    A query is *shallow* when it has results, but fewer than the deepest cutoff of the measures
+    asked and fewer than there are documents. A mode is ``incomplete`` when a query that counts
+    has no results at all, when it was fetched less deep than the deepest cutoff, or when it is a
+    given run file with shallow queries. A fetched mode that simply found fewer documents (a
+    lexical one with few matches) is complete: there is nothing more to fetch. A note says so.
+    """
+    runs = {mode: arm.run for mode, arm in arms.items()}
+    judged = _score(dataset.qrels, runs, _JUDGED)
+    wanted = _wanted_depth(dataset, evaluation)
+    results = {}
+    for mode, arm in arms.items():
+        missing, shallow = _find_gaps(arm.run, judged.query_ids[mode], wanted)
+        total = len(judged.query_ids[mode])
+        gaps = _explain_gaps(config, total, missing, shallow, wanted)
+        share = None if arm.status == "empty" else none_if_nan(judged.mean(mode, _JUDGED))
+        results[mode] = Diagnostics(
+            findings=arm.findings,
+            queries_without_relevant=evaluation.queries_without_relevant,
+            missing_queries=missing,
+            judged={_JUDGED: share},
+            shallow_queries=shallow,
+            status="incomplete" if gaps else "complete",
+            notes=[*gaps, *_remark(config, dataset, arm.run, total, shallow, wanted)],
+        )
+    return results
+
+
+def find_failing(
+    dataset: Dataset, runs: Mapping[str, Run], evaluation: Evaluation
+) -> list[FailingQuery]:
+    """Queries that score 0 on the first measure in every mode, in the order of the qrels.
+
+    Empty when the first measure is one of which less is better.
+    """
+    measure = evaluation.measures[0]
+    if not measure.higher_is_better:
+        return []
+    names = evaluation.run_names
+    values = np.column_stack([evaluation.values(name, measure.name) for name in names])
+    failing = np.flatnonzero((values == 0).all(axis=1))
+    level = measure.relevance_level
+    first = _score(dataset.qrels, runs, "MinRank" if level == 1 else f"MinRank(rel={level})")
+    ranks = np.column_stack([first.tables[name][:, 0] for name in names])
+    # Both are over all queries of the qrels unless queries without results are dropped.
+    rows = {query_id: row for row, query_id in enumerate(first.query_ids[names[0]])}
+    texts = {} if dataset.topics is None else dataset.topics.to_dict()
+    query_ids = evaluation.query_ids[names[0]]
+    return [
+        FailingQuery(
+            query_id=query_ids[index],
+            text=texts.get(query_ids[index]),
+            measure=measure.name,
+            values={name: float(values[index, column]) for column, name in enumerate(names)},
+            first_relevant_rank={
+                name: None if np.isnan(rank) else int(rank)
+                for name, rank in zip(names, ranks[rows[query_ids[index]]], strict=True)
+            },
+        )
+        for index in failing.tolist()
+    ]
+
+
+def has_rejected(qrels: Qrels) -> bool:
+    """Whether any document was judged and found not relevant."""
+    return bool((qrels.frame["relevance"] <= 0).any())
+
+
+def _score(qrels: Qrels, runs: Mapping[str, Run], measure: str) -> Evaluation:
+    """One more measure of runs that have been checked, over all queries that count."""
+    from trectools_plus.measures.evaluation import score_runs
+    from trectools_plus.measures.parser import parse_measures
+
+    return score_runs(qrels, runs, parse_measures([measure]), "zero")
+
+
+def _wanted_depth(dataset: Dataset, evaluation: Evaluation) -> int:
+    """How many results a query should have: the deepest cutoff, or every document there is."""
+    deepest = max((measure.cutoff or 0 for measure in evaluation.measures), default=0)
+    return deepest if dataset.corpus is None else min(deepest, len(dataset.corpus))
+
+
+def _find_gaps(run: Run, query_ids: Sequence[str], wanted: int) -> tuple[list[str], list[str]]:
+    """Queries without results, and those with some but fewer than ``wanted``."""
+    sizes = dict(run.frame.group_by("query_id").agg(pl.len()).iter_rows())
+    missing = [query_id for query_id in query_ids if query_id not in sizes]
+    return missing, [query for query in query_ids if 0 < sizes.get(query, 0) < wanted]
+
+
+def _explain_gaps(
+    config: BenchmarkConfig, queries: int, missing: list[str], shallow: list[str], wanted: int
+) -> list[str]:
+    """Why a mode is incomplete; nothing when it is complete."""
+    notes = []
+    of_all = f"of {plural(queries, 'query', 'queries')}"
+    if len(missing) == queries:
+        notes.append(f"no results for any query ({queries} asked)")
+    elif missing:
+        notes.append(f"no results for {len(missing)} {of_all} ({_some(missing)})")
+    if config.runs is not None and shallow:
+        notes.append(
+            f"fewer than {wanted} results, the deepest rank that a measure looks at, for "
+            f"{len(shallow)} {of_all} ({_some(shallow)})"
+        )
+    elif config.runs is None and config.depth < wanted:
+        notes.append(f"fetched to depth {config.depth}, but a measure looks at rank {wanted}")
+    return notes
+
+
+def _remark(
+    config: BenchmarkConfig,
+    dataset: Dataset,
+    run: Run,
+    queries: int,
+    shallow: list[str],
+    wanted: int,
+) -> list[str]:
+    """What to know of a mode that was fetched, complete or not."""
+    if config.runs is not None:
+        return []
+    remarks = []
+    if shallow and config.depth >= wanted:
+        have = "has" if len(shallow) == 1 else "have"
+        remarks.append(
+            f"{len(shallow)} of {plural(queries, 'query', 'queries')} {have} fewer results than "
+            f"the deepest cutoff ({wanted}): no more were found"
+        )
+    found_self = [] if config.exclude_self else _find_selves(dataset, run)
+    if found_self:
+        remarks.append(
+            f"{plural(len(found_self), 'query', 'queries')} found the document with the same id "
+            f"({_some(found_self)}); where queries are documents, use --exclude-self"
+        )
+    return remarks
+
+
+def _find_selves(dataset: Dataset, run: Run) -> list[str]:
+    """Queries whose results hold the query itself.
+
+    Numbers as ids meet by accident (query 1 and document 1 of Cranfield), so there the query's
+    text must be in the document too.
+    """
+    if dataset.corpus is None or dataset.topics is None:
+        return []
+    same = run.frame.filter(pl.col("query_id") == pl.col("doc_id"))["query_id"]
+    if not len(same):
+        return []
+    texts = dataset.topics.to_dict()
+    rows = dataset.corpus.find(same).select("doc_id", "title", "text").iter_rows()
+    documents = {doc_id: _squeeze(f"{title} {text}") for doc_id, title, text in rows}
+    return [
+        query_id
+        for query_id in same
+        if not query_id.isdigit() or _squeeze(texts.get(query_id, "")) in documents[query_id]
+    ]
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _some(query_ids: list[str], most: int = 3) -> str:
+    return ", ".join(query_ids[:most]) + (", …" if len(query_ids) > most else "")

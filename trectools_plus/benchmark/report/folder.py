@@ -1,0 +1,358 @@
+"""A report with the files beside it: per-query values, latencies, runs and judgments."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+from pydantic import ValidationError
+
+from trectools_plus.benchmark.compare.compare import none_if_nan
+from trectools_plus.benchmark.report import BenchmarkReport, RunInfo, read_report
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.dataset import hash_qrels, hash_query_fields
+from trectools_plus.benchmark.run.output_folder import (
+    LATENCY_FILE,
+    PER_QUERY_FILE,
+    QRELS_FILE,
+    REPORT_FILE,
+    OutputFolder,
+)
+from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.collection import CATALOGUE_PREFIX
+from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.progress import Progress, no_progress
+
+if TYPE_CHECKING:
+    from trectools_plus.measures.definitions.base import Measure
+    from trectools_plus.measures.evaluation import Evaluation, Missing
+
+
+_NEAR = 1e-9
+"""How far a mean may be from that of its per-query values: the last bits of a sum."""
+
+
+class ReportFolder:
+    """A report and what lies beside it.
+
+    Args:
+        path: ``BenchmarkReport.json``, or the folder that holds it.
+
+    Attributes:
+        path: The report's file.
+        report: The report.
+
+    Raises:
+        InputError: If there is no report, it cannot be read, or it holds no mode.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        given = Path(path)
+        self.path = given / REPORT_FILE if given.is_dir() else given
+        self.report: BenchmarkReport = read_report(self.path)
+        if not self.report.modes or not self.report.measure_names:
+            raise InputError(
+                "the report is empty: it holds no mode or no measure",
+                where=str(self.path),
+                remedy="run the benchmark again",
+            )
+
+    @property
+    def folder(self) -> Path:
+        """Where the report lies."""
+        return self.path.parent
+
+    @property
+    def config(self) -> BenchmarkConfig:
+        """The settings that the report was made with.
+
+        Raises:
+            InputError: If this version does not understand them.
+        """
+        try:
+            return BenchmarkConfig.model_validate(self.report.manifest.config)
+        except ValidationError as error:
+            raise InputError(
+                "the report's configuration is none of this version", where=str(self.path)
+            ) from error
+
+    @cached_property
+    def per_query(self) -> pl.DataFrame | None:
+        """``run, query_id, measure, value``; ``None`` where the file is not beside the report.
+
+        Raises:
+            InputError: If it cannot be read.
+        """
+        return _read_table(self.folder / PER_QUERY_FILE, ("run", "query_id", "measure", "value"))
+
+    @cached_property
+    def latency(self) -> pl.DataFrame | None:
+        """``run, query_id, latency_ms``; ``None`` where nothing was timed.
+
+        Raises:
+            InputError: If it cannot be read.
+        """
+        return _read_table(self.folder / LATENCY_FILE, ("run", "query_id", "latency_ms"))
+
+    def read_qrels(self, *, changed: bool = False) -> Qrels:
+        """The judgments beside the report.
+
+        Args:
+            changed: Whether judgments other than those of the report are read too.
+
+        Raises:
+            InputError: If they are missing, or not those of the report.
+        """
+        from trectools_plus.validation.loading import load_qrels
+
+        path = self.folder / QRELS_FILE
+        if not path.is_file():
+            raise _missing(path)
+        qrels = load_qrels(str(path))
+        if not changed and hash_qrels(qrels) != self.report.manifest.dataset.contents.get("qrels"):
+            raise InputError("the judgments are not those of the report", where=str(path))
+        return qrels
+
+    def read_run(self, mode: str, *, changed: bool = False) -> Run:
+        """A mode's run; without rows where nothing was found.
+
+        Args:
+            mode: One of the report's.
+            changed: Whether a file that is not the one that was scored is read too.
+
+        Raises:
+            InputError: If the file is missing, or not the one that was scored.
+        """
+        return self.read_run_file(self.report.modes[mode].run, mode, changed=changed)
+
+    def read_run_file(self, info: RunInfo, name: str, *, changed: bool = False) -> Run:
+        """A run that the report speaks of; without rows where nothing was found.
+
+        Args:
+            info: What the report says of it.
+            name: What to call it.
+            changed: As in :meth:`read_run`.
+
+        Raises:
+            InputError: As :meth:`read_run`.
+        """
+        from trectools_plus.validation.loading import load_run
+
+        if info.path is None:
+            return Run.from_dict({}, name)
+        path = self.folder / info.path
+        if not path.is_file():
+            raise _missing(path)
+        if not changed and sha256_file(path) != info.sha256:
+            raise InputError("the run is not the one that was scored", where=str(path))
+        return Run(load_run(str(path)).frame, name, str(path))
+
+    def read_runs(
+        self, progress: Progress = no_progress, *, changed: bool = False
+    ) -> dict[str, Run]:
+        """Every mode's run; see :meth:`read_run`."""
+        runs = {}
+        for done, mode in enumerate(self.report.modes):
+            progress("reading runs", done, len(self.report.modes))
+            runs[mode] = self.read_run(mode, changed=changed)
+        progress("reading runs", len(runs), len(runs))
+        return runs
+
+    def score(
+        self,
+        measures: Sequence[str | Measure],
+        progress: Progress = no_progress,
+        *,
+        runs: Mapping[str, Run] | None = None,
+        changed: bool = False,
+    ) -> Evaluation:
+        """Score the report's runs with any measures.
+
+        Args:
+            measures: Names, or measures.
+            progress: Told of the work done.
+            runs: From :meth:`read_runs`, where they were read already.
+            changed: As in :meth:`read_run`.
+
+        Raises:
+            InputError: If runs or judgments are missing, or not those of the report.
+        """
+        from trectools_plus.measures.evaluation import score_runs
+
+        if runs is None:
+            runs = self.read_runs(progress, changed=changed)
+        missing: Missing = self.report.manifest.config.get("missing", "zero")
+        qrels = self.read_qrels(changed=changed)
+        bound = self.config.bind_measures(measures)
+        evaluation = score_runs(qrels, runs, bound, missing, progress)
+        progress("scoring", len(runs), len(runs))
+        return evaluation
+
+
+def copy_files(source: ReportFolder, folder: OutputFolder) -> None:
+    """Copy a report's runs and judgments, as they are, into a folder that is being filled.
+
+    Raises:
+        InputError: If one is missing or cannot be written.
+    """
+    names = [run.path for run in source.report.runs if run.path is not None]
+    for name in [*names, QRELS_FILE]:
+        try:
+            shutil.copyfile(source.folder / name, folder.partial / name)
+        except OSError as error:
+            raise InputError(
+                f"cannot be copied: {error.strerror}", where=str(source.folder / name)
+            ) from error
+
+
+class ScoreBook:
+    """Means and per-query values of a report, also of measures that it does not hold.
+
+    Args:
+        source: The report. What it lacks is scored from the runs beside it.
+        measures: The measures that will be asked for, or their canonical names.
+
+    Raises:
+        UsageError: If a measure is not in the report and the runs are not beside it.
+    """
+
+    def __init__(self, source: ReportFolder, measures: Sequence[str | Measure]) -> None:
+        self._source = source
+        known = source.report.measure_names
+        named = {one if isinstance(one, str) else one.name: one for one in measures}
+        further = [name for name in named if name not in known]
+        self._scored: Evaluation | None = None
+        if further:
+            try:
+                self._scored = source.score([named[name] for name in further])
+            except InputError as error:
+                raise UsageError(
+                    f"{further[0]} is not in the report, and cannot be scored from the runs "
+                    f"beside it ({error})",
+                    where=str(source.path),
+                    remedy=f"name one of {', '.join(known)}, or keep the whole folder",
+                ) from error
+
+    def mean(self, mode: str, measure: str) -> float | None:
+        """The mean; ``None`` when undefined."""
+        if measure in self._source.report.measure_names:
+            return self._source.report.modes[mode].measures[measure].mean
+        assert self._scored is not None
+        return none_if_nan(self._scored.mean(mode, measure))
+
+    def label(self, mode: str) -> str:
+        """Return a mode's name in tables."""
+        return self._source.report.modes[mode].label
+
+    def higher_is_better(self, measure: str) -> bool:
+        """Return whether a higher value is the better one."""
+        if measure in self._source.report.measure_names:
+            return self._source.report.higher_is_better(measure)
+        assert self._scored is not None
+        return self._scored.definition(measure).higher_is_better
+
+    def values(self, mode: str, measure: str) -> pl.DataFrame | None:
+        """``query_id, value`` sorted by query, undefined ones null; ``None`` where not known.
+
+        Raises:
+            InputError: If the file beside the report is not the report's.
+        """
+        known = measure in self._source.report.measure_names
+        if self._scored is not None and not known:
+            table: pl.DataFrame | None = self._scored.per_query
+        else:
+            table = self._source.per_query
+        if table is None:
+            return None
+        found = table.filter(run=mode, measure=measure).select("query_id", "value")
+        defined = found["value"].drop_nulls().to_list()
+        mean = math.fsum(defined) / len(defined) if defined else None
+        held = self.mean(mode, measure)
+        if (mean is None) != (held is None) or abs((mean or 0.0) - (held or 0.0)) > _NEAR:
+            raise InputError(
+                f"the values per query are not those of the report: {mode} {measure} is "
+                f"{mean} by them and {held} by the report",
+                where=str(self._source.folder / PER_QUERY_FILE),
+                remedy="keep the files of one benchmark together",
+            )
+        return found.sort("query_id")
+
+
+def _read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame | None:
+    if not path.is_file():
+        return None
+    try:
+        table = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError("cannot be read as Parquet", where=str(path)) from error
+    if not set(columns) <= set(table.columns):
+        raise InputError(f"expected the columns {', '.join(columns)}", where=str(path))
+    return table.select(columns)
+
+
+def _missing(path: Path) -> InputError:
+    return InputError(
+        "a file of the report is missing",
+        where=str(path),
+        remedy="keep the files of a benchmark together",
+    )
+
+
+def read_report_topics(source: ReportFolder) -> Topics | None:
+    """Read the topics that a report was made with, fields included.
+
+    Args:
+        source: The report.
+
+    Returns:
+        The topics; ``None`` where there were none, they cannot be read any more, or they are no
+        longer the same. A dataset without a topics file is asked for them only where its queries
+        had fields beside their texts: nothing else of the topics is needed later.
+    """
+    file = source.report.manifest.dataset.files.get("topics")
+    if file is not None:
+        return _read_file(file.path, file.sha256)
+    if "query_fields" not in source.report.manifest.dataset.contents:
+        return None
+    try:
+        topics = _read_collection(source)
+    except TrectoolsPlusError:
+        return None
+    return topics if topics is not None and _is_same(topics, source) else None
+
+
+def _read_file(path: str, sha256: str) -> Topics | None:
+    from trectools_plus.formats.topics import read_topics
+
+    if not Path(path).is_file() or sha256_file(path) != sha256:
+        return None
+    return read_topics(path)
+
+
+def _read_collection(source: ReportFolder) -> Topics | None:
+    """The topics of a built-in collection or of one of the catalogue."""
+    config = source.config
+    if config.dataset == "hpo":
+        from trectools_plus.benchmark.run.hpo import load_hpo_topics
+
+        return load_hpo_topics(config.test_file)
+    if config.dataset is not None and config.dataset.startswith(CATALOGUE_PREFIX):
+        from trectools_plus.formats.catalogue import CatalogueDataset
+
+        return CatalogueDataset(config.dataset.removeprefix(CATALOGUE_PREFIX)).read_topics()
+    return None
+
+
+def _is_same(topics: Topics, source: ReportFolder) -> bool:
+    from trectools_plus.retrieval.fetch.topics import hash_topics
+
+    contents = source.report.manifest.dataset.contents
+    return contents.get("topics") == hash_topics(topics) and contents.get(
+        "query_fields"
+    ) == hash_query_fields(topics)

@@ -1,0 +1,107 @@
+"""The reports of a folder, in short."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.run.output_folder import REPORT_FILE
+from trectools_plus.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class ListedReport:
+    """One report.
+
+    Attributes:
+        folder: Where it lies.
+        experiment_id: Its experiment.
+        created_at: UTC, ISO 8601.
+        dataset: What was searched.
+        queries: Queries averaged over.
+        modes: The modes compared.
+        best: The best mode on the first measure, with its mean and whether it is significantly
+            ahead; the mean alone of a single mode; ``not ranked`` where the means are over
+            different queries.
+        cached_from: The experiment whose results came back; ``None`` when all was computed.
+    """
+
+    folder: str
+    experiment_id: str
+    created_at: str
+    dataset: str
+    queries: int
+    modes: list[str]
+    best: str
+    cached_from: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The entry as JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The reports of a folder.
+
+    Attributes:
+        reports: The newest first.
+        problems: A line for each that cannot be read.
+    """
+
+    reports: list[ListedReport]
+    problems: list[str]
+
+
+def list_reports(folder: str | Path) -> Listing:
+    """The reports in a folder and one level below it.
+
+    Raises:
+        InputError: If there is no such folder.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError("no such folder", where=str(folder), remedy="name one that holds reports")
+    reports, problems = [], []
+    for path in sorted([*root.glob(REPORT_FILE), *root.glob(f"*/{REPORT_FILE}")]):
+        try:
+            reports.append(_describe(ReportFolder(path).report, path.parent))
+        except InputError as error:
+            problems.append(str(error))
+    return Listing(
+        sorted(reports, key=lambda one: (one.created_at, one.folder), reverse=True), problems
+    )
+
+
+def _show(report: BenchmarkReport, mode: str, measure: str) -> str:
+    result = report.modes[mode]
+    mean = result.measures[measure].mean
+    return f"{result.label}, {measure} {'undefined' if mean is None else f'{mean:.4f}'}"
+
+
+def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
+    manifest = report.manifest
+    measure = report.measure_names[0]
+    mode = report.best_mode[measure]
+    if mode is not None:
+        mark = "*" if report.best_mode_significant[measure] else "n.s."
+        best = f"{_show(report, mode, measure)} {mark}"
+    elif len(report.modes) == 1:
+        best = _show(report, next(iter(report.modes)), measure)
+    elif measure in report.unranked:
+        best = f"not ranked, {measure}"
+    else:
+        best = f"tie, {measure}"
+    return ListedReport(
+        folder=str(folder),
+        experiment_id=manifest.experiment_id,
+        created_at=manifest.created_at,
+        dataset=manifest.dataset.id,
+        queries=manifest.dataset.queries,
+        modes=list(report.modes),
+        best=best,
+        cached_from=manifest.cached_from,
+    )

@@ -1,0 +1,120 @@
+"""Near misses: first results that are wrong, yet next to an expected term in the ontology."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from trectools_plus.benchmark.report import NearMiss, Relation, TermLabel
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.dataset import Dataset
+from trectools_plus.formats.tables import Run
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ranking import rank_documents
+
+_NEAREST: tuple[Relation, ...] = ("parent", "child", "sibling")
+"""Of several relations to expected terms, the first of these counts."""
+
+
+def find_ontology(config: BenchmarkConfig, measures: Sequence[Measure]) -> Ontology | None:
+    """The ontology that documents are terms of; ``None`` where nothing says that they are.
+
+    It is the one given, the installed one for the dataset ``hpo``, or that of the first MaxOntSim.
+
+    Raises:
+        MissingExtraError: If it is the installed one and the extra ``hpo`` is not installed.
+        InputError: If it cannot be read.
+    """
+    from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
+    from trectools_plus.ontology.hpo import load_ontology
+
+    if config.over_terms:
+        return load_ontology(config.ontology)
+    over = next((one for one in measures if isinstance(one, MaxOntSim)), None)
+    return None if over is None else over.load_ontology()
+
+
+def find_near_misses(
+    dataset: Dataset, runs: Mapping[str, Run], evaluation: Evaluation, ontology: Ontology
+) -> list[NearMiss]:
+    """Queries whose first result is not relevant, but parent, child or sibling of an expected term.
+
+    Expected are the terms that the first measure counts as relevant. Ids stand for terms as the
+    ontology says; a first result that is no term is near to nothing, and one that is an expected
+    term by another of its ids is none of the three.
+
+    Args:
+        dataset: Judgments, and texts of the queries where they are known.
+        runs: The run of every mode.
+        evaluation: Their scores; its queries are looked at.
+        ontology: The terms.
+
+    Returns:
+        One entry per query and mode, in the order of the queries, then of the modes.
+    """
+    level = evaluation.measures[0].relevance_level
+    relevant = dataset.qrels.frame.filter(pl.col("relevance") >= level)
+    expected = dict(relevant.group_by("query_id", maintain_order=True).agg("doc_id").iter_rows())
+    firsts = {mode: _first_results(run) for mode, run in runs.items()}
+    texts = {} if dataset.topics is None else dataset.topics.to_dict()
+    query_ids = dict.fromkeys(q for mode in runs for q in evaluation.query_ids[mode])
+    return [
+        NearMiss(
+            query_id=query_id,
+            text=texts.get(query_id),
+            mode=mode,
+            first=_label(ontology, first),
+            relation=relation,
+            expected=[_label(ontology, term_id) for term_id in related],
+        )
+        for query_id in query_ids
+        for mode, first, relation, related in _near(
+            ontology,
+            {mode: found[query_id] for mode, found in firsts.items() if query_id in found},
+            expected.get(query_id, []),
+        )
+    ]
+
+
+def _first_results(run: Run) -> dict[str, str]:
+    """The first document of every query, in the canonical order."""
+    first = rank_documents(run.frame).filter(pl.col("rank") == 1)
+    return dict(first.select("query_id", "doc_id").iter_rows())
+
+
+def _near(
+    ontology: Ontology, firsts: Mapping[str, str], expected: Sequence[str]
+) -> Iterator[tuple[str, str, Relation, list[str]]]:
+    """Modes whose first result is near to expected terms: the result, how near, and to which."""
+    for mode, first in firsts.items():
+        if first in expected:
+            continue
+        relations = {term_id: _relation(ontology, first, term_id) for term_id in expected}
+        if "same" in relations.values():
+            continue
+        for relation in _NEAREST:
+            related = [term_id for term_id, found in relations.items() if found == relation]
+            if related:
+                yield mode, first, relation, related
+                break
+
+
+def _relation(ontology: Ontology, first: str, expected: str) -> str | None:
+    """What the first term is to the expected one."""
+    a, b = (ontology.resolve(term_id).term_id for term_id in (first, expected))
+    if a is None or b is None:
+        return None
+    if a == b:
+        return "same"
+    if a in ontology.parents[b]:
+        return "parent"
+    if b in ontology.parents[a]:
+        return "child"
+    return "sibling" if set(ontology.parents[a]) & set(ontology.parents[b]) else None
+
+
+def _label(ontology: Ontology, doc_id: str) -> TermLabel:
+    return TermLabel(doc_id=doc_id, label=ontology.term(doc_id).name)

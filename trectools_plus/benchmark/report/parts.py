@@ -1,0 +1,274 @@
+"""The smaller parts of a report: intervals, definitions, targets, files, findings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Literal, cast
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetJsonSchemaHandler,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from trectools_plus.validation.findings import Finding
+
+TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
+ModeStatus = Literal["complete", "incomplete"]
+Relation = Literal["parent", "child", "sibling"]
+ArmStatus = Literal["ok", "empty", "failed", "unavailable"]
+UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
+
+
+DEFAULT_CONFIDENCE = 0.95
+"""The level of intervals where none is configured."""
+
+
+class ReportModel(BaseModel):
+    """Base of all parts of the report: a value, documented by its attributes' docstrings."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+
+def _drop_interval_of_one(data: Any) -> Any:
+    """Read figures over fewer than two queries without an interval.
+
+    Reports of schema version 1.0 hold one there: from the only value to the only value.
+    """
+    if not isinstance(data, dict) or not isinstance(data.get("n"), int) or data["n"] > 1:
+        return data
+    target = data.get("target")
+    if isinstance(target, dict):
+        data = {**data, "target": {**target, "status_low": None, "status_high": None}}
+    return {**data, "ci": None}
+
+
+without_interval_of_one = model_validator(mode="before")(_drop_interval_of_one)
+"""For each part of the report with ``n`` and ``ci``."""
+
+
+class ConfidenceInterval(ReportModel):
+    """An interval for a mean or a mean difference, of at least two queries."""
+
+    low: float | None
+    """Lower end."""
+    high: float | None
+    """Upper end."""
+    level: float
+    """Confidence level, between 0 and 1."""
+    method: str
+    """How it was made."""
+    resamples: int
+    """Bootstrap resamples drawn; the same ones for every measure and mode."""
+
+
+_LOWER_IN_EARLIER_REPORTS = frozenset({"MeanRank", "MinRank"})
+"""Labels of the measures of which less is better, in reports that do not hold the direction."""
+
+
+def ends_of(ci: ConfidenceInterval | None) -> tuple[float | None, float | None]:
+    """The ends of an interval; ``None`` where there is none."""
+    return (None, None) if ci is None else (ci.low, ci.high)
+
+
+class MeasureDefinition(ReportModel):
+    """What a measure's figures mean."""
+
+    formula: str
+    """In words and symbols; rank counts from 1."""
+    gain: str
+    """What a document of grade g is worth."""
+    cutoff: int | None
+    """The deepest rank looked at; null is the whole ranking."""
+    denominator: str
+    """What the sum is divided by."""
+    relevance_level: int
+    """The lowest grade that counts as relevant."""
+    ties: str
+    """How equal scores are ordered."""
+    averaged_over: str
+    """The queries that enter the mean."""
+    provider: str
+    """Who computes it, with its version."""
+    trec_eval_call: str | None = None
+    """The trec_eval options that print the same figure; null if there are none."""
+    alias: str | None = None
+    """The name as the user wrote it, where that differs."""
+    higher_is_better: bool | None = None
+    """False where a lower value is better. Left out otherwise, and in reports of earlier versions;
+    in those, lower is better for MeanRank and MinRank."""
+
+    def direction_of(self, name: str) -> bool:
+        """Return whether a higher value of the measure of this canonical name is better."""
+        if self.higher_is_better is not None:
+            return self.higher_is_better
+        return re.split("[(@]", name, maxsplit=1)[0] not in _LOWER_IN_EARLIER_REPORTS
+
+    @model_serializer(mode="wrap")
+    def _without_usual_direction(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        if fields.get("higher_is_better", True) is not False:
+            fields.pop("higher_is_better", None)
+        return fields
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe the fields: a serializer of one's own would hide them."""
+        shown = {key: value for key, value in core_schema.items() if key != "serialization"}
+        return handler(cast("CoreSchema", shown))
+
+
+class TargetResult(ReportModel):
+    """A measure's target, and where the mean stands."""
+
+    baseline: float | None
+    """What a plain BM25 baseline typically reaches; null where that is not known."""
+    baseline_high: float | None = None
+    """Upper end of the typical range; null where it is one value."""
+    competitive: float
+    """From here on a result is competitive ("good")."""
+    strong: float | None = None
+    """From here on it is strong; null where no such level is set."""
+    status: TargetStatus | None
+    """The highest level that the mean reaches; null when the mean is undefined.
+    ``below_competitive`` where there is no baseline."""
+    status_low: TargetStatus | None = None
+    """The highest level that the lower end of the mean's interval reaches; null without one."""
+    status_high: TargetStatus | None = None
+    """The highest level that the upper end reaches; null without one."""
+
+
+class MeasureResult(ReportModel):
+    """One measure of one mode, over all queries."""
+
+    mean: float | None
+    """Arithmetic mean over the queries where the measure is defined."""
+    median: float | None
+    """Median over the same queries."""
+    std: float | None
+    """Sample standard deviation (ddof = 1); null for fewer than two queries."""
+    n: int
+    """Number of queries averaged over."""
+    ci: ConfidenceInterval | None
+    """Bootstrap interval of the mean; null for fewer than two queries."""
+    definition: MeasureDefinition
+    """What the figure means."""
+    target: TargetResult | None
+    """Its target; null where none is set."""
+
+    _without_interval_of_one = without_interval_of_one
+
+
+class TermLabel(ReportModel):
+    """A term of an ontology."""
+
+    doc_id: str
+    """Its id, as the run or the judgments spell it."""
+    label: str
+    """Its name in the ontology."""
+
+
+class NearMiss(ReportModel):
+    """A query whose first result is not relevant, yet next to an expected term in the ontology."""
+
+    query_id: str
+    text: str | None
+    """The query's text; null when no topics were given."""
+    mode: str
+    """The mode whose first result it is."""
+    first: TermLabel
+    """The first result."""
+    relation: Relation
+    """What the first result is to the expected terms: a sibling shares a parent with them. Of
+    several relations the first of ``parent``, ``child``, ``sibling``."""
+    expected: list[TermLabel]
+    """The expected terms that it is this to."""
+
+
+class TieInfo(ReportModel):
+    """Neighbouring results of one query with equal scores: document ids decide their order.
+
+    Counted in the run as it came; the file in the report's folder holds its order without ties.
+    """
+
+    pairs: int
+    """Pairs equal as 32-bit floats: what trec_eval 9 and pytrec_eval tie."""
+    pairs_64: int
+    """Pairs equal as 64-bit floats: what trec_eval 10 ties."""
+    queries: int
+    """Queries with a tie (32 bits)."""
+    straddling: dict[str, int]
+    """By cutoff, the queries where a tie (32 bits) spans it."""
+
+
+class SourceFile(ReportModel):
+    """A file that was given."""
+
+    path: str
+    """As the user wrote it."""
+    sha256: str
+    """SHA-256 of its bytes."""
+
+
+class RunInfo(ReportModel):
+    """The run file that was scored."""
+
+    path: str | None
+    """Relative to the report's folder, with forward slashes; null when nothing was found for any
+    query: a run file without rows is no run file."""
+    sha256: str | None
+    """SHA-256 of its bytes; null without a file."""
+    source: SourceFile | None = None
+    """The run file it was taken from; null when this benchmark fetched it."""
+    queries: int
+    """Queries with at least one result."""
+    results: int
+    """Rows."""
+    depth: int
+    """Most results of any query."""
+    ties: TieInfo
+    """Ties of the whole run."""
+
+
+class FindingRecord(ReportModel):
+    """One finding of a validator."""
+
+    code: str
+    name: str
+    severity: Literal["error", "warning", "info"]
+    line: int | None
+    column: int | None
+    count: int
+    query_id: str | None
+    doc_id: str | None
+    message: str
+    remedy: str | None
+    fix: str
+
+
+def record_findings(findings: Iterable[Finding]) -> list[FindingRecord]:
+    """The same findings as parts of the report, in the same order."""
+    return [
+        FindingRecord(
+            code=finding.code,
+            name=finding.name,
+            severity=finding.severity.value,
+            line=finding.line,
+            column=finding.column,
+            count=finding.count,
+            query_id=finding.query_id,
+            doc_id=finding.doc_id,
+            message=finding.message,
+            remedy=finding.remedy,
+            fix=finding.fix.value,
+        )
+        for finding in findings
+    ]

@@ -1,0 +1,106 @@
+"""What to know of how the modes searched, beside their figures."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.dataset import Dataset
+from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.retrieval.backends.embedded.modes import canonical_mode, uses_vectors
+from trectools_plus.retrieval.settings import RetrievalSettings
+
+_MOST_DOCUMENTS = 100_000
+"""The words of larger collections are not looked through."""
+_FEW_KNOWN = 0.5
+"""Below this share of queries with a word of the documents, they seem to be of another language."""
+
+_MODEL = "--embedding-model DIR, extra neural"
+
+
+def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
+    """Sentences on language, multi-vector search, reranking and settings without effect.
+
+    There are none for given runs, nor for backends that have documents and modes of their own.
+    """
+    if config.runs is not None or not config.needs_corpus:
+        return []
+    settings = config.retrieval
+    notes = []
+    modes = [config.label(mode) for mode in config.modes if uses_vectors(mode)]
+    if modes and settings.embedding_model is None and dataset.topics is not None:
+        held = dataset.corpus if isinstance(dataset.corpus, Corpus) else None
+        foreign = _foreign(dataset.topics, held)
+        if foreign:
+            notes.append(
+                f"{foreign}, and the built-in embeddings of {_join(modes)} know English only: "
+                "take these figures as they are, and use a multilingual model for better ones "
+                f"({_MODEL}{'' if config.is_embedded else '; not with this backend'})."
+            )
+    if settings.multi_vector and any(
+        canonical_mode(mode) in ("vector", "hybrid") for mode in config.modes
+    ):
+        notes.append(
+            "Vector search has a vector for each part of a document, aggregated by "
+            f"{settings.aggregation_strategy}."
+        )
+    if settings.reranker is not None:
+        notes.append(
+            f"The first {settings.rerank_depth} results of every mode were ordered again by the "
+            f"{settings.reranker} reranker."
+        )
+    return [*notes, *_without_effect(config)]
+
+
+def _without_effect(config: BenchmarkConfig) -> list[str]:
+    """Settings, other than the defaults, that none of the modes looks at."""
+    settings, modes = config.retrieval, {canonical_mode(mode) for mode in config.modes}
+    vectors = any(uses_vectors(mode) for mode in modes)
+    switched = bool(modes & {"vector", "hybrid"})
+    weighted = "all_weighted" in modes or (
+        switched and settings.multi_vector and settings.aggregation_strategy == "all_weighted"
+    )
+    heeded = {
+        "multi_vector": (switched, "no mode is vector or hybrid"),
+        "aggregation_weights": (weighted, "no mode aggregates by all_weighted"),
+        "embedding_model": (vectors, "no mode searches by vectors"),
+        "splade_model": ("splade" in modes, "splade is none of the modes"),
+    }
+    return [
+        f"The setting {name} has no effect: {why}."
+        for name, (has_effect, why) in heeded.items()
+        if not has_effect and getattr(settings, name) != getattr(RetrievalSettings(), name)
+    ]
+
+
+def _foreign(topics: Topics, corpus: Corpus | None) -> str:
+    """That the queries are not English, as the start of a sentence; empty where they are.
+
+    Without a language given, queries of which most share no word with the documents count as not
+    English.
+    """
+    if "language" in topics.frame.columns:
+        given = topics.frame["language"].cast(pl.String).drop_nulls().str.to_lowercase()
+        named = sorted(set(given.to_list()) - {""})
+        others = [name for name in named if name.partition("-")[0] not in ("en", "english")]
+        if named:
+            return f"The queries are not in English ({', '.join(others)})" if others else ""
+    if corpus is None or not 0 < len(corpus) <= _MOST_DOCUMENTS:
+        return ""
+    words = _words(pl.Series(corpus.searchable_texts())).explode().unique()
+    shared = _words(topics.frame["text"]).list.eval(pl.element().is_in(words.implode())).list.any()
+    unknown = shared.len() - int(shared.sum() or 0)
+    if shared.len() and unknown / shared.len() > 1 - _FEW_KNOWN:
+        return (
+            f"{unknown} of {shared.len()} queries share no word with the documents, as if they "
+            "were in another language"
+        )
+    return ""
+
+
+def _words(texts: pl.Series) -> pl.Series:
+    return texts.str.to_lowercase().str.extract_all(r"\w{3,}")
+
+
+def _join(labels: list[str]) -> str:
+    return " and ".join(part for part in (", ".join(labels[:-1]), labels[-1]) if part)

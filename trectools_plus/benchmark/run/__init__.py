@@ -1,0 +1,1 @@
+"""One benchmark: its configuration, data, runs and output folder."""

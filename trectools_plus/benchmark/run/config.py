@@ -1,0 +1,417 @@
+"""What a benchmark is asked to do: one small object, from Python, YAML or the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from trectools_plus.benchmark.report.parts import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
+from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
+from trectools_plus.choices import MODES, Correction, Missing
+from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.backends.embedded.modes import check_modes
+from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
+from trectools_plus.retrieval.backends.table import EMBEDDED
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.values import Flag, Names, Number, WholeNumber
+from trectools_plus.text import split_list
+
+if TYPE_CHECKING:
+    from trectools_plus.measures.definitions.base import Measure
+
+
+_LARGEST = 2**31 - 1
+
+TERM_CUTOFFS = (1, 3, 5, 10)
+"""Where the default measures for ontology terms are cut."""
+_TERM_MEASURES = ("HitRate", "nDCG", "R", "P", "APcap", "MaxOntSim")
+
+
+def _split(value: Any) -> Any:
+    return split_list(value) if isinstance(value, str) else value
+
+
+def _ascending(cutoffs: tuple[int, ...]) -> tuple[int, ...]:
+    if not cutoffs:
+        raise ValueError("no cutoff is named — name one, or leave `cutoffs` out")
+    return tuple(sorted(set(cutoffs)))
+
+
+Cutoffs = Annotated[
+    tuple[Annotated[WholeNumber, Field(ge=1, le=_LARGEST)], ...],
+    BeforeValidator(_split),
+    AfterValidator(_ascending),
+]
+"""Ranks, rising; as text with commas."""
+
+
+def name_default_measures(*, terms: bool, cutoffs: Sequence[int] | None = None) -> tuple[str, ...]:
+    """Names of the default measures.
+
+    Args:
+        terms: Whether the documents are terms of an ontology: the reciprocal rank, and HitRate,
+            nDCG, R, P, APcap and MaxOntSim at each cutoff. Otherwise those of ``eval``.
+        cutoffs: Other cutoffs than the usual ones; each measure is taken at each of them.
+    """
+    from trectools_plus.measures.evaluation import DEFAULT_MEASURES
+
+    if terms:
+        chosen = cutoffs or TERM_CUTOFFS
+        return ("RR", *(f"{label}@{cutoff}" for label in _TERM_MEASURES for cutoff in chosen))
+    if not cutoffs:
+        return DEFAULT_MEASURES
+    labels = dict.fromkeys(name.partition("@")[0] for name in DEFAULT_MEASURES)
+    return tuple(f"{label}@{cutoff}" for label in labels for cutoff in cutoffs)
+
+
+FileName = Annotated[
+    str, BeforeValidator(lambda name: os.fspath(name) if isinstance(name, os.PathLike) else name)
+]
+
+RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
+"""What a run may be called: its file is ``runs/<name>.run``."""
+
+
+class DataSettings(BackendSettings):
+    """Settings that name data, and the backend that may have its own.
+
+    Attributes:
+        dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
+        test_file: Test cases of one's own for ``hpo``, or the name of a shipped test set.
+        corpus: Documents (JSONL).
+        topics: Queries (TSV, JSONL or TREC).
+        qrels: Judgments (TREC, or BEIR's TSV).
+        runs: Existing run files by name, to compare instead of fetching.
+    """
+
+    dataset: FileName | None = None
+    test_file: FileName | None = None
+    corpus: FileName | None = None
+    topics: FileName | None = None
+    qrels: FileName | None = None
+    runs: dict[str, FileName] | None = None
+
+    @field_validator("runs")
+    @classmethod
+    def _usable_run_names(cls, runs: dict[str, str] | None) -> dict[str, str] | None:
+        if runs is None:
+            return None
+        if not runs:
+            raise ValueError("no run is named — write NAME=FILE, at least once")
+        for name in runs:
+            if not RUN_NAME.fullmatch(name):
+                raise ValueError(
+                    f"run name '{name}' cannot be a file name — "
+                    "use letters, digits, blanks, . + - _"
+                )
+        folded = [name.casefold() for name in runs]
+        if len(set(folded)) < len(folded):
+            raise ValueError(
+                "two runs have the same name but for upper and lower case — rename one"
+            )
+        return runs
+
+    def check_data(self) -> None:
+        """See that the data are of one kind, with the files that go with it.
+
+        Raises:
+            ValueError: If none or several are given, or a file is missing or too many.
+        """
+        kinds = [name for name in ("dataset", "corpus", "runs") if getattr(self, name) is not None]
+        if not kinds and self.topics is not None and not self.is_embedded:
+            kinds = ["topics"]
+        if not kinds:
+            raise ValueError(
+                "no data to work on — give `dataset`, or `corpus` with `topics` and `qrels`, "
+                "or `runs` with `qrels`"
+            )
+        if len(kinds) > 1:
+            named = " and ".join(f"`{kind}`" for kind in kinds)
+            raise ValueError(f"{named} do not go together — give one of them")
+        self._check_companions(kinds[0])
+
+    def _check_companions(self, kind: str) -> None:
+        """Which of topics and qrels go with the kind of data chosen."""
+        both = ("topics", "qrels")
+        required = {"dataset": (), "corpus": both, "runs": ("qrels",), "topics": ("qrels",)}[kind]
+        allowed = () if kind == "dataset" else both
+        for name in ("topics", "qrels"):
+            given = getattr(self, name) is not None
+            if given and name not in allowed:
+                raise ValueError(
+                    f"`{name}` and `{kind}` do not go together — leave `{name}` out: "
+                    f"the {kind} brings its own"
+                )
+            if not given and name in required:
+                raise ValueError(f"`{kind}` needs `{name}` beside it — name the file")
+
+
+DEFAULT_MODE_NAMES = {
+    "lexical": "Lexical-Only",
+    "vector": "Vector-Only",
+    "hybrid": "Hybrid",
+    "splade": "SPLADE",
+}
+DEFAULT_SEED = 42
+DEFAULT_RESAMPLES = 10_000
+
+_BACKEND = tuple(BackendSettings.model_fields)
+_FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
+"""Settings that only fetching heeds."""
+
+
+class BenchmarkConfig(DataSettings):
+    """A benchmark's settings; every one is a key of ``benchmark.yaml``.
+
+    The data are one of: ``dataset``; ``corpus`` with ``topics`` and ``qrels``; ``runs`` with
+    ``qrels`` (and ``topics``, for the queries' texts). A backend that has its own documents needs
+    no ``corpus``. Data are named by the settings of :class:`DataSettings`, the backend by those of
+    :class:`BackendSettings`.
+
+    Attributes:
+        modes: Modes to fetch.
+        mode_names: Names of modes (or runs) in tables.
+        measures: Measures to report, in order; the first is the one by which queries fail.
+        cutoffs: Ranks at which the default measures are taken, instead of the usual ones.
+        ontology: The OBO file that documents are terms of: the corpus of ``hpo`` (the installed
+            one when not given), and what MaxOntSim and near misses look at.
+        annotations: Where formulas of MaxOntSim have information content from, in the format of
+            ``phenotype.hpoa``; from the ontology's graph when not given.
+        depth: Results fetched per query; given runs are scored as deep as they are.
+        missing: Whether a query without results counts ``zero`` or is ``drop``\\ ped.
+        exclude_self: Drop a document whose id is the query's own, before the cutoff.
+        baseline: Compare every other mode with this one, or with each of several, instead of
+            every pair.
+        correction: How p-values are adjusted for the comparisons on one measure: ``holm``,
+            ``bonferroni``, ``benjamini_hochberg``, or ``tukey_hsd`` for every pair.
+        confidence: Level of the intervals, between 0 and 1.
+        resamples: Bootstrap resamples.
+        seed: Seed of the resamples.
+        targets: Targets by measure, beside or instead of the defaults; ``null`` removes one.
+        retrieval: Settings of the embedded modes.
+        output_dir: Folder for all files; ``results/<experiment id>`` when not given.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    modes: Names = MODES
+    mode_names: dict[str, str] = Field(default_factory=dict)
+    measures: Names = ()
+    cutoffs: Cutoffs | None = None
+    ontology: FileName | None = None
+    annotations: FileName | None = None
+    depth: WholeNumber = Field(default=100, ge=1)
+    missing: Missing = "zero"
+    exclude_self: Flag = False
+    baseline: Names | None = None
+    correction: Correction = "holm"
+    confidence: Number = DEFAULT_CONFIDENCE
+    resamples: WholeNumber = Field(default=DEFAULT_RESAMPLES, ge=100, le=10_000_000)
+    seed: WholeNumber = Field(default=DEFAULT_SEED, ge=0)
+    targets: dict[str, Target | None] = Field(default_factory=dict)
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
+    output_dir: FileName | None = Field(default=None, exclude=True)
+
+    @field_validator("measures")
+    @classmethod
+    def _known_measures(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if not names:
+            raise ValueError("no measure is named — name one, or leave `measures` out")
+        _parsed(names)
+        return names
+
+    @field_validator("confidence")
+    @classmethod
+    def _share(cls, level: float) -> float:
+        if 0 < level < 1:
+            return level
+        # 95 is a percentage, and so is what can be made a share by dividing.
+        share = level / 100 if 1 < level < 100 else DEFAULT_CONFIDENCE
+        raise ValueError(f"expected a share between 0 and 1 but got {level:g} — write {share:g}")
+
+    @field_validator("targets")
+    @classmethod
+    def _canonical_targets(cls, targets: dict[str, Target | None]) -> dict[str, Target | None]:
+        return {_parsed([name])[0].name: target for name, target in targets.items()}
+
+    @field_validator("modes")
+    @classmethod
+    def _known_modes(cls, modes: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if info.data.get("backend", EMBEDDED) != EMBEDDED:
+            return modes  # judged with the backend's own settings
+        try:
+            check_modes(modes)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        return modes
+
+    @model_validator(mode="before")
+    @classmethod
+    def _modes_of_retrievers(cls, values: Any) -> Any:
+        """Retrievers are modes of their own, all of them where none is named."""
+        if isinstance(values, dict) and values.get("retriever") and "modes" not in values:
+            return {**values, "modes": list(name_retrievers(values["retriever"]))}
+        return values
+
+    @model_validator(mode="after")
+    def _settings_go_together(self) -> Self:
+        if self.runs is None:
+            self._check_modes_of_backend()
+        self.check_data()
+        if self.runs is not None:
+            self._check_runs_alone()
+        if self.test_file is not None and self.dataset != "hpo":
+            raise ValueError("`test_file` goes with the dataset hpo only — write `dataset` hpo")
+        self._check_measures()
+        self._check_names()
+        return self
+
+    def _check_measures(self) -> None:
+        """Settings that concern measures which may not be there."""
+        if self.measures and self.cutoffs:
+            raise ValueError(
+                "`measures` and `cutoffs` do not go together — write the cutoffs into the names, "
+                "or leave `measures` out"
+            )
+        if self.annotations is not None:
+            from trectools_plus.measures.definitions.max_ont_sim import check_files_used
+
+            try:
+                check_files_used(_parsed(self.measure_names), annotations=self.annotations)
+            except UsageError as error:
+                raise ValueError(f"`annotations`: {error.what} — {error.remedy}") from error
+
+    def _check_runs_alone(self) -> None:
+        """Given runs are scored as they are: what shapes fetching would be without effect."""
+        unused = [name for name in _FETCHING if name in self.model_fields_set]
+        if self.exclude_self:
+            unused.append("exclude_self")
+        if unused:
+            raise ValueError(
+                f"`runs` and `{unused[0]}` do not go together — leave `{unused[0]}` out: "
+                "runs are scored as given"
+            )
+
+    def _check_modes_of_backend(self) -> None:
+        try:
+            self.check_backend_modes(self.modes)
+        except UsageError as error:
+            raise ValueError(f"`modes`: {error}") from error
+        if not self.needs_corpus and self.retrieval != RetrievalSettings():
+            raise ValueError(
+                f"`retrieval`: the backend {self.backend} has settings of its own — leave out "
+                "those of the embedded modes (--set, --multi-vector, --enable-reranker, models)"
+            )
+
+    def _check_names(self) -> None:
+        """Names of modes and measures that must be among those of this benchmark."""
+        known = ", ".join(self.mode_keys)
+        self._check_baselines(known)
+        for name in self.mode_names:
+            if name not in self.mode_keys:
+                raise ValueError(f"`mode_names`: '{name}' is none of the modes — take {known}")
+        asked = {one.name: one for one in _parsed(self.measure_names)} if self.targets else {}
+        for name, target in self.targets.items():
+            # A manifest spells out the default targets, also of measures that were not asked for.
+            if name not in asked and target not in (None, DEFAULT_TARGETS.get(name)):
+                raise ValueError(
+                    f"`targets`: {name} is none of the measures — add it to `measures`, or leave "
+                    "its target out"
+                )
+            levels = target.model_dump(exclude_none=True) if target else {}
+            if len(levels) > 1 and name in asked and not asked[name].higher_is_better:
+                raise ValueError(
+                    f"`targets`: less is better of {name} — give it one level, `competitive`"
+                )
+
+    def _check_baselines(self, known: str) -> None:
+        baselines = self.baseline or ()
+        for name in baselines:
+            if name not in self.mode_keys:
+                raise ValueError(f"`baseline`: '{name}' is none of the modes — take {known}")
+        if len(set(baselines)) < len(baselines):
+            raise ValueError("`baseline`: a mode is named twice — name it once")
+        if baselines and self.correction == "tukey_hsd":
+            raise ValueError(
+                "`correction`: tukey_hsd compares every pair, not baselines — take holm, or leave "
+                "`baseline` out"
+            )
+
+    @property
+    def mode_keys(self) -> tuple[str, ...]:
+        """The modes compared: names of given runs, or modes to fetch."""
+        return self.modes if self.runs is None else tuple(self.runs)
+
+    @property
+    def measure_names(self) -> tuple[str, ...]:
+        """The measures asked for, or the default ones for this dataset."""
+        return self.measures or name_default_measures(terms=self.over_terms, cutoffs=self.cutoffs)
+
+    @property
+    def over_terms(self) -> bool:
+        """Whether documents are known to be terms of an ontology."""
+        return self.dataset == "hpo" or self.ontology is not None
+
+    def bind_measures(self, names: Sequence[str | Measure]) -> list[Measure]:
+        """Measures by name, those over an ontology looking at the files of this benchmark.
+
+        Raises:
+            UsageError: If there is no such measure.
+        """
+        from trectools_plus.measures.parser import parse_measures
+
+        measures = parse_measures(names)
+        if self.ontology is None and self.annotations is None:
+            return measures
+        from trectools_plus.measures.definitions.max_ont_sim import bind_files
+
+        return bind_files(measures, self.ontology, self.annotations)
+
+    @property
+    def all_targets(self) -> dict[str, Target]:
+        """Default targets overridden by one's own, by canonical measure name."""
+        merged = {**DEFAULT_TARGETS, **self.targets}
+        return {name: target for name, target in merged.items() if target is not None}
+
+    def label(self, mode: str) -> str:
+        """A mode's name in tables."""
+        if mode in self.mode_names:
+            return self.mode_names[mode]
+        return mode if self.runs is not None else DEFAULT_MODE_NAMES.get(mode, mode)
+
+    def as_manifest(self) -> dict[str, Any]:
+        """All settings as JSON values with the defaults spelled out, without the output folder."""
+        # The measures are spelled out, with their cutoffs. The settings of other backends are left
+        # out where there is none: they would only say so.
+        unused = {"cutoffs", *((*_FETCHING, "exclude_self") if self.runs is not None else ())}
+        unused |= set(_BACKEND) if self.is_embedded else set()
+        unused |= set() if self.needs_corpus else {"retrieval"}
+        spelled = self.model_dump(mode="json", exclude=unused)
+        spelled["measures"] = list(self.measure_names)
+        spelled["targets"] = {
+            name: target and target.model_dump(mode="json")
+            for name, target in {**DEFAULT_TARGETS, **self.targets}.items()
+        }
+        return spelled
+
+
+def _parsed(names: Sequence[str]) -> list[Measure]:
+    """The measures; an unknown one is the ``ValueError`` that pydantic reports with the field."""
+    from trectools_plus.measures.parser import parse_measures
+
+    try:
+        return parse_measures(names)
+    except UsageError as error:
+        raise ValueError(str(error)) from error

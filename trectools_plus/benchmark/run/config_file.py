@@ -1,0 +1,332 @@
+"""Reading ``benchmark.yaml`` and merging it with what the command line says."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.nodes.documents import (
+    find_line,
+    load_texts,
+    parse_document,
+    refuse_repeats,
+)
+from trectools_plus.formats.nodes.model import Node, TreeError
+from trectools_plus.formats.remote import is_address
+from trectools_plus.retrieval.backends.settings import BackendSettings
+from trectools_plus.retrieval.backends.table import BACKENDS
+from trectools_plus.retrieval.fetch.answering import Collapse
+from trectools_plus.retrieval.values import Flag, Names, WholeNumber, explain_problem
+from trectools_plus.testsets.loading import shipped_names
+
+_SUPERSEDES = {
+    "dataset": ("corpus", "topics", "qrels", "runs", "test_file"),
+    "corpus": ("dataset", "test_file", "runs"),
+    "runs": (
+        *("dataset", "test_file", "corpus", "modes", "depth", "retrieval", "exclude_self"),
+        *BackendSettings.model_fields,
+    ),
+    "measures": ("cutoffs",),
+    "cutoffs": ("measures",),
+}
+"""Naming another kind of data, or measures, on the command line puts the file's choice out of
+force."""
+
+_MODELS_OF_BACKENDS = tuple(
+    entry.setting for entry in BACKENDS.values() if entry.setting and entry.model
+)
+_FILE_ONLY = ("mode_names", "targets", "retrieval", *_MODELS_OF_BACKENDS, "collapse")
+"""Settings without an option on the command line."""
+
+_MODELS = ("embedding_model", "splade_model", "reranker_model")
+"""Folders among the settings of ``retrieval``."""
+
+_GO_WITH = {
+    **{entry.setting: (name,) for name, entry in BACKENDS.items() if entry.setting},
+    "collapse": tuple(name for name, entry in BACKENDS.items() if entry.finds_chunks),
+    "retrieval": tuple(name for name, entry in BACKENDS.items() if entry.needs_corpus),
+}
+"""Another backend on the command line puts the file's settings of one out of force."""
+
+_MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
+"""Mappings of which the command line may say a part."""
+
+_PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
+
+
+class ConfigOptions(TypedDict, total=False):
+    """Settings from the command line, by field of :class:`BenchmarkConfig`.
+
+    ``None`` values count as not given. Numbers and names are checked when the configuration is
+    built, with those of the file.
+    """
+
+    dataset: str | None
+    test_file: str | None
+    corpus: str | None
+    topics: str | None
+    qrels: str | None
+    runs: Mapping[str, str] | None
+    modes: Sequence[str] | None
+    mode_names: Mapping[str, str]
+    measures: Sequence[str] | None
+    cutoffs: str | None
+    ontology: str | None
+    annotations: str | None
+    depth: int | None
+    missing: str | None
+    exclude_self: bool | None
+    baseline: Sequence[str] | None
+    correction: str | None
+    confidence: float | None
+    resamples: int | None
+    seed: int | None
+    retrieval: Mapping[str, Any] | None
+    backend: str | None
+    retriever: Sequence[str] | None
+    http: Mapping[str, str] | None
+    milvus: Mapping[str, str] | None
+    collapse: Mapping[str, str] | None
+    output_dir: str | None
+
+
+def load_config(
+    path: str | Path | None = None, options: ConfigOptions | None = None
+) -> BenchmarkConfig:
+    """Read a configuration; options win over the file, the file over the defaults.
+
+    Paths in the file are relative to the file's own folder, paths in ``options`` to the current
+    one.
+
+    Args:
+        path: A YAML file with the fields of :class:`BenchmarkConfig`; ``None`` for none.
+        options: Settings that win over the file.
+
+    Raises:
+        InputError: If the file cannot be read.
+        UsageError: If it is no YAML mapping, or a field is unknown or its value wrong; names the
+            file and every such field.
+    """
+    content, root = ({}, None) if path is None else _read_yaml(Path(path))
+    values = {} if path is None else _anchor_paths(content, Path(path).parent)
+    given = {name: value for name, value in (options or {}).items() if value is not None}
+    for name, superseded in _SUPERSEDES.items():
+        if name in given:
+            for other in superseded:
+                values.pop(other, None)
+    try:
+        return BenchmarkConfig.model_validate(_merge(values, given))
+    except ValidationError as error:
+        raise _Translator(path, root, given).translate(error) from error
+
+
+class FetchSettings(BackendSettings):
+    """What searches, and what it is asked.
+
+    Attributes:
+        modes: Modes to fetch; empty for all that there are.
+        depth: Results for each query, at most.
+        exclude_self: Drop a document whose id is the query's, before the cutoff.
+    """
+
+    modes: Names = ()
+    depth: WholeNumber = Field(default=100, ge=1)
+    exclude_self: Flag = False
+
+
+def load_fetch_settings(
+    path: str | Path | None = None, options: ConfigOptions | None = None
+) -> FetchSettings:
+    """Read what searches and what it is asked, from the same file; the rest is passed over.
+
+    Modes of the file are those of its backend: another one, or a retriever, in ``options`` puts
+    them out of force.
+
+    Raises:
+        InputError, UsageError: As :func:`load_config`.
+    """
+    content, root = ({}, None) if path is None else _read_yaml(Path(path))
+    given = {name: value for name, value in (options or {}).items() if value is not None}
+    others = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
+    values = {name: value for name, value in content.items() if name not in others}
+    named = given.get("backend")
+    if given.get("retriever") or (named and values.get("backend", named) != named):
+        values.pop("modes", None)
+    try:
+        return FetchSettings.model_validate(_merge(values, given))
+    except ValidationError as error:
+        raise _Translator(path, root, given).translate(error) from error
+
+
+def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options over the file; of some mappings only the keys that are given."""
+    merged = {**values, **given}
+    named = given.get("backend")
+    for name, backends in _GO_WITH.items():
+        is_installed = name == "collapse" and named not in BACKENDS  # and may find chunks
+        if name not in given and named not in (None, *backends) and not is_installed:
+            merged.pop(name, None)
+    for name in _MERGED:
+        old, new = values.get(name), given.get(name)
+        if isinstance(old, dict) and isinstance(new, dict):
+            merged[name] = {**old, **new}
+    return merged
+
+
+def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
+    """Read the settings of a file, each as text, and the tree that knows their lines."""
+    try:
+        tree = parse_document(_decode(path.read_bytes()), "yaml")
+        refuse_repeats(tree)
+        content = None if tree.root is None else load_texts(tree.root)
+    except OSError as error:
+        raise InputError(
+            f"the configuration cannot be read: {error.strerror}", where=str(path)
+        ) from error
+    except TreeError as error:
+        place = error.noticed or (error.line, error.column)
+        where = ":".join(str(part) for part in (path, *place) if part)
+        problem = error.what.removeprefix("no YAML: ")
+        raise UsageError(f"no valid YAML: {problem}", where=where) from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"no valid YAML: {error}", where=str(path)) from error
+    if content is None:
+        return {}, None
+    if not isinstance(content, dict):
+        raise UsageError(
+            "expected a mapping of settings",
+            where=str(path),
+            remedy="write lines such as `dataset: hpo`",
+        )
+    return content, tree.root
+
+
+def _decode(data: bytes) -> str:
+    """Decode YAML, which its byte order mark may declare to be UTF-16."""
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if is_wide else "utf-8-sig")
+
+
+def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the file's paths relative to the current folder instead of the file's."""
+    anchored = dict(values)
+    for name in _PATHS:
+        if isinstance(anchored.get(name), str) and anchored[name] not in shipped_names():
+            anchored[name] = _anchor(anchored[name], folder)
+    retrieval = anchored.get("retrieval")
+    if isinstance(retrieval, dict):
+        anchored["retrieval"] = {
+            name: _anchor(value, folder) if name in _MODELS and isinstance(value, str) else value
+            for name, value in retrieval.items()
+        }
+    dataset = anchored.get("dataset")
+    if isinstance(dataset, str) and dataset != "hpo" and not dataset.startswith("irds:"):
+        anchored["dataset"] = _anchor(dataset, folder)
+    runs = anchored.get("runs")
+    if isinstance(runs, dict):
+        anchored["runs"] = {
+            name: _anchor(file, folder) if isinstance(file, str) else file
+            for name, file in runs.items()
+        }
+    return anchored
+
+
+def _anchor(path: str, folder: Path) -> str:
+    return path if path == "-" or is_address(path) else str(folder / Path(path).expanduser())
+
+
+class _Translator:
+    """Turns pydantic's complaints into ``what — where — how to mend``.
+
+    Args:
+        path: The configuration file, if there is one.
+        root: Its tree.
+        given: The options, which win over it.
+    """
+
+    def __init__(
+        self, path: str | Path | None, root: Node | None, given: Mapping[str, Any]
+    ) -> None:
+        self._path = path
+        self._root = root
+        self._given = given
+
+    def translate(self, error: ValidationError) -> UsageError:
+        """One error for all wrong settings, each with its name and what is wrong."""
+        found = [self._explain(item) for item in error.errors(include_url=False)]
+        if len(found) == 1:
+            what, where, remedy = found[0]
+            return UsageError(what, where=where, remedy=remedy)
+        parts = [f"{where}: {what}" if where else what for what, where, _ in found]
+        remedies = dict.fromkeys(remedy for *_, remedy in found if remedy)
+        return UsageError("; ".join(parts), remedy="; ".join(remedies) or None)
+
+    def _explain(self, item: ErrorDetails) -> tuple[str, str | None, str | None]:
+        place = item["loc"]
+        if item["type"] == "extra_forbidden":
+            remedy = _nearest(str(place[-1]), _known_fields(item))
+            return f"unknown setting '{_dotted(place)}'", self._where(place[:-1] or place), remedy
+        what, remedy = explain_problem(item)
+        spelled = re.search(r"^`(\w+)`: ", what)
+        if not place and spelled:
+            # A check of settings against each other that blames one of them.
+            place, what = (spelled[1],), what[spelled.end() :]
+        return self._spell(what) or "", self._where(place), self._spell(remedy)
+
+    def _where(self, place: tuple[int | str, ...]) -> str | None:
+        """``--option``, or the file with the line and name of the field."""
+        if place and (self._path is None or place[0] in self._given):
+            inside = len(place) > 1 and not isinstance(place[1], int)  # a mapping, no list
+            return _dotted(place) if inside else self._name(str(place[0]))
+        if self._path is None:
+            return None
+        line = find_line(self._root, place)
+        parts = [str(self._path), *([] if line is None else [str(line)])]
+        return ":".join(parts) + (f": {_dotted(place)}" if place else "")
+
+    def _spell(self, text: str | None) -> str | None:
+        """Names of settings as the user writes them: options, or keys of the file."""
+        return text and re.sub(r"`(\w+)`", lambda match: self._name(match[1]), text)
+
+    def _name(self, field: str) -> str:
+        is_option = self._path is None or field in self._given
+        if not is_option or field in _FILE_ONLY:
+            return field
+        return f"--{field.replace('_', '-')}"
+
+
+def _dotted(place: tuple[int | str, ...]) -> str:
+    return ".".join(str(step) for step in place)
+
+
+def _known_fields(item: ErrorDetails) -> Iterable[str]:
+    from trectools_plus.benchmark.run.targets import Target
+    from trectools_plus.retrieval.settings import RetrievalSettings
+
+    if len(item["loc"]) == 1:
+        return BenchmarkConfig.model_fields
+    if item["loc"][0] == "retrieval":
+        return RetrievalSettings.model_fields
+    for entry in BACKENDS.values():
+        if entry.model is not None and item["loc"][0] == entry.setting:
+            return entry.setting_names()
+    if item["loc"][0] == "collapse":
+        return Collapse.model_fields
+    return Target.model_fields
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    return f"there are {', '.join(names)}" if names else None

@@ -1,0 +1,250 @@
+"""The folder of a benchmark's files: they appear in it together, or not at all.
+
+All files are first written into a hidden folder inside it, which is on the same file system, and
+moved to their places at the end. Whatever fails before leaves the files of an earlier benchmark
+as they were.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import shutil
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from trectools_plus.benchmark.report.parts import RunInfo
+from trectools_plus.errors import InputError, TrectoolsPlusError
+from trectools_plus.formats.hashing import sha256_file
+
+RUNS_FOLDER = "runs"
+COMPONENTS_FOLDER = "components"
+ANNOTATED_FOLDER = "annotated"
+PLOTS_FOLDER = "visualizations"
+PLOT_NAMES = ("measures", "precision_recall", "hit_rate", "differences", "strata")
+PLOT_ENDINGS = (".png", ".svg")
+QRELS_FILE = "qrels.txt"
+REPORT_FILE = "BenchmarkReport.json"
+MARKDOWN_FILE = "BenchmarkComparison.md"
+HTML_FILE = "BenchmarkReport.html"
+PER_QUERY_FILE = "per_query.parquet"
+LATENCY_FILE = "latency.parquet"
+CHECKSUMS_FILE = "SHA256SUMS"
+_REPLACED = "replaced"
+
+
+class OutputFolder:
+    """An output folder with the hidden folder that is filled first.
+
+    A folder that is neither published nor discarded goes when the object does.
+
+    Args:
+        path: The folder; made if missing.
+        exclusive: Whether the folder must not exist.
+
+    Attributes:
+        path: The folder.
+        partial: The hidden folder; write files here.
+
+    Raises:
+        FileExistsError: If ``exclusive`` and the folder exists.
+        InputError: If the folder cannot be made or written to.
+    """
+
+    def __init__(self, path: str | Path, *, exclusive: bool = False) -> None:
+        self.path = Path(path)
+        # Absolute, so that it is cleaned up even if the current folder is another by then.
+        self.partial = self.path.absolute() / f".partial-{secrets.token_hex(6)}"
+        made: list[Path] = []
+        try:
+            made += [one for one in self.partial.parents if not one.exists()]
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(exist_ok=not exclusive)
+            (self.partial / RUNS_FOLDER).mkdir(parents=True)
+            (self.partial / COMPONENTS_FOLDER).mkdir()
+        except FileExistsError as error:
+            if exclusive and self.path.is_dir():
+                raise
+            raise _refused(error, self.path) from error
+        except OSError as error:
+            _clean_up(self.partial, made)
+            raise _refused(error, self.path) from error
+        self.discard = weakref.finalize(self, _clean_up, self.partial, made)
+        """Remove what was written so far, and the folder itself if it was made for it."""
+
+    @contextlib.contextmanager
+    def naming(self) -> Iterator[None]:
+        """Errors from inside name the files by the places where they are to be."""
+        try:
+            yield
+        except TrectoolsPlusError as error:
+            if error.where is not None:
+                error.where = error.where.replace(str(self.partial), str(self.path))
+            raise
+
+    def publish(self, *, keep: frozenset[Path] = frozenset()) -> None:
+        """Move everything to its place: the report last, so that it never speaks of other files.
+
+        Run files and plots of the report that is replaced go. If a file cannot be moved, all that
+        were are moved back.
+
+        Args:
+            keep: Resolved paths of files that are not to be removed.
+
+        Raises:
+            InputError: If a file cannot be moved.
+        """
+        self._write_checksums()
+        new = sorted(
+            (file.relative_to(self.partial) for file in self.partial.rglob("*") if file.is_file()),
+            key=lambda name: (name.name == REPORT_FILE, name),
+        )
+        found = [*self._stale_runs(), *self._stale_extras()]
+        stale = [name for name in found if (self.path / name).resolve() not in keep]
+        old = [name for name in dict.fromkeys([*reversed(new), *stale]) if self._exists(name)]
+        moves = [
+            *((self.path / name, self.partial / _REPLACED / name) for name in old),
+            *((self.partial / name, self.path / name) for name in new),
+        ]
+        done: list[tuple[Path, Path]] = []
+        self.discard.atexit = False  # the hidden folder holds what was there before
+        try:
+            for source, target in moves:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                source.replace(target)
+                done.append((source, target))
+        except BaseException as error:
+            for source, target in reversed(done):
+                target.replace(source)
+            self.discard.atexit = True
+            if isinstance(error, OSError):
+                raise _refused(error, self.path) from error
+            raise
+        self.discard.detach()
+        shutil.rmtree(self.partial, ignore_errors=True)
+
+    def _write_checksums(self) -> None:
+        """The hash of every file, as ``sha256sum --check SHA256SUMS`` reads it."""
+        files = sorted(file for file in self.partial.rglob("*") if file.is_file())
+        lines = [
+            f"{sha256_file(file)}  {file.relative_to(self.partial).as_posix()}\n" for file in files
+        ]
+        try:
+            (self.partial / CHECKSUMS_FILE).write_bytes("".join(lines).encode())
+        except OSError as error:
+            raise _refused(error, self.path) from error
+
+    def _exists(self, name: Path) -> bool:
+        target = self.path / name
+        if target.is_dir():
+            raise InputError(
+                "is a folder, not a file", where=str(target), remedy="name another output folder"
+            )
+        return target.exists() or target.is_symlink()
+
+    def _stale_runs(self) -> list[Path]:
+        """Run files that an earlier benchmark wrote here, and that nobody changed since."""
+        return [
+            Path(folder, name)
+            for folder in (RUNS_FOLDER, COMPONENTS_FOLDER)
+            for name, sha256 in _read_runs(self.path / REPORT_FILE, folder).items()
+            if (file := self.path / folder / name).is_file() and sha256_file(file) == sha256
+        ]
+
+    def _stale_extras(self) -> list[Path]:
+        """Plots, latencies and annotated runs of an earlier benchmark: this may have none."""
+        report = self.path / REPORT_FILE
+        names = [f"{name}{ending}" for name in PLOT_NAMES for ending in PLOT_ENDINGS]
+        files = [Path(PLOTS_FOLDER, name) for name in names] + [Path(LATENCY_FILE)]
+        files = files if report.is_file() else []
+        files += [Path(ANNOTATED_FOLDER, name) for name in _read_runs(report)]
+        return [name for name in files if (self.path / name).is_file()]
+
+
+def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
+    """Make the folder ``parent/<experiment id>``, with ``-2``, ``-3`` … if it is taken.
+
+    Returns:
+        The experiment id, with the number that made it unique, and its folder.
+
+    Raises:
+        InputError: If the folder cannot be made.
+    """
+    for number in count(1):
+        name = experiment_id if number == 1 else f"{experiment_id}-{number}"
+        with contextlib.suppress(FileExistsError):
+            return name, OutputFolder(parent / name, exclusive=True)
+    raise AssertionError("unreachable: the numbers do not end")
+
+
+def read_checksums(folder: Path) -> list[tuple[str, str]]:
+    """SHA-256 and name of each file that a benchmark wrote; empty where that is not known.
+
+    Raises:
+        InputError: If the list cannot be read.
+    """
+    path = folder / CHECKSUMS_FILE
+    if not path.is_file():
+        return []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("cannot be read", where=str(path)) from error
+    pairs = [line.partition("  ") for line in lines if line]
+    if any(len(digest) != 64 or not name for digest, _, name in pairs):
+        raise InputError("expected a hash and a name in each line", where=str(path))
+    return [(digest, name) for digest, _, name in pairs]
+
+
+def find_report_files(folder: Path, runs: Iterable[RunInfo]) -> list[str]:
+    """Names of the files in a folder that a benchmark writes there, without ``SHA256SUMS``.
+
+    Other files may lie in the folder: a benchmark leaves alone what it did not write.
+
+    Args:
+        folder: The folder of the report.
+        runs: The runs that the report names.
+    """
+    written = [run.path for run in runs if run.path is not None]
+    annotated = [f"{ANNOTATED_FOLDER}/{Path(name).name}" for name in written]
+    plots = [f"{PLOTS_FOLDER}/{name}{ending}" for name in PLOT_NAMES for ending in PLOT_ENDINGS]
+    names = [REPORT_FILE, MARKDOWN_FILE, HTML_FILE, PER_QUERY_FILE, LATENCY_FILE, QRELS_FILE]
+    return [name for name in (*names, *written, *annotated, *plots) if (folder / name).is_file()]
+
+
+def _read_runs(report: Path, folder: str = RUNS_FOLDER) -> dict[str, str]:
+    """File name and SHA-256 of a report's runs in a folder; empty where none can be read."""
+    try:
+        document: Any = json.loads(report.read_text(encoding="utf-8"))
+        modes = [*document["modes"].values(), *document.get("components", ())]
+        runs = [mode["run"] for mode in modes]
+        found: Mapping[str, str] = {
+            str(run["path"]): str(run["sha256"]) for run in runs if run["path"] is not None
+        }
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return {}
+    prefix = f"{folder}/"
+    return {
+        name: sha256
+        for path, sha256 in found.items()
+        if (name := path.removeprefix(prefix)) != path and Path(name).name == name
+    }
+
+
+def _clean_up(partial: Path, made: list[Path]) -> None:
+    shutil.rmtree(partial, ignore_errors=True)
+    for folder in made:
+        with contextlib.suppress(OSError):  # something else is in it by now
+            folder.rmdir()
+
+
+def _refused(error: OSError, folder: Path) -> InputError:
+    return InputError(
+        f"the output folder cannot be written: {error.strerror or error}",
+        where=str(folder),
+        remedy="name another with --output-dir; what was there before is untouched",
+    )

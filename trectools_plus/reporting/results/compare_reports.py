@@ -1,0 +1,199 @@
+"""The comparison of two reports: a table for the terminal, Markdown, JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, TextIO
+
+from trectools_plus.benchmark.compare.compare_reports import (
+    Contrast,
+    LatencyDifference,
+    ModeContrast,
+    state_verdict,
+)
+from trectools_plus.benchmark.report import Comparison
+from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
+from trectools_plus.reporting.wording import describe_test, show_difference_interval, show_p
+from trectools_plus.reporting.table import Cell, Column, Table, show
+from trectools_plus.reporting.terminal import print_table
+from trectools_plus.text import make_console, plural
+
+_HEADER = ("Mode", "Metric", "A", "B", "B − A", "Interval", "t", "p (t)", "Adj. p")
+_SHOWN = 5
+_SHOWN_CHANGES = 8
+
+
+def render_contrast_markdown(contrast: Contrast) -> str:
+    """Return the comparison as GitHub-flavoured Markdown.
+
+    Args:
+        contrast: From :func:`compare_reports`.
+    """
+    parts = [
+        f"**{escape(state_verdict(contrast))}**",
+        render_table(_table(contrast, "yes", "no")),
+        *(escape(line) for line in _remarks(contrast)),
+    ]
+    for mode in contrast.modes:
+        for measure, changes in mode.changed.items():
+            if changes:
+                rows = [
+                    [
+                        escape(one.query_id),
+                        show(one.before),
+                        show(one.after),
+                        show(one.after - one.before, "+"),
+                    ]
+                    for one in changes
+                ]
+                changed = markdown_table(["Query", "A", "B", "B − A"], rows)
+                parts.append(
+                    f"<details><summary>{escape(mode.label)}, {measure}: the queries that changed "
+                    f"most</summary>\n\n{changed}\n\n</details>"
+                )
+    return "\n\n".join(parts) + "\n"
+
+
+def contrast_document(contrast: Contrast) -> dict[str, Any]:
+    """Return the comparison as JSON values.
+
+    Args:
+        contrast: From :func:`compare_reports`.
+    """
+    return {
+        "a": contrast.names[0],
+        "b": contrast.names[1],
+        "queries": contrast.queries,
+        "verdict": state_verdict(contrast),
+        "modes": [
+            {
+                "label": mode.label,
+                "mode_a": mode.modes[0],
+                "mode_b": mode.modes[1],
+                "measures": {
+                    entry.measure: {
+                        "mean_a": mode.means[entry.measure][0],
+                        "mean_b": mode.means[entry.measure][1],
+                        "n_a": mode.counts[entry.measure][0],
+                        "n_b": mode.counts[entry.measure][1],
+                        "comparison": entry.model_dump(
+                            mode="json", exclude={"baseline", "contrast", "measure"}
+                        ),
+                        "changed_most": [
+                            {"query_id": one.query_id, "a": one.before, "b": one.after}
+                            for one in mode.changed[entry.measure]
+                        ],
+                    }
+                    for entry in mode.comparisons
+                },
+                "latency_ms": None if mode.latency is None else asdict(mode.latency),
+            }
+            for mode in contrast.modes
+        ],
+        "notes": contrast.notes,
+        "settings": _changes_document(contrast.settings),
+        "packages": _changes_document(contrast.packages),
+    }
+
+
+def _changes_document(changes: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[str, Any]]:
+    return {name: {"a": a, "b": b} for name, (a, b) in changes.items()}
+
+
+def print_contrast(contrast: Contrast, stream: TextIO) -> None:
+    """Print the comparison, at most 100 characters wide.
+
+    Args:
+        contrast: From :func:`compare_reports`.
+        stream: The output.
+    """
+    console = make_console(stream)
+    for place, name in zip("AB", contrast.names, strict=True):
+        console.print(f"{place}  {name}")
+    print_table(console, _table(contrast, "*", ""))
+    for line in _remarks(contrast):
+        console.print(line)
+    for mode in contrast.modes:
+        entry = mode.comparisons[0]
+        changes = mode.changed[entry.measure][:_SHOWN]
+        if changes:
+            named = ", ".join(
+                f"{one.query_id} ({one.before:.2f} to {one.after:.2f})" for one in changes
+            )
+            console.print(f"{mode.label}: changed most on {entry.measure}: {named}")
+    console.print(state_verdict(contrast), style="bold")
+
+
+def _table(contrast: Contrast, significant: str, otherwise: str) -> Table:
+    rows = [
+        [
+            mode.label,
+            entry.measure,
+            *_means(mode, entry, contrast.queries),
+            show(entry.difference, "+"),
+            show_difference_interval(entry),
+            *_student(entry),
+            show_p(entry.p_adjusted),
+            significant if entry.significant else otherwise,
+        ]
+        for mode in contrast.modes
+        for entry in mode.comparisons
+    ]
+    return Table.of([*_HEADER, Column(Cell("Significant"), short="")], rows)
+
+
+def _means(mode: ModeContrast, entry: Comparison, queries: int) -> list[str]:
+    """Return the means in A and B, with the numbers of queries unless they are all queries."""
+    means, counts = mode.means[entry.measure], mode.counts[entry.measure]
+    return [
+        show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n})"
+        for mean, n in zip(means, counts, strict=True)
+    ]
+
+
+def _student(entry: Comparison) -> tuple[str, str]:
+    found = entry.t_test
+    if found is None:
+        return "–", "–"
+    return ("∞" if found.t is None else f"{found.t:+.2f}"), show_p(found.p)
+
+
+def _remarks(contrast: Contrast) -> list[str]:
+    first = contrast.modes[0].comparisons[0]
+    remarks = [f"Significant (*): {describe_test(first, contrast.confidence)}."]
+    remarks += [
+        f"{mode.label}: {_show_latency(mode.latency, contrast.confidence)}"
+        for mode in contrast.modes
+        if mode.latency is not None
+    ]
+    if all(mode.latency is None for mode in contrast.modes):
+        remarks.append("Latency: not timed in both reports.")
+    for what, changes in (("Settings", contrast.settings), ("Packages", contrast.packages)):
+        if changes:
+            shown = [
+                f"{name} {_show_value(a)} to {_show_value(b)}" for name, (a, b) in changes.items()
+            ]
+            more = len(shown) - _SHOWN_CHANGES
+            remarks.append(
+                f"{what} that differ (A to B): {', '.join(shown[:_SHOWN_CHANGES])}"
+                + (f" and {more} more." if more > 0 else ".")
+            )
+    return remarks + [f"Note: {note}." for note in contrast.notes]
+
+
+def _show_value(value: Any) -> str:
+    """Return a setting as text: a list is joined with plus signs, ``None`` is ``none``."""
+    if isinstance(value, list | tuple):
+        return "+".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
+
+
+def _show_latency(latency: LatencyDifference, level: float) -> str:
+    interval = "("
+    if latency.low is not None and latency.high is not None:
+        interval = f"[{latency.low:+.2f}, {latency.high:+.2f}] ({level * 100:g}% interval, "
+    return (
+        f"latency {latency.a:.2f} to {latency.b:.2f} ms per query, difference "
+        f"{latency.difference:+.2f} {interval}{plural(latency.n, 'query', 'queries')})."
+    )

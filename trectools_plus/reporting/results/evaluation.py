@@ -1,0 +1,85 @@
+"""The JSON document of an evaluation, for ``eval --format json`` and the service."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trectools_plus.formats.tables import Run
+    from trectools_plus.measures import Evaluation
+    from trectools_plus.measures.scoring.chunks import ScoredFile
+
+
+def evaluation_document(
+    qrels_path: str,
+    runs: Mapping[str, Run | ScoredFile],
+    evaluation: Evaluation,
+    *,
+    per_query: bool,
+) -> dict[str, Any]:
+    """Return the JSON document of ``eval``: means with their ``n``, counts, definitions, hashes.
+
+    An undefined mean is ``null``. ``undefined`` is the number of queries without a value, which the
+    mean omits.
+
+    Args:
+        qrels_path: The file of the judgments.
+        runs: The scored runs, by name.
+        evaluation: Their scores.
+        per_query: Include the values of all queries.
+    """
+    counts = next(iter(evaluation.counts.values()))
+    return {
+        "qrels": {
+            "path": qrels_path,
+            "sha256": _sha256(qrels_path),
+            "queries": counts.n_qrels,
+            "queries_without_relevant": evaluation.queries_without_relevant,
+        },
+        "missing": evaluation.missing,
+        "notes": evaluation.notes,
+        "runs": [
+            {
+                "name": name,
+                "path": run.path,
+                "sha256": _sha256(run.path),
+                "counts": evaluation.counts[name].as_dict(),
+                "measures": {
+                    measure: _measured(evaluation, name, measure, per_query=per_query)
+                    for measure in evaluation.measure_names
+                },
+            }
+            for name, run in runs.items()
+        ],
+        "definitions": {
+            measure: evaluation.definition(measure).as_dict()
+            for measure in evaluation.measure_names
+        },
+    }
+
+
+def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool) -> dict[str, Any]:
+    n = evaluation.n(run, measure)
+    values: dict[str, Any] = {
+        "mean": _or_none(evaluation.mean(run, measure)),
+        "n": n,
+        "undefined": evaluation.counts[run].n_scored - n,
+    }
+    if per_query:
+        column = evaluation.values(run, measure).tolist()
+        pairs = zip(evaluation.query_ids[run], column, strict=True)
+        values["per_query"] = {query: _or_none(value) for query, value in pairs}
+    return values
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _sha256(path: str | None) -> str | None:
+    """Return the hash of a file; ``None`` for standard input, which cannot be read again."""
+    from trectools_plus.formats.hashing import sha256_file
+
+    return None if path in (None, "-") else sha256_file(path)

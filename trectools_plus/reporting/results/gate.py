@@ -1,0 +1,242 @@
+"""The result of a gate: Markdown for a pull request, a table for the terminal, JSON."""
+
+from __future__ import annotations
+
+from typing import Any, TextIO
+
+from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
+from trectools_plus.reporting.wording import show_p
+from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show
+from trectools_plus.reporting.terminal import print_table
+from trectools_plus.text import make_console, plural
+
+MARKER = "<!-- trectools-plus benchmark gate -->"
+"""The first line of the comment, which identifies it."""
+
+_NAMED = 10
+_MOST_STRATA = 60
+
+
+def render_gate_markdown(result: GateResult) -> str:
+    """Return the result as Markdown for a comment on a pull request.
+
+    It has the current and the baseline means, also per stratum, and the queries that got worse.
+
+    Args:
+        result: From :func:`run_gate`.
+    """
+    head = "passed ✅" if result.passed else "failed ❌"
+    parts = [
+        f"{MARKER}\n### Retrieval benchmark: {head}",
+        render_table(_table(result)),
+        escape(describe_rules(result)),
+        *(f"> {escape(line)}" for line in gate_remarks(result)),
+        _strata(result),
+        _fallen(result),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render_refusal_markdown(reason: str) -> str:
+    """Return the comment on reports that cannot be compared; it replaces an earlier "passed".
+
+    Args:
+        reason: The error message.
+    """
+    return f"{MARKER}\n### Retrieval benchmark: not compared ❌\n\n{escape(reason)}\n"
+
+
+def gate_document(result: GateResult) -> dict[str, Any]:
+    """Return the result as JSON values.
+
+    Args:
+        result: From :func:`run_gate`.
+    """
+    return {
+        "passed": result.passed,
+        "max_drop": result.rules.max_drop,
+        "absolute": result.rules.absolute,
+        "require_significant": result.rules.require_significant,
+        "current": result.current.manifest.experiment_id,
+        "baseline": result.baseline.manifest.experiment_id,
+        "entries": [_entry_document(entry) for entry in result.entries],
+        "raise_baseline": _should_rise(result),
+        "notes": result.notes,
+    }
+
+
+def print_gate(result: GateResult, stream: TextIO) -> None:
+    """Print the result, at most 100 characters wide.
+
+    Args:
+        result: From :func:`run_gate`.
+        stream: The output.
+    """
+    console = make_console(stream)
+    print_table(console, _table(result))
+    for line in [describe_rules(result), *gate_remarks(result)]:
+        console.print(line)
+    for entry in result.entries:
+        if entry.fallen and entry.drop > 0:
+            more = len(entry.fallen) - _NAMED
+            named = ", ".join(
+                f"{query.query_id} ({query.before:.2f} to {query.after:.2f})"
+                for query in entry.fallen[:_NAMED]
+            )
+            console.print(
+                f"{entry.label} {entry.measure}: {plural(len(entry.fallen), 'query', 'queries')} "
+                f"got worse: {named}{f' and {more} more' if more > 0 else ''}"
+            )
+    console.print("gate passed" if result.passed else "gate failed", style="bold")
+
+
+def describe_rules(result: GateResult) -> str:
+    """Describe the conditions of failure, in a sentence."""
+    rules = result.rules
+    allowed = f"{rules.max_drop:g}" if rules.absolute else f"{rules.max_drop * 100:g}%"
+    relative = "" if rules.absolute else " of its baseline"
+    proof = " and the drop is significant" if rules.require_significant else ""
+    tested = [entry for entry in result.entries if entry.p_adjusted is not None]
+    family = (
+        f" p: randomisation test over queries, Holm over {plural(len(tested), 'comparison')}."
+        if tested
+        else ""
+    )
+    return f"The gate fails if a mean drops by more than {allowed}{relative}{proof}.{family}"
+
+
+def gate_remarks(result: GateResult) -> list[str]:
+    """Return notes, and a remark if the baseline should be raised."""
+    remarks = [f"Note: {note}." for note in result.notes]
+    spared = [
+        f"{entry.label} {entry.measure}"
+        for entry in result.entries
+        if _is_beyond(entry, result.rules) and not entry.failed
+    ]
+    if spared:
+        remarks.append(
+            f"Passed, because the drop is larger than allowed but not significant: "
+            f"{', '.join(spared)}."
+        )
+    if _should_rise(result):
+        better = ", ".join(
+            f"{entry.label} {entry.measure}" for entry in result.entries if entry.higher
+        )
+        remarks.append(
+            f"The baseline should be raised: {better} is clearly better. Make this report the new "
+            "baseline. Otherwise a later change can lose the gain without failing the gate."
+        )
+    return remarks
+
+
+def _should_rise(result: GateResult) -> bool:
+    return result.passed and any(entry.higher for entry in result.entries)
+
+
+def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
+    return entry.drop > rules.max_drop + 1e-12
+
+
+def _table(result: GateResult) -> Table:
+    adjusted = Column(Cell("Adjusted p"), short="Adj. p")
+    rows = [_row(entry, result.rules) for entry in result.entries]
+    return Table.of(["Mode", "Metric", "Baseline", "Current", "Change", adjusted, "Verdict"], rows)
+
+
+def _row(entry: GateEntry, rules: GateRules) -> Row:
+    change = entry.current - entry.baseline
+    cells = [
+        entry.label,
+        entry.measure,
+        show(entry.baseline),
+        show(entry.current),
+        show(change, "+") if rules.absolute else f"{change / abs(entry.baseline):+.1%}",
+        show_p(entry.p_adjusted),
+        "failed" if entry.failed else "better" if entry.higher else "ok",
+    ]
+    return make_row(cells, alarming=entry.failed)
+
+
+def _entry_document(entry: GateEntry) -> dict[str, Any]:
+    fallen = entry.fallen
+    return {
+        "mode": entry.mode,
+        "measure": entry.measure,
+        "baseline": entry.baseline,
+        "current": entry.current,
+        "drop": entry.drop,
+        "p_adjusted": entry.p_adjusted,
+        "significant": entry.significant,
+        "failed": entry.failed,
+        "fallen": None
+        if fallen is None
+        else [
+            {"query_id": query.query_id, "baseline": query.before, "current": query.after}
+            for query in fallen
+        ],
+    }
+
+
+def _strata(result: GateResult) -> str:
+    """Return current and baseline means per stratum; empty without strata in both reports."""
+    rows = []
+    for name, values in result.current.strata.items():
+        for value, modes in values.items():
+            for entry in result.entries:
+                now = modes.get(entry.mode, {}).get(entry.measure)
+                before = _stratum_mean(result.baseline, name, value, entry)
+                if now is None or before is None or now.mean is None:
+                    continue
+                rows.append(
+                    [
+                        f"{name}: {value} ({now.n})",
+                        entry.label,
+                        entry.measure,
+                        show(before),
+                        show(now.mean),
+                        show(now.mean - before, "+"),
+                    ]
+                )
+    if not rows:
+        return ""
+    header = ["Stratum (queries)", "Mode", "Metric", "Baseline", "Current", "Change"]
+    return (
+        "<details><summary>Per stratum</summary>\n\n"
+        f"{markdown_table(header, [[escape(cell) for cell in row] for row in rows[:_MOST_STRATA]])}"
+        + (f"\n\nand {len(rows) - _MOST_STRATA} more." if len(rows) > _MOST_STRATA else "")
+        + "\n\n</details>"
+    )
+
+
+def _stratum_mean(report: BenchmarkReport, name: str, value: str, entry: GateEntry) -> float | None:
+    found = report.strata.get(name, {}).get(value, {}).get(entry.mode, {}).get(entry.measure)
+    return None if found is None else found.mean
+
+
+def _fallen(result: GateResult) -> str:
+    """Return the queries that got worse, for each entry with a worse mean."""
+    texts = {query.query_id: query.text for query in result.current.failing_queries}
+    parts = []
+    for entry in result.entries:
+        if not entry.fallen or entry.drop <= 0:
+            continue
+        rows = [
+            [
+                escape(query.query_id)
+                + (f": {escape(text)[:80]}" if (text := texts.get(query.query_id)) else ""),
+                show(query.before),
+                show(query.after),
+            ]
+            for query in entry.fallen[:_NAMED]
+        ]
+        more = len(entry.fallen) - len(rows)
+        parts.append(
+            f"<details><summary>{escape(entry.label)}, {entry.measure}: "
+            f"{plural(len(entry.fallen), 'query', 'queries')} got worse</summary>\n\n"
+            + markdown_table(["Query", "Baseline", "Current"], rows)
+            + (f"\n\nand {more} more." if more else "")
+            + "\n\n</details>"
+        )
+    return "\n\n".join(parts)

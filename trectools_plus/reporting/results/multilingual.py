@@ -1,0 +1,146 @@
+"""A benchmark over several languages: the files of each language, and the summary of all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TextIO
+
+from trectools_plus.benchmark.multilingual import (
+    CrossLingual,
+    LanguageMeasure,
+    MultilingualReport,
+    MultilingualResult,
+)
+from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.markdown.tables import escape, markdown_table
+from trectools_plus.reporting.table import Table, make_row, show, show_interval
+from trectools_plus.reporting.terminal import print_table
+from trectools_plus.text import make_console
+
+JSON_FILE = "MultilingualReport.json"
+MARKDOWN_FILE = "MultilingualComparison.md"
+
+READING = (
+    "Each language has its own evaluation and test set. Mean, variance (ddof 1) and gap (best minus "
+    "worst) are over the means of the languages, with equal weights. No figure pools queries of two "
+    "languages."
+)
+
+
+def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
+    """Write the report of each language into a folder, then the summary of all languages.
+
+    Args:
+        result: From :func:`run_multilingual`. It can be written once.
+
+    Returns:
+        The files ``json`` and ``markdown``, and the HTML page of each language by its code.
+
+    Raises:
+        InputError: If a file cannot be written; reports that are already written remain.
+        UsageError: If this result was already written.
+    """
+    pages = {language: write_reports(one)["html"] for language, one in result.results.items()}
+    files = {"json": result.output_dir / JSON_FILE, "markdown": result.output_dir / MARKDOWN_FILE}
+    with atomic_write(files["json"]) as stream:
+        stream.write(render_multilingual_json(result.report))
+    with atomic_write(files["markdown"]) as stream:
+        stream.write(render_multilingual_markdown(result.report))
+    return {**files, **pages}
+
+
+def render_multilingual_json(report: MultilingualReport) -> str:
+    """Return the report as JSON, indented by two spaces.
+
+    Args:
+        report: The summary of all languages.
+    """
+    return report.model_dump_json(indent=2) + "\n"
+
+
+def render_multilingual_markdown(report: MultilingualReport) -> str:
+    """Return the report as GitHub-flavoured Markdown.
+
+    Args:
+        report: The summary of all languages.
+    """
+    parts = ["# Comparison of languages", f"Documents: {escape(report.corpus)}.", READING]
+    sets = [
+        [code, escape(one.test_set), escape(one.version), str(one.queries), _link(one.folder, code)]
+        for code, one in report.languages.items()
+    ]
+    parts.append(markdown_table(["Language", "Test set", "Version", "Queries", "Report"], sets))
+    for mode, measures in report.across.items():
+        parts.append(f"## {escape(report.mode_names[mode])}")
+        rows = [
+            [
+                measure,
+                *(_with_interval(one) for one in _of_languages(report, mode, measure)),
+                *_across(across),
+            ]
+            for measure, across in measures.items()
+        ]
+        parts.append(markdown_table(["Metric", *report.languages, "Mean", "Variance", "Gap"], rows))
+    parts += [f"> **{escape(head)}:** {escape(note)}" for head, note in _notes(report)]
+    if report.command:
+        parts.append(f"Created by `{report.command}`.")
+    return "\n\n".join(parts) + "\n"
+
+
+def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
+    """Print the report, at most 100 characters wide.
+
+    Args:
+        report: The summary of all languages.
+        stream: The output.
+    """
+    console = make_console(stream)
+    sets = ", ".join(
+        f"{code} {one.test_set} ({one.queries})" for code, one in report.languages.items()
+    )
+    console.print(f"{report.corpus} · {sets}", style="bold")
+    rows = []
+    for mode, measures in report.across.items():
+        last = list(measures)[-1]
+        for measure, across in measures.items():
+            means = [show(one.mean) for one in _of_languages(report, mode, measure)]
+            cells = [report.mode_names[mode], measure, *means, *_across(across)]
+            rows.append(make_row(cells, ends_section=measure == last))
+    header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
+    print_table(console, Table.of(header, rows, right=header[2:]))
+    console.print(READING, style="dim")
+    for languages, note in _notes(report):
+        console.print(f"{languages}: {note}")
+
+
+def _notes(report: MultilingualReport) -> list[tuple[str, str]]:
+    """Return each note of the reports, with its languages."""
+    languages_of: dict[str, list[str]] = {}
+    for language, one in report.languages.items():
+        for note in one.notes:
+            languages_of.setdefault(note, []).append(language)
+    return [(f"Note on {', '.join(languages)}", note) for note, languages in languages_of.items()]
+
+
+def _of_languages(report: MultilingualReport, mode: str, measure: str) -> list[LanguageMeasure]:
+    return [one.modes[mode][measure] for one in report.languages.values()]
+
+
+def _across(one: CrossLingual) -> list[str]:
+    variance = "–" if one.variance is None else f"{one.variance:.5f}"
+    gap = show(one.gap)
+    if one.gap:
+        gap += f" {one.best_language}–{one.worst_language}"
+    return [show(one.mean), variance, gap]
+
+
+def _with_interval(one: LanguageMeasure) -> str:
+    return " ".join(filter(None, (show(one.mean), show_interval(*ends_of(one.ci)))))
+
+
+def _link(folder: str, code: str) -> str:
+    """Return a link to the page of a language, relative to the folder of all languages."""
+    name = Path(folder).name
+    return f"[{code}]({name}/BenchmarkReport.html)"

@@ -1,0 +1,184 @@
+"""Agreement of annotators and overfitting to a test set, for the terminal and as JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any, TextIO
+
+from trectools_plus.benchmark.overfitting import OverfittingCheck, PartContrast
+from trectools_plus.reporting.wording import show_p
+from trectools_plus.reporting.table import Table, show, show_interval
+from trectools_plus.reporting.terminal import print_table
+from trectools_plus.testsets.agreement import GradeAgreement
+from trectools_plus.text import make_console, plural, visible
+
+_SHOWN = 20
+
+
+def agreement_document(found: GradeAgreement) -> dict[str, Any]:
+    """Return the agreement as JSON values; undefined figures are null.
+
+    Args:
+        found: The agreement of two annotators.
+    """
+    return {
+        "accepted": found.accepted,
+        "weights": found.weights,
+        "threshold": found.threshold,
+        "kappa": {name: _finite(asdict(one)) for name, one in found.kappas.items()},
+        "pairs": found.pairs,
+        "agreed": found.agreed,
+        "only_first": found.only_first,
+        "only_second": found.only_second,
+        "disagreements": [asdict(one) for one in found.disagreements],
+    }
+
+
+def print_agreement(
+    found: GradeAgreement, names: tuple[str, str], stream: TextIO, *, every: bool = False
+) -> None:
+    """Print the agreement, at most 100 characters wide.
+
+    Args:
+        found: The agreement of two annotators.
+        names: The files of the two annotators.
+        stream: The output.
+        every: List all disagreements, not only the first 20.
+    """
+    console = make_console(stream)
+    for place, name in zip("AB", names, strict=True):
+        console.print(f"{place}  {name}")
+    console.print(
+        f"{plural(found.pairs, 'pair')} graded by both, {found.agreed:,} with the same grade. Not "
+        f"counted: {found.only_first:,} graded only by A, {found.only_second:,} only by B."
+    )
+    kappas = [
+        [
+            "unweighted" if weights == "none" else f"{weights} weights",
+            _figure(one.value),
+            _interval(one.low, one.high),
+        ]
+        for weights, one in found.kappas.items()
+    ]
+    print_table(console, Table.of(["Kappa", "Value", "Interval"], kappas))
+    shown = found.disagreements if every else found.disagreements[:_SHOWN]
+    if shown:
+        pairs = [
+            [visible(pair.query_id), visible(pair.doc_id), str(pair.first), str(pair.second)]
+            for pair in shown
+        ]
+        print_table(console, Table.of(["Query", "Term", "A", "B"], pairs))
+    if len(shown) < len(found.disagreements):
+        console.print(f"… {len(found.disagreements) - len(shown):,} more: list them with --all")
+    decisive = found.kappas[found.weights].value
+    if math.isnan(decisive):
+        verdict = "Not accepted: kappa is undefined, because both annotators gave only one grade"
+    else:
+        word, relation = ("Accepted", "above") if found.accepted else ("Not accepted", "not above")
+        verdict = f"{word}: kappa {decisive:.3f} is {relation} {found.threshold:g}"
+    console.print(verdict, style="bold")
+
+
+def overfitting_document(found: OverfittingCheck) -> dict[str, Any]:
+    """Return the check as JSON values; undefined figures are null.
+
+    Args:
+        found: From :func:`check_overfitting`.
+    """
+    return {
+        "flagged": found.flagged,
+        "contrasts": [
+            {
+                "mode": one.mode,
+                "measure": one.measure,
+                "used": one.comparison.first,
+                "held_out": one.comparison.second,
+                **_finite(
+                    {
+                        key: value
+                        for key, value in asdict(one.comparison).items()
+                        if key not in ("first", "second", "n_first", "n_second")
+                    }
+                ),
+                "n_used": one.comparison.n_first,
+                "n_held_out": one.comparison.n_second,
+                "p_adjusted": one.p_adjusted,
+                "flagged": one.flagged,
+                "better_used": one.better_used,
+            }
+            for one in found.contrasts
+        ],
+        "notes": list(found.notes),
+    }
+
+
+def print_overfitting(found: OverfittingCheck, stream: TextIO) -> None:
+    """Print the check, at most 100 characters wide.
+
+    Args:
+        found: From :func:`check_overfitting`.
+        stream: The output.
+    """
+    console = make_console(stream)
+    print_table(console, _contrast_table(found))
+    level = found.contrasts[0].comparison.level
+    console.print(
+        f"Difference: used minus held out, with Welch's {level * 100:g}% interval. In brackets: the "
+        "number of queries. p: two-sample permutation test. Adj. p: Holm over "
+        f"{len(found.contrasts)}.",
+        style="dim",
+    )
+    for note in found.notes:
+        console.print(f"Note: {note}.")
+    for line in _verdict(found):
+        console.print(line, style="bold")
+
+
+def _contrast_table(found: OverfittingCheck) -> Table:
+    header = ["Mode", "Metric", "Used", "Held out", "Difference", "Interval", "p", "Adj. p", ""]
+    rows = []
+    for one in found.contrasts:
+        sides = one.comparison
+        cells = [
+            one.mode,
+            one.measure,
+            f"{show(sides.first)} ({sides.n_first})",
+            f"{show(sides.second)} ({sides.n_second})",
+            show(sides.difference, "+"),
+            show_interval(sides.low, sides.high, "+"),
+            show_p(sides.p_permutation),
+            show_p(one.p_adjusted),
+            "*" if one.flagged else "",
+        ]
+        rows.append(cells)
+    return Table.of(header, rows)
+
+
+def _verdict(found: OverfittingCheck) -> list[str]:
+    flagged = [one for one in found.contrasts if one.flagged]
+    if not flagged:
+        return ["No mode differs between the parts by more than chance."]
+    return [_explain(one) for one in flagged]
+
+
+def _explain(one: PartContrast) -> str:
+    what = f"{one.mode}, {one.measure}:"
+    if one.better_used:
+        return f"{what} better on the used part than chance explains. It may be overfitted."
+    return f"{what} better on the held-out part than chance explains. The parts differ."
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in values.items()
+    }
+
+
+def _figure(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3f}"
+
+
+def _interval(low: float, high: float) -> str:
+    return "–" if math.isnan(low) else f"[{_figure(low)}, {_figure(high)}]"

@@ -1,0 +1,375 @@
+"""Texts, lists and notes about a report that all renderings share."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from trectools_plus.benchmark.compare.compare import alpha_of, describe_family
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    Comparison,
+    ComponentMeasure,
+    ComponentResult,
+    FindingRecord,
+    MeasureDefinition,
+    ModeResult,
+    TargetResult,
+    TermLabel,
+)
+from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.reporting.table import show, show_interval
+from trectools_plus.text import plural
+
+_MOST_PAIRS = 60
+_MERGE = ("benchmark", "merge", "BenchmarkReport.json", "--run")
+_NAMED = 3
+"""With more modes than this, a sentence gives only their number."""
+_NAMED_IN_GROUP = 8
+"""The same for the modes of a group."""
+TEST_NAMES = {
+    "paired_bootstrap": "paired bootstrap",
+    "t_test": "t-test",
+    "wilcoxon": "Wilcoxon",
+    "randomisation": "randomisation",
+    "sign_test": "sign test",
+    "tukey_hsd": "randomised Tukey HSD",
+}
+CORRECTION_NAMES = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "benjamini_hochberg": "Benjamini–Hochberg",
+    "tukey_hsd": "Tukey HSD",
+    "none": "no correction",
+}
+NONE_NEAR = "None: no first result is wrong and a parent, child or sibling of an expected term."
+COMPONENTS_EXPLANATION = (
+    "The fusion of all components minus the fusion without one. Above 0, that component raises the "
+    "measure."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Findings of the validators about a benchmark's files.
+
+    Attributes:
+        serious: Errors and warnings, each with the label of the mode or file.
+        infos: Number of further findings, of severity info.
+    """
+
+    serious: list[tuple[str, FindingRecord]]
+    infos: int
+
+
+def choose_comparisons(report: BenchmarkReport) -> list[Comparison]:
+    """Return the comparisons by measure; of more than 60, only those with the best mode."""
+    order = {name: place for place, name in enumerate(report.measure_names)}
+    entries = sorted(report.comparisons, key=lambda entry: order[entry.measure])
+    if len(entries) <= _MOST_PAIRS:
+        return entries
+    return [
+        entry
+        for entry in entries
+        if report.best_mode[entry.measure] in (entry.baseline, entry.contrast)
+    ][:_MOST_PAIRS]
+
+
+def name_difference(report: BenchmarkReport, entry: Comparison) -> str:
+    """Return ``Hybrid − Lexical-Only``, with the number of queries if it is not all of them."""
+    name = f"{report.modes[entry.contrast].label} − {report.modes[entry.baseline].label}"
+    all_queries = entry.n == report.manifest.dataset.queries
+    return name if all_queries else f"{name} (n = {entry.n})"
+
+
+def collect_findings(report: BenchmarkReport) -> Findings:
+    """Return the findings about qrels and topics, then those about each mode's run."""
+    sources = [("Qrels and topics", report.manifest.dataset.findings)]
+    sources += [(result.label, result.diagnostics.findings) for result in report.modes.values()]
+    found = [(label, item) for label, findings in sources for item in findings]
+    serious = [(label, item) for label, item in found if item.severity != "info"]
+    return Findings(serious, len(found) - len(serious))
+
+
+def list_hashes(report: BenchmarkReport) -> list[tuple[str, str]]:
+    """Return name and SHA-256 of all data, files, runs and settings behind the figures."""
+    manifest = report.manifest
+    runs = (result.run for result in report.modes.values())
+    return [
+        *((f"data: {kind} (contents)", each) for kind, each in manifest.dataset.contents.items()),
+        *((f"file: {file.path}", file.sha256) for file in manifest.dataset.files.values()),
+        *((run.path, run.sha256) for run in runs if run.path is not None and run.sha256),
+        ("configuration", manifest.config_hash),
+    ]
+
+
+def list_commands(report: BenchmarkReport) -> list[str]:
+    """Return the commands that reproduce the report."""
+    version = report.manifest.packages.get("trectools-plus")
+    return [
+        f"pip install trectools-plus{f'=={version}' if version else ''}",
+        report.manifest.command or "trectools-plus benchmark run --config benchmark.yaml",
+        *(
+            shlex.join(["trectools-plus", *_MERGE, f"{run.name}={run.path}"])
+            for run in report.manifest.merged
+        ),
+    ]
+
+
+def list_definition(definition: MeasureDefinition) -> list[str]:
+    """Return the parts of a measure's definition."""
+    return [
+        definition.formula,
+        f"gain: {definition.gain}",
+        f"divided by: {definition.denominator}",
+        f"relevant from grade {definition.relevance_level}",
+        f"computed by {definition.provider}",
+    ]
+
+
+def show_baseline(target: TargetResult) -> str:
+    """Return the typical result of a plain baseline: a value, a range, or a dash."""
+    if target.baseline is None:
+        return "–"
+    high = "" if target.baseline_high is None else f"–{target.baseline_high:g}"
+    return f"{target.baseline:g}{high}"
+
+
+def show_rank(rank: int | None) -> str:
+    """Return the rank of the first relevant document, in words."""
+    return "not found" if rank is None else f"rank {rank}"
+
+
+@dataclass(frozen=True, slots=True)
+class ModeNote:
+    """A note about one or several modes.
+
+    Attributes:
+        subject: ``Hybrid is incomplete``, ``12 modes are incomplete``, ``Lexical-Only``.
+        text: The note.
+    """
+
+    subject: str
+    text: str
+
+
+def mode_notes(report: BenchmarkReport) -> list[ModeNote]:
+    """Return the notes of all modes in the order of the modes; modes with equal notes share one."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for result in report.modes.values():
+        if result.diagnostics.notes:
+            key = _state_of(result), "; ".join(result.diagnostics.notes)
+            groups.setdefault(key, []).append(result.label)
+    return [ModeNote(_subject(labels, state), text) for (state, text), labels in groups.items()]
+
+
+def report_notes(report: BenchmarkReport) -> list[str]:
+    """Return the notes on the report as a whole, such as too few queries or reused results."""
+    notes = []
+    if report.size is not None and report.size.warning:
+        notes.append(f"{report.size.warning[:1].upper()}{report.size.warning[1:]}.")
+    manifest = report.manifest
+    if manifest.cached_from is not None:
+        notes.append(
+            "Nothing was computed anew: configuration, data and code equal those of experiment "
+            f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
+            "computes them again."
+        )
+    for mode in report.unscored.values():
+        state = "failed" if mode.status == "failed" else f"is {mode.status}"
+        notes.append(f"{mode.label} {state} and was neither scored nor compared: {mode.reason}.")
+    return [*notes, *report.notes] + [
+        f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
+    ]
+
+
+def join_labels(labels: list[str], named: int = _NAMED) -> str:
+    """Return ``a``, ``a and b``, ``a, b and c``; with more than ``named`` modes, ``12 modes``."""
+    if len(labels) > named:
+        return f"{len(labels)} modes"
+    return " and ".join(part for part in (", ".join(labels[:-1]), labels[-1]) if part)
+
+
+def _state_of(result: ModeResult) -> str:
+    if result.status != "ok":
+        return result.status
+    return "incomplete" if result.diagnostics.status == "incomplete" else ""
+
+
+def _subject(labels: list[str], state: str) -> str:
+    verb = "is" if len(labels) == 1 else "are"
+    return f"{join_labels(labels)} {verb} {state}" if state else join_labels(labels)
+
+
+@dataclass(frozen=True, slots=True)
+class NearRow:
+    """A near miss as texts: ``first`` is the ``relation`` (for example parent) of ``expected``."""
+
+    query_id: str
+    text: str
+    mode: str
+    first: str
+    relation: str
+    expected: str
+
+
+def near_rows(report: BenchmarkReport) -> list[NearRow]:
+    """Return the near misses, with terms as label and id."""
+    return [
+        NearRow(
+            query_id=miss.query_id,
+            text=miss.text or "–",
+            mode=report.modes[miss.mode].label,
+            first=_show_term(miss.first),
+            relation=miss.relation,
+            expected="; ".join(map(_show_term, miss.expected)),
+        )
+        for miss in report.near_misses or ()
+    ]
+
+
+def near_sentence(report: BenchmarkReport) -> str:
+    """Return a sentence on the number of near misses of each mode; empty if there are none."""
+    near = report.near_misses or []
+    if not near:
+        return ""
+    counts = {mode: sum(miss.mode == mode for miss in near) for mode in report.modes}
+    of_each = ", ".join(f"{report.modes[mode].label} {count}" for mode, count in counts.items())
+    queries = plural(report.manifest.dataset.queries, "query", "queries")
+    return (
+        "First results that are not relevant, but a parent, child or sibling of an expected term, "
+        f"by mode, of {queries}: {of_each}."
+    )
+
+
+def _show_term(term: TermLabel) -> str:
+    return f"{term.label} ({term.doc_id})" if term.label else term.doc_id
+
+
+def component_lines(report: BenchmarkReport) -> list[str]:
+    """Return a sentence for each fusion on what its components contribute to the first measure."""
+    name = report.measure_names[0]
+    lines = []
+    for mode in dict.fromkeys(one.mode for one in report.components):
+        parts = [
+            f"{component_label(report, one)} {show_contribution(one.measures.get(name))}"
+            for one in report.components
+            if one.mode == mode
+        ]
+        lower = "" if report.higher_is_better(name) else ", lower is better"
+        lines.append(
+            f"{report.modes[mode].label}, with minus without each component on {name}{lower}: "
+            f"{'; '.join(parts)}."
+        )
+    return lines
+
+
+def describe_components_test(report: BenchmarkReport) -> str:
+    """Describe the test of the components' differences, as the end of a sentence."""
+    figures = (figure for one in report.components for figure in one.measures.values())
+    family = next((figure.family for figure in figures), "")
+    if not family:
+        return ", adjusted for the components"
+    return f", by the test of the paired differences, in one family with them ({family})"
+
+
+def name_left_out(report: BenchmarkReport, one: ComponentResult) -> str:
+    """Name a component, with the mode that equals the rest: ``dense (the same as BM25)``."""
+    label = component_label(report, one)
+    mode = report.modes.get(one.same_as or "")
+    return label if mode is None else f"{label} (the same as {mode.label})"
+
+
+def component_label(report: BenchmarkReport, one: ComponentResult) -> str:
+    """Return the label of the mode that is the component; without one, the component's name."""
+    mode = report.modes.get(one.component)
+    return one.component if mode is None else mode.label
+
+
+def show_contribution(figure: ComponentMeasure | None) -> str:
+    """Return ``+0.0123 [+0.001, +0.024] *``: difference, interval, mark if significant."""
+    if figure is None or figure.difference is None:
+        return "–"
+    interval = show_interval(*ends_of(figure.ci), "+")
+    mark = "*" if figure.significant else ""
+    return " ".join(filter(None, (show(figure.difference, "+"), interval, mark)))
+
+
+def show_p(p: float | None) -> str:
+    """Return a p-value with four decimals, ``<0.0001`` for smaller ones, a dash if undefined."""
+    if p is None:
+        return "–"
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def show_difference_interval(entry: Comparison) -> str:
+    """Return the interval of a difference, or a dash."""
+    return show_interval(*ends_of(entry.ci), "+", decimals=4) or "–"
+
+
+def describe_test(entry: Comparison, confidence: float) -> str:
+    """Describe the test of significance: ``randomisation test, p ≤ 0.05 after Holm over 3 …``.
+
+    Args:
+        entry: One comparison of the family.
+        confidence: The report's level, between 0 and 1.
+    """
+    name = TEST_NAMES.get(entry.test, entry.test)
+    noun = "" if name.endswith(("test", "HSD")) else " test"
+    level = f"{name}{noun}, p ≤ {alpha_of(confidence):g}"
+    if entry.test == "tukey_hsd":
+        return f"{level}, for {entry.family}"
+    correction = CORRECTION_NAMES.get(entry.correction, entry.correction)
+    return f"{level} after {correction} over {entry.family}"
+
+
+def describe_claim(report: BenchmarkReport) -> str:
+    """Describe the test of a best mode's lead, which is over every pair of modes.
+
+    Empty if the report has no comparison, and so does not name a test.
+    """
+    entry = next(iter(report.comparisons), None)
+    if entry is None:
+        return ""
+    if "every pair" not in entry.family:  # the family of a baseline, in reports of version 1.0
+        modes = len(report.modes)
+        family = describe_family(modes, 0, modes * (modes - 1) // 2)
+        entry = entry.model_copy(update={"family": family})
+    return describe_test(entry, report.confidence)
+
+
+def group_lines(report: BenchmarkReport) -> list[str]:
+    """Describe the groups of modes without a significant difference, one line per grouping.
+
+    Returns:
+        ``nDCG@10, AP@100: Hybrid and Lexical-Only; Vector-Only``; empty if not every pair was
+        compared, or if each mode differs from all others.
+    """
+    by_groups: dict[str, list[str]] = {}
+    for measure, groups in report.groups.items():
+        if len(report.modes) < 2 or all(len(group) < 2 for group in groups):
+            continue
+        named = "; ".join(
+            join_labels([report.modes[mode].label for mode in group], _NAMED_IN_GROUP)
+            for group in groups
+        )
+        by_groups.setdefault(named, []).append(measure)
+    return [f"{', '.join(measures)}: {named}" for named, measures in by_groups.items()]
+
+
+def denominator_line(report: BenchmarkReport) -> str:
+    """State the number of queries behind every mean, and measures undefined for some of them."""
+    queries = report.manifest.dataset.queries
+    line = f"Every mean is over the same {plural(queries, 'query', 'queries')}"
+    for name in report.measure_names:
+        counts = [result.measures[name].n for result in report.modes.values()]
+        # A larger number would mean that scores of two tables were mixed.
+        assert max(counts) <= queries
+        if set(counts) != {queries}:
+            few, many = min(counts), max(counts)
+            span = f"{few:,}" if few == many else f"{few:,} to {many:,}"
+            if name in report.unranked:
+                line += f"; {name} over {span} of them, not the same ones for every mode"
+            else:
+                line += f"; {name} over the {span} of them for which it is defined"
+    return f"{line}."
