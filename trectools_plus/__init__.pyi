@@ -94,5 +94,5 @@ from trectools_plus.validation.loading import load_run as load_run
 __version__: str
 __all__: list[str]
 
-sweep_extraction = sweep
+sweep_extraction = run_sweep
 validate = validate_run

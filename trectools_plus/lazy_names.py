@@ -39,6 +39,11 @@ def read_stub(package: str) -> dict[str, tuple[str, str]]:
     return homes
 
 
+def _is_module(package: str, name: str) -> bool:
+    path = Path(str(sys.modules[package].__file__)).parent / name
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
 def import_lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions ``__getattr__`` and ``__dir__`` of a package with a stub.
 
@@ -49,7 +54,9 @@ def import_lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list
     def get(name: str) -> Any:
         if name == "__all__":
             return sorted(read_stub(package))
-        if name.startswith("__") or name not in read_stub(package):
+        # For a module, as in "from trectools_plus import benchmark", the stub is not needed.
+        known = not name.startswith("__") and not _is_module(package, name)
+        if not known or name not in read_stub(package):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, original = read_stub(package)[name]
         return getattr(import_module(module), original)

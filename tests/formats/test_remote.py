@@ -14,12 +14,12 @@ from types import SimpleNamespace
 
 import pytest
 from harness.program import Program
-from trectools_plus.cli.bench import parse_runs
 from typer.testing import CliRunner
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.cli.app import app
+from trectools_plus.cli.commands.benchmark.run import parse_runs
 from trectools_plus.errors import FormatError, InputError, MissingExtraError
 from trectools_plus.formats.content import iter_lines
 from trectools_plus.formats.hashing import sha256_file

@@ -198,7 +198,7 @@ def make_config(test_set: str, folder: str, options: ConfigOptions) -> Benchmark
     Raises:
         UsageError: If an option is unknown or its value wrong.
     """
-    own = {"dataset": "hpo", "test_file": test_set, "output_dir": folder}
+    own: ConfigOptions = {"dataset": "hpo", "test_file": test_set, "output_dir": folder}
     return load_config(options={**options, **own})
 
 

@@ -180,6 +180,7 @@ def _group(help_text: str, entries: Mapping[str, Entry]) -> typer.Typer:
     group = typer.Typer(
         cls=type("Group", (LazyGroup,), {"entries": entries}),
         help=help_text,
+        short_help=help_text.partition("\n")[0],
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

@@ -62,8 +62,8 @@ OntologyFile = Annotated[
     typer.Option(
         "--ontology",
         metavar="FILE",
-        help="The OBO file that documents are terms of, for --dataset hpo, MaxOntSim and near "
-        "misses [default: the installed HPO].",
+        help="An OBO file with the terms that are the documents of hpo and that MaxOntSim compares "
+        "[default: the installed HPO].",
         rich_help_panel=DATA,
     ),
 ]

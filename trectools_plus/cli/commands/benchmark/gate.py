@@ -60,7 +60,7 @@ def benchmark_gate(
       benchmark gate --current results/new --baseline results/main --max-drop 2% --post-comment
     """
     target = reporting.find_pull_request() if post else None
-    names = benchmark.DEFAULT_MEASURES
+    names: tuple[str, ...] = benchmark.DEFAULT_MEASURES
     if measure is not None:
         names = tuple(measures.split_names(",".join(measure)))
     rules = benchmark.GateRules(

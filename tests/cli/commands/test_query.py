@@ -6,18 +6,15 @@ import hashlib
 import json
 import sys
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from click.testing import Result
-from trectools_plus.cli.retrieval_options import Strategy
 from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.retrieval.backends.embedded.modes import STRATEGIES
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TOY = str(ROOT / "fixtures" / "ontology" / "toy.obo")
 GARDEN = str(ROOT / "fixtures" / "garden-trec")
 
@@ -43,10 +40,6 @@ def refusal(*arguments: str) -> str:
     result = run_cli(*arguments)
     assert isinstance(result.exception, TrectoolsPlusError), result.output
     return str(result.exception)
-
-
-def test_strategies_of_the_options_are_those_there_are() -> None:
-    assert get_args(Strategy) == STRATEGIES
 
 
 def test_single_and_multi_vector_indexes_coexist(cache: Path) -> None:

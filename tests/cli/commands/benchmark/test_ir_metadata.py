@@ -9,7 +9,7 @@ import pytest
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.cli.errors import run_command
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = Path(__file__).parents[4] / "fixtures"
 
 
 @pytest.mark.parametrize("asked", [True, False])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from trectools_plus.cli.bench import benchmark_run, parse_runs
 
+from trectools_plus.cli.commands.benchmark.run import benchmark_run, parse_runs
 from trectools_plus.cli.errors import run_command
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
@@ -249,7 +249,7 @@ def test_cutoffs_of_the_default_measures(call: Call, files: dict[str, str]) -> N
 
 
 def test_runs_of_terms_with_an_ontology(call: Call, tmp_path: Path) -> None:
-    toy = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
+    toy = Path(__file__).parents[4] / "fixtures" / "ontology" / "toy.obo"
     (tmp_path / "q.txt").write_text("1 0 TOY:0006 1\n2 0 TOY:0007 1\n")
     (tmp_path / "a.run").write_text("1 Q0 TOY:0008 1 2 a\n2 Q0 TOY:0007 1 2 a\n")
     given = ["--runs", "a.run", "--qrels", "q.txt", "--ontology", str(toy)]

@@ -20,7 +20,7 @@ from trectools_plus.cli.errors import run_command
 
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 TOKEN = "s3cret-token"
 Call = Callable[..., tuple[int, str, str]]
 

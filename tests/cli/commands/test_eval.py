@@ -214,7 +214,7 @@ def test_a_grade_that_no_document_reaches_is_noted(run):
 @pytest.mark.parametrize("kind", ["csv", "parquet", "json", "table"])
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 def test_a_full_disk_behind_stdout_is_one_line(kind):
-    fixtures = Path(__file__).parents[2] / "fixtures"
+    fixtures = Path(__file__).parents[3] / "fixtures"
     call = "from trectools_plus.cli.app import main; main()"
     arguments = ["eval", fixtures / "garden-trec/qrels.txt", fixtures / "runs/lexical.run"]
     with Path("/dev/full").open("wb") as full:
@@ -295,7 +295,7 @@ def test_help_has_examples(app):
         assert f"trectools-plus {command}" in text
 
 
-TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
+TOY = Path(__file__).parents[3] / "fixtures" / "ontology" / "toy.obo"
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import pytest
 import typer
-from trectools_plus.cli.option_groups import with_groups
 from typer.testing import CliRunner
+
+from trectools_plus.cli.options.groups import with_groups
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ from xml.etree import ElementTree
 import pytest
 import typer
 import yaml
-from trectools_plus.cli.validate import qrels_validate, runs_validate
 from typer.testing import CliRunner, Result
 
+from trectools_plus.cli.commands.qrels import qrels_validate
+from trectools_plus.cli.commands.runs.validate import runs_validate
 from trectools_plus.cli.reference import iter_commands
 from trectools_plus.errors import CheckFailedError, InputError, SeveralFilesError, UsageError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
 CHANGING = "Not suggested, because these fixes change the figures:"
