@@ -61,7 +61,7 @@ def test_one_document_cannot_be_left_out():
 
 
 def test_the_sweep_is_one_import_away():
-    assert trectools_plus.sweep_extraction is sweep
+    assert trectools_plus.sweep_extraction is run_sweep
 
 
 @pytest.mark.parametrize(

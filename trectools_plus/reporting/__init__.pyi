@@ -1,7 +1,6 @@
 # Names that are imported on first use, and where from: see lazy_names.py.
 
 from trectools_plus.reporting.comparison import report_table as report_table
-from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
 from trectools_plus.reporting.export import table_as_latex as table_as_latex
 from trectools_plus.reporting.export import write_table as write_table
@@ -19,6 +18,7 @@ from trectools_plus.reporting.results.compare_reports import print_contrast as p
 from trectools_plus.reporting.results.compare_reports import (
     render_contrast_markdown as render_contrast_markdown,
 )
+from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
 from trectools_plus.reporting.results.extraction import comparison_document as comparison_document
 from trectools_plus.reporting.results.extraction import print_comparison as print_comparison
 from trectools_plus.reporting.results.extraction import print_extraction as print_extraction

@@ -10,7 +10,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from trectools_plus.cli import explain, score
+from trectools_plus.cli.commands.eval import evaluate_runs
+from trectools_plus.cli.commands.explain import explain_name
 from trectools_plus.errors import (
     CheckFailedError,
     SeveralFilesError,
@@ -28,8 +29,8 @@ SECOND = "1 Q0 x 1 3.0 second\n2 Q0 a 1 2.0 second\n4 Q0 a 1 2.0 second\n9 Q0 a 
 @pytest.fixture
 def app():
     application = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-    application.command("eval")(score.evaluate_runs)
-    application.command("explain")(explain.explain_name)
+    application.command("eval")(evaluate_runs)
+    application.command("explain")(explain_name)
     return application
 
 
@@ -137,7 +138,7 @@ def test_output_file_holds_what_stdout_would(run):
 def test_parquet_to_a_terminal_is_refused(run, monkeypatch):
     monkeypatch.setattr(sys, "stdout", _Terminal())
     with pytest.raises(UsageError, match="parquet is binary"):
-        score.evaluate_runs("qrels.txt", ["a.run"], output_format="parquet")
+        evaluate_runs("qrels.txt", ["a.run"], output_format="parquet")
 
 
 class _Terminal(io.StringIO):
