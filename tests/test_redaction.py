@@ -1,4 +1,4 @@
-"""What is secret in an address is hidden, and the rest stays as it is."""
+"""Secrets in addresses are hidden, and the rest does not change."""
 
 from __future__ import annotations
 

@@ -20,8 +20,10 @@ from trectools_plus.errors import TrectoolsPlusError as TrectoolsPlusError
 from trectools_plus.extraction.comparison import compare_extractions as compare_extractions
 from trectools_plus.extraction.extractor import Extractor as Extractor
 from trectools_plus.extraction.report import read_extraction_report as read_extraction_report
+from trectools_plus.extraction.runner import ExtractionOptions as ExtractionOptions
 from trectools_plus.extraction.runner import run_extraction as run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings
+from trectools_plus.extraction.sweep import SweepOptions as SweepOptions
 from trectools_plus.extraction.sweep import run_sweep
 from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection
@@ -53,19 +55,19 @@ from trectools_plus.retrieval.fusion import fuse_runs as fuse_runs
 from trectools_plus.retrieval.index.parts import TextParts as TextParts
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiVectorRetriever
 from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
+from trectools_plus.statistics.agreement import cohens_kappa as cohens_kappa
+from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendorffs_alpha
 from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
 from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
-from trectools_plus.statistics.groups import indistinguishable_groups as indistinguishable_groups
-from trectools_plus.statistics.kappa import cohens_kappa as cohens_kappa
-from trectools_plus.statistics.krippendorff import krippendorffs_alpha as krippendorffs_alpha
-from trectools_plus.statistics.paired.comparison import compare_paired as compare_paired
+from trectools_plus.statistics.paired import compare_paired as compare_paired
+from trectools_plus.statistics.power import advise_on_size as advise_on_size
 from trectools_plus.statistics.power import queries_needed as queries_needed
 from trectools_plus.statistics.power import (
     smallest_detectable_difference as smallest_detectable_difference,
 )
-from trectools_plus.statistics.rank_biased_overlap import rank_biased_overlap as rank_biased_overlap
-from trectools_plus.statistics.rank_correlation import kendall_tau as kendall_tau
-from trectools_plus.statistics.rank_correlation import tau_ap as tau_ap
+from trectools_plus.statistics.rankings import kendall_tau as kendall_tau
+from trectools_plus.statistics.rankings import rank_biased_overlap as rank_biased_overlap
+from trectools_plus.statistics.rankings import tau_ap as tau_ap
 from trectools_plus.statistics.reproducibility import (
     delta_relative_improvement as delta_relative_improvement,
 )
@@ -75,9 +77,9 @@ from trectools_plus.statistics.reproducibility import (
     root_mean_square_error as root_mean_square_error,
 )
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
-from trectools_plus.statistics.size import advise_on_size as advise_on_size
 from trectools_plus.statistics.systems import compare_systems as compare_systems
-from trectools_plus.statistics.tukey import randomised_tukey as randomised_tukey
+from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
+from trectools_plus.statistics.systems import randomised_tukey as randomised_tukey
 from trectools_plus.testsets.agreement import compare_grades as compare_grades
 from trectools_plus.testsets.conversion import convert_test_set as convert_test_set
 from trectools_plus.testsets.loading import list_test_sets as list_test_sets

@@ -1,4 +1,4 @@
-"""One thread for matrix products, where threads would decide about times or about last digits."""
+"""One thread for matrix products, so that times and last digits do not depend on threads."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _limits = ExitStack()
 def one_blas_thread() -> Iterator[None]:
     """Limit the BLAS libraries of this process to one thread each.
 
-    Entering takes a quarter of a millisecond, so enter around a loop. It may be entered from
-    several threads: the limit is that of the process, and ends when the last one leaves.
+    Entering takes a quarter of a millisecond, so put it around a loop. Several threads may enter:
+    the limit applies to the process and ends when the last one leaves.
     """
     global _inside
     from threadpoolctl import OpenBLASController, threadpool_limits
@@ -31,15 +31,15 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _inside -= 1
             if _inside == 0:
-                # From version 3.8 on only the thread that set a limit can change it; that one
-                # may have left before.
+                # Since version 3.8, only the thread that set a limit can change it, and that
+                # thread may have left earlier.
                 if hasattr(OpenBLASController, "clear_controlling_thread"):
                     OpenBLASController.clear_controlling_thread(force=True)
                 _limits.close()
 
 
 def limited_blas_threads() -> int | None:
-    """Return the threads that remain under the limit; ``None`` where BLAS cannot be limited."""
+    """Return the number of threads under the limit; ``None`` if no BLAS library is found."""
     from threadpoolctl import threadpool_info
 
     with one_blas_thread():

@@ -1,17 +1,17 @@
-"""Every error this package raises on purpose.
+"""All errors that this package raises on purpose.
 
 ::
 
-    TrectoolsPlusError          what — where — how to mend; carries the exit code
+    TrectoolsPlusError          what — where — how to fix; has the exit code
     ├── InputError              exit 2: something cannot be read
     │   └── FormatError         exit 2: a file's text is wrong at a line and column
     ├── UsageError              exit 2: a name, option or value that does not exist
     │   └── MissingExtraError   exit 2: an optional dependency is not installed
     ├── CheckFailedError        exit 1: a check found something
     ├── IncomparableError       exit 3: two things that cannot be compared
-    └── SeveralFilesError       the highest exit code of those that it holds
+    └── SeveralFilesError       the highest exit code of the errors in it
 
-The command line prints ``str(error)``, a line per error, and leaves with ``error.exit_code``.
+The command line prints ``str(error)``, one line per error, and exits with ``error.exit_code``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from collections.abc import Sequence
 
 
 class TrectoolsPlusError(Exception):
-    """Base of all errors: what happened, where, and how to mend it.
+    """Base of all errors: what happened, where, and how to fix it.
 
     Args:
-        what: What is wrong, in one clause.
-        where: The place: ``file:line``, an option, a measure's name.
+        what: The problem, in one clause.
+        where: The place, for example ``file:line``, an option or the name of a measure.
         remedy: What the user can do about it.
     """
 
@@ -37,7 +37,7 @@ class TrectoolsPlusError(Exception):
         super().__init__(what)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Errors come from other processes too, and their constructors take more than ``args``.
+        # Errors also come from other processes, and their constructors take more than ``args``.
         return _rebuild, (type(self), self.args, self.__dict__)
 
     def __str__(self) -> str:
@@ -53,17 +53,17 @@ def _rebuild(
 
 
 class InputError(TrectoolsPlusError):
-    """Something given as input cannot be read: it is missing, locked, or of another kind."""
+    """An input cannot be read: it is missing, locked or not what was expected."""
 
 
 class FormatError(InputError):
-    """The text of a file is wrong at a known place.
+    """The text of a file is wrong, usually at a known line and column.
 
     Args:
-        what: What is wrong, as "expected … but got …" where that fits.
+        what: The problem, if possible as "expected … but got …".
         path: The file as the user named it (``-`` for standard input).
-        line: The file's own line number, from 1; ``None`` when the whole file is meant.
-        column: The character column, from 1; ``None`` when the whole line is meant.
+        line: The line number in the file, from 1; ``None`` if the whole file is meant.
+        column: The column in characters, from 1; ``None`` if the whole line is meant.
         remedy: What the user can do about it.
     """
 
@@ -84,15 +84,15 @@ class FormatError(InputError):
 
 
 class UsageError(TrectoolsPlusError):
-    """The user asked for something that does not exist or does not go together."""
+    """An option, name or value does not exist, or cannot be combined with another one."""
 
 
 class MissingExtraError(UsageError):
     """A feature needs an optional dependency that is not installed.
 
     Args:
-        feature: What was asked for.
-        extra: The extra of this package that brings the dependency.
+        feature: The feature, in a few words.
+        extra: The extra of this package that installs the dependency.
     """
 
     def __init__(self, feature: str, extra: str) -> None:
@@ -103,25 +103,25 @@ class MissingExtraError(UsageError):
 
 
 class CheckFailedError(TrectoolsPlusError):
-    """A check was carried out and found something that must not pass."""
+    """A check found problems."""
 
     exit_code = 1
 
 
 class IncomparableError(TrectoolsPlusError):
-    """Two results rest on different queries, qrels or datasets, so no comparison holds."""
+    """Two results have different queries, qrels or datasets and cannot be compared."""
 
     exit_code = 3
 
 
 class SeveralFilesError(TrectoolsPlusError):
-    """Several files of one command are at fault, and each is named.
+    """Several files of one command have errors.
 
     Args:
-        errors: What is wrong with each, at least one.
+        errors: At least one error.
 
     Attributes:
-        errors: The same, as a tuple.
+        errors: The errors, as a tuple.
     """
 
     def __init__(self, errors: Sequence[TrectoolsPlusError]) -> None:
@@ -131,10 +131,10 @@ class SeveralFilesError(TrectoolsPlusError):
 
 
 def raise_all(errors: Sequence[TrectoolsPlusError]) -> None:
-    """Raise what was collected: nothing, the one error, or :class:`SeveralFilesError`.
+    """Raise the only error, or :class:`SeveralFilesError`; do nothing if there are no errors.
 
     Raises:
-        TrectoolsPlusError: If there is any error.
+        TrectoolsPlusError: If there is an error.
     """
     if len(errors) == 1:
         raise errors[0]

@@ -1,6 +1,6 @@
-"""Progress of long work, and bars on stderr for people at a terminal.
+"""Progress of long work, shown as bars on the stderr of a terminal.
 
-Warnings of the work go to stderr too, a line each.
+Warnings that are logged meanwhile are written to stderr too, one line each.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from time import monotonic
 from typing import Any, Literal, Protocol
 
 _LONG = 2.0  # seconds; shorter work shows no bar
-_GLANCE = 0.3  # seconds after which the length of the work can be guessed
+_GUESS = 0.3  # seconds after which the total time is estimated
 
 
 class Progress(Protocol):
-    """Receives how far long work has come."""
+    """A function that is called as work proceeds."""
 
     def __call__(self, description: str, done: int, total: int) -> None:
-        """Note that ``done`` of ``total`` steps are finished."""
+        """Report that ``done`` of ``total`` steps are finished."""
 
 
 def no_progress(description: str, done: int, total: int) -> None:
@@ -31,16 +31,16 @@ def no_progress(description: str, done: int, total: int) -> None:
 def progress_bar(
     clock: Callable[[], float] = monotonic, style: Literal["bar", "lines", "none"] = "bar"
 ) -> Iterator[Progress]:
-    """Yield a ``progress(description, done, total)`` that shows progress on stderr.
+    """Yield a function ``progress(description, done, total)`` that shows progress on stderr.
 
-    Output of the work itself, for example of a user's retriever, goes to stderr too: stdout is
-    for the result.
+    Inside the context, ``print`` writes to stderr, also from user code such as a retriever: stdout
+    is for the result.
 
     Args:
         clock: Returns the time in seconds.
-        style: ``bar`` draws on a terminal only: a bar appears once its work can be expected to
-            take more than two seconds, and disappears at the end. ``lines`` prints a line for
-            each finished step, with its time.
+        style: ``bar`` draws bars if stderr is a terminal: a bar appears if its work is expected to
+            take more than two seconds, and disappears at the end. ``lines`` prints a line for each
+            finished step, with its time.
     """
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))
@@ -53,7 +53,7 @@ def progress_bar(
 
 @contextmanager
 def _shown_warnings() -> Iterator[None]:
-    """Show what this package logs as a warning."""
+    """Write the warnings that this package logs to stderr."""
     logger, handler = logging.getLogger("trectools_plus"), logging.StreamHandler()
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter("warning: %(message)s"))
@@ -104,7 +104,7 @@ class _Bars:
 
     def _is_long(self, done: int, total: int) -> bool:
         elapsed = self._latest - self._began
-        return done == 0 or (done < total and elapsed > _GLANCE and elapsed * total / done > _LONG)
+        return done == 0 or (done < total and elapsed > _GUESS and elapsed * total / done > _LONG)
 
     def _open(self) -> Any:
         if self._screen is None:

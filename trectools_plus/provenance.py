@@ -1,4 +1,4 @@
-"""Where results come from: time, package versions, machine and command line, for manifests."""
+"""Time, package versions, machine and command line of a result, for manifests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import platform
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import PurePath
@@ -35,7 +35,7 @@ PACKAGES = (
     "transformers",
     "wordllama",
 )
-"""Distributions that have a hand in the figures; those not installed are left out."""
+"""Distributions that affect figures."""
 
 _SECRET_OPTION = re.compile(
     r"^--(?:.+[-_])?(?:token|secret|password|passwd|api[-_]?key|key|credentials?)$", re.IGNORECASE
@@ -44,7 +44,7 @@ _URL_USER = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 def utc_now() -> datetime:
-    """The time in UTC, to the second; ``SOURCE_DATE_EPOCH`` (seconds) replaces the clock."""
+    """Return the time in UTC, to the second; ``SOURCE_DATE_EPOCH`` (seconds) replaces the clock."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     if epoch.isascii() and epoch.isdigit():
         return datetime.fromtimestamp(int(epoch), UTC)
@@ -52,14 +52,14 @@ def utc_now() -> datetime:
 
 
 def format_time(moment: datetime) -> str:
-    """ISO 8601 in UTC with a ``Z``."""
+    """Format a time as ISO 8601 in UTC with a ``Z``."""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def package_versions() -> dict[str, str]:
-    """Installed versions of :data:`PACKAGES`, by distribution name."""
+def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Return the versions of the installed distributions by name; others are left out."""
     versions = {}
-    for name in PACKAGES:
+    for name in names:
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -68,7 +68,7 @@ def package_versions() -> dict[str, str]:
 
 
 def describe_machine() -> dict[str, str]:
-    """``python`` (version) and ``platform`` (system and architecture)."""
+    """Return ``python`` (implementation and version) and ``platform`` (system and architecture)."""
     implementation = platform.python_implementation()
     return {
         "python": f"{implementation} {platform.python_version()}",
@@ -77,11 +77,11 @@ def describe_machine() -> dict[str, str]:
 
 
 def format_command(argv: Sequence[str]) -> str:
-    """A command line that can be pasted into a shell, with secrets blanked.
+    """Format a command line for pasting into a shell, with secrets replaced by ``***``.
 
-    Blanked are the values of options whose name ends in token, key, password, secret or
-    credentials (``--api-key X``, ``--milvus-token=X``), and in a URL what stands before ``@`` and
-    the values of such parameters (``?X-Amz-Signature=X``).
+    Secrets are the values of options whose name ends in token, key, password, secret or
+    credentials (``--api-key X``, ``--milvus-token=X``), and in a URL the part before ``@`` and the
+    values of similar parameters (``?X-Amz-Signature=X``).
     """
     program = PurePath(argv[0]).name.removesuffix(".exe")
     words = ["trectools-plus" if program in ("__main__.py", "-c", "-m") else program]

@@ -1,8 +1,8 @@
-"""The one canonical ranking that every measure, tie count and fusion starts from.
+"""The canonical ranking, from which every measure, tie count and fusion starts.
 
 trec_eval (``form_res_rels.c``) ignores the rank column: it sorts by score, highest first, and
-breaks ties by document id in descending byte order. Version 9 holds scores as 32-bit floats, so
-scores that differ only beyond that are ties; version 10 compares 64 bits.
+breaks ties by document id in descending byte order. Version 9 stores scores as 32-bit floats, so
+scores that differ less than that are ties; version 10 compares 64 bits.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def rank_documents(frame: pl.DataFrame, precision: ScorePrecision = 32) -> pl.Da
         precision: 32 for trec_eval 9 and pytrec_eval, 64 for trec_eval 10.
 
     Returns:
-        The same rows, queries in the order of their first row, documents by falling score and
-        then falling document id (bytes of UTF-8), with ``rank`` 1, 2, … set anew.
+        The same rows: queries in the order of their first row, documents by descending score and
+        then descending document id (bytes of UTF-8), with new ranks 1, 2, …
     """
     ranks = _ranks_if_ranked(frame, precision)
     if ranks is not None:
@@ -45,9 +45,9 @@ def rank_documents(frame: pl.DataFrame, precision: ScorePrecision = 32) -> pl.Da
 
 
 def _ranks_if_ranked(frame: pl.DataFrame, precision: ScorePrecision) -> pl.Series | None:
-    """Ranks, if every query is in one place and its scores fall from row to row.
+    """Return ranks if the rows of each query are contiguous and their scores strictly descend.
 
-    Most runs are like that, and looking is several times faster than sorting.
+    Most runs are like that, and the check is several times faster than sorting.
     """
     block = frame["query_id"].rle_id().to_numpy()
     starts = np.flatnonzero(np.r_[len(block) > 0, block[1:] != block[:-1]])
@@ -66,14 +66,15 @@ def _ranks_if_ranked(frame: pl.DataFrame, precision: ScorePrecision) -> pl.Serie
 def rank_ties_by_grade(frame: pl.DataFrame, *, best: bool) -> pl.DataFrame:
     """Rank documents by score in 32 bits, and within each tie by grade.
 
-    These orders are the extremes of every measure that never falls when a higher grade moves up.
+    This gives the lowest or highest value of every measure that does not decrease when a higher
+    grade moves up.
 
     Args:
         frame: ``query, score, grade`` and any further columns; unjudged documents have grade 0.
-        best: Whether higher grades come first within a tie; else they come last.
+        best: True if higher grades come first within a tie, false if they come last.
 
     Returns:
-        The same rows by ``query`` and ``rank``, which counts from 1.
+        The same rows, ordered by ``query`` and ``rank`` (from 1).
     """
     score = pl.col("score").cast(pl.Float32)
     return frame.sort("query", score, "grade", descending=[False, True, best]).with_columns(
@@ -82,18 +83,18 @@ def rank_ties_by_grade(frame: pl.DataFrame, *, best: bool) -> pl.DataFrame:
 
 
 def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:
-    """Lower scores by the smallest steps of 32-bit floats until no two of a query are equal.
+    """Lower tied scores by the smallest steps of 32-bit floats until no query has equal scores.
 
-    Tools disagree about ties: trec_eval orders them by falling document id, ``ir_measures``
-    computes RR@k with rising ones, others as it comes; and reciprocal rank fusion makes many. A
-    file without ties is read alike by all. The canonical ranking stays as it is, and so do scores
-    that are in no tie, unless a tie right above them reaches down to them.
+    Tools break ties differently: trec_eval orders them by descending document id, ``ir_measures``
+    computes RR@k with ascending ids, others use the order of the file; and reciprocal rank fusion
+    produces many ties. A file without ties gives the same ranking everywhere. The canonical ranking
+    does not change, and neither do untied scores, unless a lowered tie above reaches them.
 
     Args:
         frame: A run's frame, with finite scores; they are rounded to 32 bits.
 
     Returns:
-        Rows in canonical order, ranks from 1, scores strictly falling within each query.
+        Rows in canonical order, ranks from 1, scores strictly descending within each query.
     """
     ranked = rank_documents(frame)
     # In steps of 32-bit floats the rule s[i] = min(s[i], s[i-1] - 1) is a running minimum.
@@ -107,8 +108,7 @@ def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:
     too_low = lowest < -_LARGEST_STEP
     scores = _from_steps(np.where(too_low, 0, lowest)).astype(np.float64)
     if too_low.any():
-        # No room left below the lowest 32-bit float: of such a query the order is all that can
-        # be kept.
+        # There is no room below the lowest 32-bit float: such a query keeps only its order.
         marked = ranked.select("query_id", too_low=pl.Series(too_low))
         crowded = marked.select(pl.col("too_low").any().over("query_id")).to_series().to_numpy()
         scores = np.where(crowded, -ranked["rank"].to_numpy().astype(np.float64), scores)
@@ -116,7 +116,7 @@ def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _to_steps(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Number 32-bit floats in their order: neighbours differ by 1, and 0.0 is 0."""
+    """Number 32-bit floats in ascending order: neighbours differ by 1, and 0.0 is 0."""
     bits = scores.clip(-_LARGEST, _LARGEST).astype(np.float32).view(np.uint32).astype(np.int64)
     return np.where(bits < _SIGN, bits, _SIGN - bits)
 

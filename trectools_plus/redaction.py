@@ -1,4 +1,4 @@
-"""Passwords and signatures in addresses, which must not get into reports, logs or messages."""
+"""Hide passwords and signatures in addresses from reports, logs and messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _URL = re.compile(
     r"\b([A-Za-z][A-Za-z0-9+.-]+)://((?:(?!\b[A-Za-z][A-Za-z0-9+.-]+://)[^\s\"'<>])+)"
 )
 _USER_IS_SECRET = ("http", "https", "ftp", "sftp", "ssh", "smb", "webdav", "webhdfs")
-"""Where what stands before ``@`` names a person; elsewhere it may be a container."""
+"""Protocols whose part before ``@`` names a user; in others it may name a container."""
 
 _PARAMETER = re.compile(r"(?<=[?&;#])([^=&;#\s\"'<>]+)=([^&;#\s\"'<>]+)")
 _SECRET_NAME = re.compile(
@@ -23,26 +23,29 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def hide_secrets(text: str) -> str:
-    """A text with what is secret in its URLs replaced by ``***``.
+    """Replace the secrets in the URLs of a text by ``***``.
 
-    Secret are a user and password before ``@``, and the values of query parameters that are named
-    like ``X-Amz-Signature``, ``sig``, ``access_token`` or ``apiKey``.
+    Secrets are a user and password before ``@``, and the values of query parameters with names like
+    ``X-Amz-Signature``, ``sig``, ``access_token`` or ``apiKey``.
     """
     return _URL.sub(_hide_in_url, text)
 
 
 def has_secrets(text: str) -> bool:
-    """Return true if ``hide_secrets`` finds a password, key or signature in a text."""
+    """Return true if :func:`hide_secrets` finds a secret in a text."""
     return hide_secrets(text) != text
 
 
 def is_secret_name(name: str) -> bool:
-    """Return true if a query parameter of that name is taken for a secret."""
+    """Return true if the value of a query parameter with this name is treated as a secret."""
     return _SECRET_NAME.search(_HUMP.sub("-", unquote(name)).lower()) is not None
 
 
 def hide_queries(text: str) -> str:
-    """The same, with all of each URL's query replaced: for URLs that others made."""
+    """Replace secrets like :func:`hide_secrets`, and the whole query string of each URL.
+
+    Meant for URLs in messages of other libraries.
+    """
     return _URL.sub(
         lambda url: re.sub(r"\?.*", f"?{HIDDEN}", _hide_in_url(url), flags=re.DOTALL), text
     )
@@ -56,7 +59,7 @@ def _hide_in_url(url: re.Match[str]) -> str:
 
 
 def _hide_user(protocol: str, place: str) -> str:
-    """Hide what stands before ``@``, also where a password has a slash or another ``@`` in it."""
+    """Hide the part before ``@``, even if a password contains a slash or another ``@``."""
     host, _, _ = place.partition("/")
     _, colon, port = host.rpartition(":")
     whole = "@" not in host and colon and port and not port.isdigit()

@@ -1,4 +1,4 @@
-"""Where the time of `eval` goes: its stages one after another, in one thread of Python."""
+"""Time of the stages of `eval`, one after another in one thread."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from benchmarks.rows import DEFAULTS
 
 def stages(inputs: Inputs) -> str:
     """Return a line per stage: seconds over all chunks of the run."""
-    from trectools_plus.formats.columns import Columns, scan_columns
+    from trectools_plus.formats.columns.columns import Columns, scan_columns
+    from trectools_plus.formats.files.source import Source
     from trectools_plus.formats.query_chunks import iter_query_chunks
     from trectools_plus.formats.run import N_FIELDS
-    from trectools_plus.formats.source import Source
     from trectools_plus.measures import parse_measures
     from trectools_plus.measures.judged import Judgments
     from trectools_plus.measures.scoring.chunks import JudgedChunk, judge_chunks, score_chunks

@@ -1,4 +1,4 @@
-"""What cannot be gone on with is one line and exit code 2, and nobody waits for ever."""
+"""Failures that end the work are one line and exit code 2, and nothing waits for ever."""
 
 from __future__ import annotations
 
@@ -85,15 +85,15 @@ def test_the_command_says_so_in_one_line(nobody, tmp_path, monkeypatch, capsys):
 def test_workers_lost_and_workers_that_never_come(start):
     processes = start(1)
 
-    def tell(done):
+    def on_done(done):
         if done == 3:
             kill(processes.workers[0])
 
     with (
         use_scheduler(processes.address),
-        pytest.raises(InputError, match=r"no worker for 2 seconds — tcp://.* — start workers with"),
+        pytest.raises(InputError, match=r"no worker for 2 seconds — tcp://.* — start workers"),
     ):
-        current_workers().map(abs, range(1000), tell)
+        current_workers().map(abs, range(1000), on_done)
     with pytest.raises(InputError, match="no worker for 2 seconds"):
         use_scheduler(processes.address).__enter__()
 
@@ -102,19 +102,19 @@ def test_a_worker_that_comes_in_time_goes_on_where_the_last_one_died(start, monk
     monkeypatch.setattr(cluster, "WORKERLESS_SECONDS", 120.0)
     processes = start(1)
 
-    def tell(done):
+    def on_done(done):
         if done == 3 and len(processes.workers) == 1:
             kill(processes.workers[0])
             processes.add_worker()
 
     with use_scheduler(processes.address):
-        assert current_workers().map(abs, range(-50, 0), tell) == list(range(50, 0, -1))
+        assert current_workers().map(abs, range(-50, 0), on_done) == list(range(50, 0, -1))
 
 
 def test_the_scheduler_lost(start):
     processes = start(1)
 
-    def tell(done):
+    def on_done(done):
         if done == 3:
             kill(processes.scheduler)
 
@@ -122,7 +122,7 @@ def test_the_scheduler_lost(start):
         use_scheduler(processes.address),
         pytest.raises(InputError, match=r"the scheduler was lost while it worked — tcp://"),
     ):
-        current_workers().map(abs, range(1000), tell)
+        current_workers().map(abs, range(1000), on_done)
 
 
 def test_an_item_that_ends_every_worker(start):
@@ -162,9 +162,9 @@ def _slowly(number):
     [
         (
             OSError(28, "No space left on device", "/tmp/x"),
-            "No space left on device — /tmp/x — mend",
+            "No space left on device — /tmp/x — fix the problem",
         ),
-        (MemoryError(), "MemoryError — mend that there"),
+        (MemoryError(), "MemoryError — fix the problem on the worker"),
     ],
 )
 def test_what_a_worker_lacks_is_not_taken_for_a_lost_scheduler(scheduler, error, shown):
@@ -195,7 +195,7 @@ def test_a_module_that_workers_lack(start, tmp_path, monkeypatch):
 
     with use_scheduler(processes.address), pytest.raises(UsageError) as error:
         current_workers().map(own_measures.double, [1])
-    assert "cannot load what it is to compute: No module named 'own_measures'" in str(error.value)
+    assert "cannot load the function: No module named 'own_measures'" in str(error.value)
 
 
 def test_the_extra_is_named(monkeypatch):

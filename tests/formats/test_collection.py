@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.catalogue import CatalogueDataset
 from trectools_plus.formats.collection import Collection, load_collection
+from trectools_plus.formats.ir_datasets import CatalogueDataset
 
 CORPUS = '{"_id": "d1", "title": "T", "text": "a"}\n{"_id": "d2", "text": "b"}\n'
 QUERIES = '{"_id": "1", "text": "q"}\n'

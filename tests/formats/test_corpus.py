@@ -48,7 +48,7 @@ def test_doc_id_and_text_compressed_and_one_by_one(tmp_path: Path) -> None:
         ('{"_id": "1", "text": "a", "title": 3}\n', 1, "expected text in field 'title'"),
         ('{"_id": "a b", "text": "a"}\n', 1, "white space or control character in document id"),
         ('{"_id": "", "text": "a"}\n', 1, "empty document id"),
-        ('{"_id": "1", "text": "a"}\n{"_id": "2", ', 2, "no JSON"),
+        ('{"_id": "1", "text": "a"}\n{"_id": "2", ', 2, "invalid JSON"),
     ],
 )
 def test_what_is_wrong_is_placed(tmp_path: Path, data: str, line: int | None, what: str) -> None:

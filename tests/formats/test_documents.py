@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.catalogue import CatalogueDataset
 from trectools_plus.formats.corpus import read_corpus
 from trectools_plus.formats.documents import StreamedDocuments, stream_documents, stream_file
+from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.tables import Corpus, Document
 
 

@@ -114,7 +114,7 @@ class TestInput:
     def test_two_runs_of_one_name_are_refused(self):
         with pytest.raises(UsageError, match="two runs are named 'first'"):
             evaluate(QRELS, [RUN, RUN])
-        with pytest.raises(UsageError, match="no run was given"):
+        with pytest.raises(UsageError, match="no run is given"):
             evaluate(QRELS, [])
 
     def test_policy_that_does_not_exist_is_refused(self):

@@ -218,15 +218,15 @@ def test_generators_and_single_names_are_accepted():
         ("recal@10", "did you mean Recall"),
         ("hitrate@5", "did you mean HitRate"),
         ("xyzzy", "there are nDCG, AP"),
-        ("P", r"P needs a cutoff from 1 on, got none — P — write it as P@10"),
-        ("P@0", "cutoff from 1 on, got 0"),
+        ("P", r"P needs a cutoff of at least 1, got none — P — write it as P@10"),
+        ("P@0", "cutoff of at least 1, got 0"),
         ("P@-3", "cannot read|cutoff"),
         ("P@1.5", r"got 1\.5"),
         ("P@True", "got True"),
         ("P@99999999999", "cutoff"),
         ("APcap", "APcap needs a cutoff"),
         ("Rprec@10", "Rprec takes no cutoff"),
-        ("AP(rel=0)@10", "rel must be a whole number from 1 on"),
+        ("AP(rel=0)@10", "rel must be a whole number of at least 1"),
         ("AP(rel='1')", "rel must be"),
         ("AP(level=2)", "AP has no parameter level — it takes: rel, judged_only"),
         ("APcap(judged_only=True)@10", "APcap has no parameter judged_only"),
@@ -300,7 +300,7 @@ def test_names_split_outside_parentheses_and_numbers_stay():
 
 
 def test_no_measure_at_all_is_refused():
-    with pytest.raises(UsageError, match="no measure was asked for"):
+    with pytest.raises(UsageError, match="no measure is given"):
         parse_measures([])
 
 

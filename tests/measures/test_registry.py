@@ -11,7 +11,7 @@ from trectools_plus.measures import definitions, evaluate, explain, parse_measur
 from trectools_plus.measures.registry import (
     PROVIDERS,
     builtin_labels,
-    further_labels,
+    ir_measures_labels,
     measure_labels,
     plain_name,
 )
@@ -62,7 +62,7 @@ def test_a_measure_names_the_provider_that_supports_it(label: str) -> None:
 
 
 def test_labels_of_ir_measures_are_further_ones() -> None:
-    assert "Compat" in further_labels()
+    assert "Compat" in ir_measures_labels()
     assert parse_measure("Compat").provider.sees_documents
     assert "Compat" not in measure_labels()
 

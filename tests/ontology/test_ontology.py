@@ -5,11 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
-from trectools_plus.ontology.formulas import FORMULAS
 from trectools_plus.ontology.ids import Resolution
-from trectools_plus.ontology.obo import OboFile
+from trectools_plus.ontology.obo import OboFile, Term
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.ontology.terms import Term
+from trectools_plus.ontology.similarity import FORMULAS
 
 THING, LIVING, ARTEFACT, ANIMAL, MAMMAL = (f"TOY:000{i}" for i in range(1, 6))
 DOG, CAT, PUPPY, ROBOT_DOG = (f"TOY:000{i}" for i in range(6, 10))
@@ -161,7 +160,7 @@ def test_other_ids_stand_for_their_term(toy):
     ("term_id", "message"),
     [
         ("TOY:0011", "TOY:0011 is obsolete — .*use TOY:0006 or TOY:0007"),
-        ("TOY:0012", "TOY:0012 is obsolete — .*use a term in its place"),
+        ("TOY:0012", "TOY:0012 is obsolete — .*use another term"),
         ("HP:1", "HP:1 is not a term"),
     ],
 )

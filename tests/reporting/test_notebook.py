@@ -11,7 +11,7 @@ import polars as pl
 from trectools_plus import Qrels, Run, evaluate
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
-from trectools_plus.formats.notebook import MOST_ROWS, html_table
+from trectools_plus.text import MOST_ROWS, html_table
 
 
 def cells(html: str) -> list[list[str]]:

@@ -170,7 +170,7 @@ def test_alpha_takes_labels_and_missing_ones():
         (lambda: cohens_kappa([], []), "equally long"),
         (lambda: cohens_kappa([1, None], [1, 2]), "missing"),
         (lambda: cohens_kappa([1.0, np.nan], [1, 2]), "missing"),
-        (lambda: cohens_kappa([1, 4], [1, 2], categories=[1, 2]), "4 is none"),
+        (lambda: cohens_kappa([1, 4], [1, 2], categories=[1, 2]), "4 is not among"),
         (lambda: cohens_kappa([1], [1], weights="cubic"), "unknown weighting"),
         (lambda: krippendorffs_alpha([1, 2]), "items, raters"),
         (lambda: krippendorffs_alpha([[1, np.nan]]), "two ratings"),

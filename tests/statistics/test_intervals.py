@@ -10,7 +10,7 @@ from scipy import stats
 from trectools_plus import bootstrap_intervals
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import bootstrap_means
-from trectools_plus.statistics.location import GEOMETRIC_FLOOR, LOCATIONS
+from trectools_plus.statistics.bootstrap import GEOMETRIC_FLOOR, LOCATIONS
 
 STATISTICS = {"mean": np.mean, "median": np.median, "geometric_mean": stats.gmean}
 VALUES = arrays(

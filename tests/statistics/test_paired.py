@@ -12,7 +12,7 @@ from scipy import stats
 from trectools_plus import compare_paired
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import PAIRED_TESTS, compare_columns
-from trectools_plus.statistics.paired import (
+from trectools_plus.statistics.paired_tests import (
     bootstrap_test,
     randomisation_test,
     sign_test,

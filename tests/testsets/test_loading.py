@@ -221,9 +221,9 @@ def changed(**fields):
         ([{"text": "x", "hpo_ids": []}], "a grade above 0"),
         ([{"hpo_ids": ["HP:1"]}], r"text is missing .*\(T105\)"),
         ({"test_cases": {"a": 1}}, r"expected a test case .* but got 1 \(T105\)"),
-        ('[{"text": "x",]', r"no JSON.*\(T104\)"),
+        ('[{"text": "x",]', r"invalid JSON.*\(T104\)"),
         ("[" * 100_000, r"nested more than 64 deep \(T104\)"),
-        ("- a: 'b\n", r"no JSON.*\(T104\)"),
+        ("- a: 'b\n", r"invalid JSON.*\(T104\)"),
         ("when: 2020-99-99\n", r"\(T104\)"),
     ],
 )
@@ -401,7 +401,7 @@ def test_metadata_are_as_a_loader_gives_them(tmp_path):
     )
     said = read_test_set(written(tmp_path, text, "set.yaml")).metadata.model_extra
     assert said == {"n": 8, "date": datetime.date(2024, 1, 31), "list": [False, None]}
-    for wrong, words in (("&m {x: *m}", "inside what it names"), ("{when: 2020-99-99}", "month")):
+    for wrong, words in (("&m {x: *m}", "inside the value"), ("{when: 2020-99-99}", "month")):
         path = written(tmp_path, f"metadata: {wrong}\n{text.partition(chr(10))[2]}", "wrong.yaml")
         with pytest.raises(FormatError, match=words):
             read_test_set(path)

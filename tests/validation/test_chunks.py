@@ -8,11 +8,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from trectools_plus.formats import limits
-from trectools_plus.formats.columns import scan_columns
-from trectools_plus.formats.query_chunks import with_mark_kept
+from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.source import source_of
+from trectools_plus.formats.query_chunks import double_byte_order_mark
 from trectools_plus.formats.run import N_FIELDS
-from trectools_plus.formats.source import source_of
 from trectools_plus.validation import CATALOGUE, Finding
 from trectools_plus.validation.chunks import check_chunks, find_opening, open_chunk
 from trectools_plus.validation.engine import check_view
@@ -82,7 +82,7 @@ def judged(lines: list[bytes], n_queries: int) -> list[Finding]:
         for start in starts
     ]
     chunks = [
-        lambda text=text, at=at: with_mark_kept(text) if at else text
+        lambda text=text, at=at: double_byte_order_mark(text) if at else text
         for at, text in enumerate(texts)
     ]
     opening = find_opening("run", chunks)

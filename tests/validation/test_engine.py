@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.columns import scan_columns
-from trectools_plus.formats.source import Source
+from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.validation import (
     check_pair,

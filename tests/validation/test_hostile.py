@@ -18,15 +18,15 @@ import pytest
 import zstandard
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats import limits
-from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.run import read_run
-from trectools_plus.formats.source import read_source
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
-from trectools_plus.validation.matching import near_matches
+from trectools_plus.validation.id_matching import near_matches
 
 pytestmark = pytest.mark.process
 

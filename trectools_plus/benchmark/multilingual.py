@@ -24,7 +24,7 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
 from trectools_plus.testsets.languages import declared_language
 from trectools_plus.testsets.loading import load_test_set
-from trectools_plus.validation.text_languages import primary_language
+from trectools_plus.validation.texts import primary_language
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 DEFAULT_FOLDER = Path("results") / "multilingual"

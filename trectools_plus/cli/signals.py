@@ -8,7 +8,7 @@ import signal
 import threading
 from time import sleep
 
-from trectools_plus.user_code import SIGNALS, end_for_signal
+from trectools_plus.plugins import SIGNALS, end_for_signal
 
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 """Sent by a user, a batch system or a closed terminal; not every system has all of them."""

@@ -1,41 +1,67 @@
-"""Work spread over the workers of a Dask scheduler, or done here: the same results either way.
+"""Work on the workers of a Dask scheduler or on this machine, with the same results.
 
-Code that has many things to do asks :func:`current_workers` and, where there are some, passes them
-a function and its items. The results do not depend on the answer.
+Code with many items of work calls :func:`current_workers` and, if there are workers, passes them a
+function and its items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Protocol, TypeVar
 
-from trectools_plus.distributed.workers import Workers
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
-__all__ = ["current_workers", "use_scheduler"]
 
-_WORKERS: ContextVar[Workers | None] = ContextVar("workers", default=None)
+class Workers(Protocol):
+    """Calls functions in other processes."""
+
+    def map(
+        self,
+        function: Callable[[_Item], _Result],
+        items: Iterable[_Item],
+        on_done: Callable[[int], None] | None = None,
+    ) -> list[_Result]:
+        """Call a function once for each item, on any worker and in any order.
+
+        Args:
+            function: The function, which is sent to each worker once.
+            items: The items, which are read as workers become free.
+            on_done: Called with the number of finished items.
+
+        Returns:
+            The results in the order of the items.
+
+        Raises:
+            Exception: The error of the function for the first item that has one.
+            InputError: If the connection to the workers or the scheduler is lost.
+        """
+
+
+_workers: ContextVar[Workers | None] = ContextVar("workers", default=None)
 
 
 def current_workers() -> Workers | None:
-    """The workers of the nearest :func:`use_scheduler` around; ``None``: this machine alone."""
-    return _WORKERS.get()
+    """Return the workers of the innermost :func:`use_scheduler`; ``None`` for this machine only."""
+    return _workers.get()
 
 
 @contextmanager
 def use_scheduler(address: str | None) -> Iterator[None]:
-    """Let a Dask scheduler's workers do what can be spread, as long as the context lasts.
+    """Use the workers of a Dask scheduler inside the context.
 
-    Scoring run files, reading the runs of a benchmark and drawing resamples is spread. Figures
-    are the same as without. Threads started inside the context work on this machine.
+    They score run files, read the runs of a benchmark and draw resamples. Figures are the same as
+    without workers. Threads started inside the context work on this machine.
 
     Args:
-        address: Such as ``tcp://10.0.0.1:8786``; ``None`` for this machine alone.
+        address: For example ``tcp://10.0.0.1:8786``; ``None`` for this machine only.
 
     Raises:
         MissingExtraError: If ``distributed`` is not installed.
-        InputError: If there is no scheduler, or it has no worker.
-        UsageError: If scheduler or workers have other versions of what makes the figures.
+        InputError: If there is no scheduler, or it has no workers.
+        UsageError: If the scheduler or the workers have other versions of important packages.
     """
     if address is None:
         yield
@@ -43,8 +69,8 @@ def use_scheduler(address: str | None) -> Iterator[None]:
     from trectools_plus.distributed.cluster import connect
 
     with connect(address) as workers:
-        token = _WORKERS.set(workers)
+        token = _workers.set(workers)
         try:
             yield
         finally:
-            _WORKERS.reset(token)
+            _workers.reset(token)

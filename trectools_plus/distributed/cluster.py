@@ -1,8 +1,7 @@
-"""A Dask scheduler with its workers, behind the interface of ``workers.Workers``.
+"""A Dask scheduler with its workers, as an implementation of ``Workers``.
 
-A worker that is lost takes nothing with it: the scheduler gives its items to the others. What
-cannot be gone on with (no worker is left, the scheduler is gone, an item ends every worker that
-takes it) is an error of one line.
+If a worker is lost, the scheduler gives its items to the others. If no worker is left, the
+scheduler is lost, or an item ends every worker that takes it, that is an error of one line.
 """
 
 from __future__ import annotations
@@ -15,42 +14,44 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from trectools_plus.distributed.worker import (
     Packed,
     call,
     describe_difference,
-    differ,
+    version_error,
     versions,
 )
-from trectools_plus.distributed.workers import Item, Result, Tell
 from trectools_plus.errors import InputError, MissingExtraError, TrectoolsPlusError, UsageError
 
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
 CONNECT_SECONDS = 10
-"""How long to wait for a scheduler to answer."""
+"""The time to wait for an answer of the scheduler."""
 
 WORKERLESS_SECONDS = 30.0
-"""How long to wait for a first worker, or for one to come back after the last was lost."""
+"""The time to wait for a first worker, or for a new one after the last was lost."""
 
 FETCH_SECONDS = 4.0
-"""How long to wait for a result at first: the worker that has it may be lost meanwhile."""
+"""The initial time to wait for a result, whose worker may be lost meanwhile."""
 
-_LOOK_SECONDS = 1.0
+_CHECK_SECONDS = 1.0
 _AHEAD = 4
-"""Items under way for each thread of the workers: more would only take memory."""
+"""Submitted items per thread of the workers; more would only take memory."""
 
 _LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 
 
 @contextmanager
 def connect(address: str) -> Iterator[Cluster]:
-    """Connect to a scheduler, and see that everyone there can do the work.
+    """Connect to a scheduler, and check its workers.
 
     Raises:
         MissingExtraError: If ``distributed`` is not installed.
-        InputError: If there is no scheduler, or it has no worker.
-        UsageError: If the address is none, or scheduler or workers have other versions.
+        InputError: If there is no scheduler, or it has no workers.
+        UsageError: If the address is invalid, or the scheduler or workers have other versions.
     """
     try:
         import dask
@@ -58,11 +59,11 @@ def connect(address: str) -> Iterator[Cluster]:
     except ImportError:
         raise MissingExtraError("--scheduler", "distributed") from None
     quiet = {"distributed.admin.large-graph-warning-threshold": "1TB"}
-    with dask.config.set(quiet), _silent():
+    with dask.config.set(quiet), _without_logs():
         try:
-            _knock(address)
+            _check_reachable(address)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # versions are compared below, in our words
+                warnings.simplefilter("ignore")  # versions are compared below
                 client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (ValueError, TypeError) as error:
             raise UsageError(
@@ -70,7 +71,7 @@ def connect(address: str) -> Iterator[Cluster]:
                 where=address,
                 remedy="write --scheduler tcp://HOST:8786",
             ) from error
-        except Exception as error:  # what another kind of server says can be taken for anything
+        except Exception as error:  # other servers cause various errors
             raise InputError(
                 "no scheduler answers",
                 where=address,
@@ -98,7 +99,7 @@ class Cluster:
         self._address = address
         self._versions = versions()
         self._workerless_since: float | None = None
-        self._looked_at, self._threads = -_LOOK_SECONDS, 0
+        self._looked_at, self._threads = -_CHECK_SECONDS, 0
         self._fetch_seconds = FETCH_SECONDS
 
     def check(self) -> None:
@@ -115,19 +116,19 @@ class Cluster:
         found |= {f"worker {name}": value for name, value in there.items()}
         for who, value in found.items():
             if isinstance(value, ImportError):
-                raise differ(who, f"no trectools-plus that this one can talk to ({value})")
+                raise version_error(who, f"no compatible trectools-plus ({value})")
             if isinstance(value, dict) and (
                 difference := describe_difference(value, self._versions)
             ):
-                raise differ(who, difference)
+                raise version_error(who, difference)
 
     def map(
         self,
-        function: Callable[[Item], Result],
-        items: Iterable[Item],
-        tell: Tell | None = None,
-    ) -> list[Result]:
-        """See :class:`~trectools_plus.distributed.workers.Workers`."""
+        function: Callable[[_Item], _Result],
+        items: Iterable[_Item],
+        on_done: Callable[[int], None] | None = None,
+    ) -> list[_Result]:
+        """See :meth:`trectools_plus.distributed.Workers.map`."""
         import cloudpickle
 
         packed = self._client.submit(Packed, cloudpickle.dumps(function), pure=False)
@@ -136,7 +137,7 @@ class Cluster:
         coming = enumerate(items)
         failed = False
         while True:
-            # After a failure only what was begun is waited for: an earlier item may fail as well.
+            # After a failure, wait only for submitted items: an earlier one may fail too.
             room = 0 if failed else max(1, _AHEAD * self._n_threads() - len(waiting))
             for _, (number, item) in zip(range(room), coming, strict=False):
                 content = cloudpickle.dumps(item)
@@ -147,52 +148,56 @@ class Cluster:
             for task in self._next_done(list(waiting)):
                 outcome = self._outcome(task)
                 if outcome is None:
-                    break  # others were lost with it: look again which are done
+                    break  # others may be lost too: check again which are done
                 outcomes[waiting.pop(task)] = outcome
                 failed = failed or not outcome[0]
-                if tell is not None:
-                    tell(len(outcomes))
+                if on_done is not None:
+                    on_done(len(outcomes))
         return [_unpack(outcomes.pop(number)) for number in sorted(outcomes)]
 
     def _next_done(self, tasks: list[Any]) -> list[Any]:
-        """Wait until some task is done, or given up."""
+        """Wait until some tasks are finished, failed or cancelled."""
         from distributed import CancelledError, wait
 
         while True:
             if self._client.status != "running":
                 raise self._lost_scheduler()
             with suppress(TimeoutError, CancelledError), self._client.as_current():
-                wait(tasks, timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED")
+                wait(tasks, timeout=_CHECK_SECONDS, return_when="FIRST_COMPLETED")
             done = [task for task in tasks if task.status in ("finished", "error", "cancelled")]
             if done:
                 return done
             self._n_threads()
 
     def _outcome(self, task: Any) -> tuple[bool, bytes] | None:
-        """Fetch what a task came to; ``None`` if it was lost with its worker and is done again."""
+        """Fetch the outcome of a task; ``None`` if it was lost with its worker and is repeated."""
         from distributed import CancelledError, KilledWorker
 
         try:
             outcome: tuple[bool, bytes] = task.result(timeout=self._fetch_seconds)
         except TimeoutError:
             if task.status == "finished":
-                self._fetch_seconds *= 2  # it is there, and large
+                self._fetch_seconds *= 2  # the result exists and is large
             return None
         except KilledWorker as error:
             raise InputError(
                 f"a task ended each of the {error.allowed_failures + 1} workers that took it, the "
                 f"last at {error.last_worker.address}",
                 where=self._address,
-                remedy="give the workers more memory, and see what they logged",
+                remedy="give the workers more memory, and read their logs",
             ) from error
         except (CancelledError, OSError) as error:
             raise self._lost_scheduler() from error
         return outcome
 
     def _n_threads(self) -> int:
-        """Threads of all workers, a moment ago; an error when there was none for too long."""
+        """Return the recent number of threads of all workers.
+
+        Raises:
+            InputError: If there has been no worker for ``WORKERLESS_SECONDS``.
+        """
         now = time.monotonic()
-        if self._threads and now - self._looked_at < _LOOK_SECONDS:
+        if self._threads and now - self._looked_at < _CHECK_SECONDS:
             return self._threads
         try:
             workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
@@ -205,9 +210,9 @@ class Cluster:
         self._workerless_since = self._workerless_since or now
         if now - self._workerless_since > WORKERLESS_SECONDS:
             raise InputError(
-                f"the scheduler has had no worker for {WORKERLESS_SECONDS:.0f} seconds",
+                f"the scheduler had no worker for {WORKERLESS_SECONDS:.0f} seconds",
                 where=self._address,
-                remedy=f"start workers with `dask worker {self._address}`, and run this again",
+                remedy=f"start workers (`dask worker {self._address}`) and run the command again",
             )
         return 0
 
@@ -215,28 +220,28 @@ class Cluster:
         return InputError(
             "the scheduler was lost while it worked",
             where=self._address,
-            remedy="start it and its workers again, and run this again; nothing was written",
+            remedy="restart it and its workers, and run the command again; nothing was written",
         )
 
 
-def _knock(address: str) -> None:
-    """See that a scheduler answers, before there is a client to get rid of again.
+def _check_reachable(address: str) -> None:
+    """Check that a scheduler answers, before a client is created.
 
     Raises:
-        OSError: If none does.
-        ValueError: If this is no address.
+        OSError: If none answers.
+        ValueError: If this is not an address.
     """
     from distributed.comm import connect as open_comm
 
-    async def knock() -> None:
-        # Its own timeout ends before the first words: a server that only listens is not noticed.
+    async def open_and_close() -> None:
+        # The timeout of open_comm does not apply to a server that accepts, but never answers.
         opening = open_comm(address, timeout=CONNECT_SECONDS)
         comm = await asyncio.wait_for(opening, CONNECT_SECONDS)
         await comm.close()
 
-    # In a thread of its own: this one may have an event loop running, as notebooks do.
+    # In another thread: this one may already run an event loop, for example in a notebook.
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(lambda: asyncio.run(knock())).result()
+        pool.submit(lambda: asyncio.run(open_and_close())).result()
 
 
 def _unpack(outcome: tuple[bool, bytes]) -> Any:
@@ -249,8 +254,8 @@ def _unpack(outcome: tuple[bool, bytes]) -> Any:
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
-    """Keep ``distributed`` from logging what is reported as an error here, or is no loss."""
+def _without_logs() -> Iterator[None]:
+    """Silence the logs of ``distributed``, whose important problems are raised as errors."""
     levels = {logger: logger.level for logger in map(logging.getLogger, _LOGGERS)}
     for logger in levels:
         logger.setLevel(logging.CRITICAL + 1)

@@ -1,4 +1,4 @@
-"""Files that workers read themselves: the same place for processes in different folders."""
+"""Files that workers read: paths that are valid for processes in different folders."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trectools_plus.errors import CheckFailedError, FormatError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.remote import is_address
+from trectools_plus.formats.files.remote import is_address
 
-_REMEDY = "give them the same folders, or name it by an address such as s3://…"
+_REMEDY = "give them the same folders, or use an address such as s3://…"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a worker finds a file.
+    """The place of a file for workers.
 
     Attributes:
         path: Its address or absolute path.
-        n_bytes: How large it is for the user; ``None`` behind an address.
+        n_bytes: Its size on the user's machine in bytes; ``None`` for an address.
     """
 
     path: str
@@ -25,9 +25,9 @@ class Place:
 
 
 def place_of(path: str) -> Place | None:
-    """Where workers find a file; ``None`` for what only this process can read.
+    """Return the place of a file for workers; ``None`` if only this process can read it.
 
-    Standard input and pipes are such, and what does not exist.
+    Those are standard input, pipes and files that do not exist.
     """
     if is_address(path):
         return Place(path)
@@ -38,14 +38,14 @@ def place_of(path: str) -> Place | None:
 
 
 def check_seen(path: str, place: Place) -> None:
-    """Refuse to go on where a worker does not see a file as the user does.
+    """Check on a worker that a file is the same as on the user's machine.
 
     Args:
         path: The file as the user named it.
-        place: From :func:`place_of`.
+        place: Its place from :func:`place_of`.
 
     Raises:
-        UsageError: If it does not exist here, or is of another size.
+        UsageError: If it does not exist on the worker, or has another size.
     """
     if place.n_bytes is None:
         return
@@ -63,17 +63,17 @@ def check_seen(path: str, place: Place) -> None:
 
 
 def check_read(path: str, place: Place, error: TrectoolsPlusError) -> None:
-    """Refuse to go on where a worker cannot get at an address at all.
+    """Refuse to continue if a worker cannot read an address at all.
 
-    Each of its files would be waited for in vain, and then read by the user's machine.
+    Otherwise each of its files would fail on the worker and be read on the user's machine again.
 
     Args:
         path: The file as the user named it.
-        place: From :func:`place_of`.
-        error: Why it was not read there.
+        place: Its place from :func:`place_of`.
+        error: The error on the worker.
 
     Raises:
-        UsageError: If this is an address, and nothing is wrong with its content.
+        UsageError: If this is an address, and the error is not about its content.
     """
     if place.n_bytes is None and not isinstance(error, CheckFailedError | FormatError):
         raise UsageError(

@@ -1,7 +1,7 @@
-"""What happens on a worker: the function is unpacked once, called, and its result packed.
+"""Code that runs on a worker: load the function once, call it, and pack its result.
 
-Everything crosses the network as pickled bytes, so that a scheduler needs none of the packages
-that items and results are made of.
+All data is sent as pickled bytes, so that the scheduler does not need the packages of items and
+results.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import pickle
 import platform
 from collections.abc import Callable
 from functools import cache, cached_property
-from importlib import metadata
 from typing import Any
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.provenance import package_versions
 
 PACKAGES = (
     "trectools-plus",
@@ -25,11 +25,11 @@ PACKAGES = (
     "pytrec-eval-terrier",
     "scipy",
 )
-"""Distributions that figures, or sending them, depend on."""
+"""Distributions on which figures, or sending them, depend."""
 
 
 class Packed:
-    """A function as bytes, unpacked where and when it is first called.
+    """A pickled function, which is loaded when it is first called.
 
     Args:
         content: The pickled function.
@@ -46,33 +46,29 @@ class Packed:
         """The function.
 
         Raises:
-            UsageError: If the worker lacks a module that it is made of.
+            UsageError: If the worker lacks a module of the function.
         """
         try:
-            unpacked: Callable[[Any], Any] = pickle.loads(self._content)
+            loaded: Callable[[Any], Any] = pickle.loads(self._content)
         except (ImportError, AttributeError) as error:
             raise UsageError(
-                f"a worker cannot load what it is to compute: {error}",
+                f"a worker cannot load the function: {error}",
                 where="--scheduler",
-                remedy="install on the workers what this machine has, your own modules too",
+                remedy="install the packages of this machine on the workers, and your own modules",
             ) from error
-        return unpacked
+        return loaded
 
 
 @cache
 def versions() -> dict[str, str]:
-    """Python's version and those of :data:`PACKAGES`; ``none`` where one is not installed."""
-    found = {"python": ".".join(platform.python_version_tuple()[:2])}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "none"
-    return found
+    """Return the versions of Python and :data:`PACKAGES`; ``none`` for missing packages."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    installed = package_versions(PACKAGES)
+    return {"python": python} | {name: installed.get(name, "none") for name in PACKAGES}
 
 
 def describe_difference(there: dict[str, str], here: dict[str, str]) -> str | None:
-    """What differs, such as ``numpy 2.1.0 instead of 2.4.6``; ``None`` if nothing does."""
+    """Return the differences, like ``numpy 2.1.0 instead of 2.4.6``; ``None`` if there are none."""
     parts = [
         f"{name} {there.get(name, 'none')} instead of {version}"
         for name, version in here.items()
@@ -81,36 +77,36 @@ def describe_difference(there: dict[str, str], here: dict[str, str]) -> str | No
     return ", ".join(parts) or None
 
 
-def differ(who: str, difference: str) -> UsageError:
-    """The error for another version than this machine's."""
+def version_error(who: str, difference: str) -> UsageError:
+    """Return the error for a version that differs from this machine's."""
     return UsageError(
         f"{who} has {difference}",
         where="--scheduler",
-        remedy="install the same versions there, or the figures need not be the same",
+        remedy="install the same versions, because others may compute other figures",
     )
 
 
-def call(packed: Packed, item: bytes, wanted: dict[str, str]) -> tuple[bool, bytes]:
+def call(packed: Packed, item: bytes, required: dict[str, str]) -> tuple[bool, bytes]:
     """Call the function on a worker.
 
     Args:
         packed: The function.
         item: Its pickled argument.
-        wanted: The versions that the worker must have: it may have come after the others.
+        required: The versions that the worker must have; it may have joined later.
 
     Returns:
-        Whether it succeeded, and its pickled result or error.
+        True and the pickled result, or false and the pickled error.
     """
     try:
-        difference = describe_difference(versions(), wanted)
+        difference = describe_difference(versions(), required)
         if difference is not None:
-            raise differ("a worker", difference)
+            raise version_error("a worker", difference)
         return True, _dump(packed.function(pickle.loads(item)))
     except TrectoolsPlusError as error:
         return False, _dump(error)
-    except (OSError, MemoryError) as error:  # here an OSError would mean that the line is broken
+    except (OSError, MemoryError) as error:  # an OSError would mean a lost connection
         what = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        remedy = "mend that there, and run this again"
+        remedy = "fix the problem on the worker and run the command again"
         where = getattr(error, "filename", None)
         return False, _dump(
             InputError(f"a worker failed: {what}", where=where and str(where), remedy=remedy)

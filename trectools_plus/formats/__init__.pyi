@@ -1,14 +1,14 @@
 # Names that are imported on first use, and where from: see lazy_names.py.
 
-from trectools_plus.formats.atomic import atomic_write as atomic_write
 from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection
 from trectools_plus.formats.corpus import read_corpus as read_corpus
 from trectools_plus.formats.documents import Documents as Documents
 from trectools_plus.formats.documents import stream_documents as stream_documents
-from trectools_plus.formats.opening import check_readable as check_readable
+from trectools_plus.formats.files.atomic import atomic_write as atomic_write
+from trectools_plus.formats.files.opening import check_readable as check_readable
+from trectools_plus.formats.files.remote import is_address as is_address
 from trectools_plus.formats.qrels import write_qrels as write_qrels
-from trectools_plus.formats.remote import is_address as is_address
 from trectools_plus.formats.run import write_run as write_run
 from trectools_plus.formats.tables import Corpus as Corpus
 from trectools_plus.formats.tables import Qrels as Qrels

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.catalogue import CatalogueDataset
-from trectools_plus.formats.compression import SUFFIXES
 from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.files.compression import SUFFIXES
+from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.qrels import read_qrels
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 from trectools_plus.formats.topics import read_topics
@@ -21,11 +21,11 @@ class Collection:
     """A test collection.
 
     Attributes:
-        name: How it is called in reports: ``irds:<id>``, or the folder's name.
-        corpus: The documents; ``None`` where only runs that exist are scored.
+        name: Its name in reports: ``irds:<id>``, or the name of the folder.
+        corpus: The documents; ``None`` if only existing runs are scored.
         topics: The queries.
         qrels: The judgments.
-        version: The version of the data, where it names one.
+        version: The version of the data, if known.
     """
 
     name: str
@@ -51,18 +51,18 @@ class CollectionFiles:
 
 
 def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection:
-    """Load a collection by what the user calls it.
+    """Load a collection of ``ir_datasets`` or a folder.
 
     Args:
-        spec: ``irds:<id>`` for one of the ``ir_datasets`` catalogue, or a folder: in BEIR layout
-            (``corpus.jsonl``, ``queries.jsonl``, ``qrels/<split>.tsv``, of which ``test`` is
-            preferred) or in TREC layout (``corpus.jsonl``, ``topics.tsv``, ``qrels.txt``). Each
-            file may be compressed and named so (``.gz``, ``.bz2``, ``.xz``, ``.zst``).
-        with_corpus: Whether to read the documents too.
+        spec: ``irds:<id>`` for a collection of the ``ir_datasets`` catalogue, or a folder: in BEIR
+            layout (``corpus.jsonl``, ``queries.jsonl``, ``qrels/<split>.tsv``, preferably
+            ``test``) or in TREC layout (``corpus.jsonl``, ``topics.tsv``, ``qrels.txt``). Each
+            file may be compressed, with the suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+        with_corpus: Read the documents too.
 
     Raises:
-        UsageError: If it is neither, or the catalogue has no such id.
-        InputError: If a part is missing or cannot be fetched or read.
+        UsageError: If there is no such folder, or the catalogue has no such id.
+        InputError: If a part is missing or cannot be downloaded or read.
         FormatError: If a file is malformed.
     """
     text = str(spec)
@@ -82,7 +82,7 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
 
     Raises:
         UsageError: If there is no such folder.
-        InputError: If a part is missing, or there twice.
+        InputError: If a part is missing or there are two files for it.
     """
     folder = Path(spec)
     if not folder.is_dir():
@@ -93,7 +93,7 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
     beir, trec = _find(folder, "queries.jsonl"), _find(folder, "topics.tsv")
     if beir and trec:
         raise InputError(
-            "both queries.jsonl and topics.tsv are there",
+            "found both queries.jsonl and topics.tsv",
             where=str(folder),
             remedy="keep one: BEIR layout has queries.jsonl, TREC layout topics.tsv",
         )
@@ -115,22 +115,22 @@ def find_collection_files(spec: str | Path) -> CollectionFiles:
 
 
 def _find(folder: Path, name: str) -> Path | None:
-    """Find a file, plain or compressed; two of them are one too many to choose from."""
+    """Find a file, plain or compressed; two of them are an error."""
     there = [path for suffix in ("", *SUFFIXES) if (path := folder / (name + suffix)).is_file()]
     if len(there) > 1:
         names = " and ".join(path.name for path in there)
-        raise InputError(f"both {names} are there", where=str(folder), remedy="keep one")
+        raise InputError(f"found both {names}", where=str(folder), remedy="keep one")
     return there[0] if there else None
 
 
 def _find_split(folder: Path) -> Path | None:
-    """Find the judgments of a BEIR folder: those of ``test``, or of the only split there is."""
+    """Find the judgments of a BEIR folder: those of ``test``, or of the only split."""
     if (test := _find(folder, "test.tsv")) or not folder.is_dir():
         return test
     names = {path.name.partition(".tsv")[0] for path in folder.glob("*.tsv*") if path.is_file()}
     if len(names) > 1:
         raise InputError(
-            f"no test.tsv, and several other splits: {', '.join(sorted(names))}",
+            f"found no test.tsv, but several other splits: {', '.join(sorted(names))}",
             where=str(folder),
             remedy="name one of them test.tsv",
         )

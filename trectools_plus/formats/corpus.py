@@ -8,10 +8,11 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.content import iter_lines
-from trectools_plus.formats.ids import id_problem, shortened
+from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.jsonl import find_key, get_id, get_text, iter_objects
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus, Document
+from trectools_plus.formats.writing import id_problem
+from trectools_plus.text import shortened
 
 ID_KEYS = ("_id", "doc_id", "docid", "docno", "id")
 TEXT_KEYS = ("text", "contents", "body")
@@ -23,7 +24,7 @@ def read_corpus(path: str | Path) -> Corpus:
 
 
 def collect_corpus(documents: Iterable[Document], path: str) -> Corpus:
-    """Make a corpus of documents."""
+    """Collect documents in memory."""
     columns = list(zip(*documents, strict=True))
     series = [
         pl.Series(name, values, dtype=dtype, strict=True)
@@ -33,20 +34,20 @@ def collect_corpus(documents: Iterable[Document], path: str) -> Corpus:
 
 
 def iter_corpus(path: str | Path, *, find_repeats: bool = True) -> Iterator[Document]:
-    """Yield the documents of a JSON Lines file one at a time, compressed or not.
+    """Yield the documents of a JSON Lines file, which may be compressed, one at a time.
 
     A line is an object with an id (``_id``, ``doc_id``, ``docid``, ``docno`` or ``id``), a text
-    (``text``, ``contents`` or ``body``) and perhaps a ``title``; id and text have the same names
-    on every line. Other fields are left out. Only the ids are held, to find repeated ones.
+    (``text``, ``contents`` or ``body``) and optionally a ``title``. Id and text have the same names
+    on every line. Other fields are ignored.
 
     Args:
         path: The file, or ``-`` for standard input.
-        find_repeats: Whether to. If not, nothing is held.
+        find_repeats: Refuse repeated ids, which keeps all ids in memory.
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If a line is no JSON object, lacks id or text, an id occurs twice or could
-            not stand in a run, the text is no UTF-8, or there is no document.
+        FormatError: If a line is not a JSON object or lacks id or text, an id occurs twice or
+            cannot be written to a run, the text is not UTF-8, or there are no documents.
     """
     shown = str(path)
     id_key = text_key = ""
@@ -56,7 +57,7 @@ def iter_corpus(path: str | Path, *, find_repeats: bool = True) -> Iterator[Docu
         text_key = text_key or find_key(record, TEXT_KEYS, "text", shown, line)
         doc_id = get_id(record, id_key, shown, line)
         if problem := id_problem(doc_id, "document"):
-            remedy = "such an id cannot stand in a run; change it"
+            remedy = "change the id: a run cannot contain it"
             raise FormatError(problem, path=shown, line=line, remedy=remedy)
         first = lines.setdefault(doc_id, line) if find_repeats else line
         if first != line:
@@ -65,4 +66,6 @@ def iter_corpus(path: str | Path, *, find_repeats: bool = True) -> Iterator[Docu
         title = get_text(record, "title", shown, line) if record.get("title") is not None else ""
         yield Document(doc_id, title, get_text(record, text_key, shown, line))
     if not id_key:
-        raise FormatError("no documents", path=shown, remedy="was the job stopped before writing?")
+        raise FormatError(
+            "no documents", path=shown, remedy="check that the job that wrote it was not stopped"
+        )

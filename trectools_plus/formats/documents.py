@@ -1,7 +1,7 @@
-"""The documents of a collection, in memory or read again whenever they are needed.
+"""The documents of a collection, in memory or streamed.
 
-:class:`~trectools_plus.formats.tables.Corpus` holds them; :class:`StreamedDocuments` keeps only
-their number and their hash.
+:class:`~trectools_plus.formats.tables.Corpus` has them in memory. :class:`StreamedDocuments` reads
+them again each time and stores only their number and hash.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.catalogue import CatalogueDataset
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
 from trectools_plus.formats.corpus import iter_corpus
-from trectools_plus.formats.hashing import MultisetHash
-from trectools_plus.formats.ids import digest_id, find_suspects
-from trectools_plus.formats.opening import can_be_read_twice
+from trectools_plus.formats.files.opening import can_be_read_twice
+from trectools_plus.formats.hashing import MultisetHash, digest_id, find_suspects
+from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Document
 from trectools_plus.progress import Progress, no_progress
 
 _DOCUMENTS_PER_CHECK = 8_192
-_LONG = 2.0  # seconds without a sign of life
+_LONG = 2.0  # seconds after which progress is reported
 
 
 class Documents(Protocol):
@@ -33,20 +32,21 @@ class Documents(Protocol):
 
     @property
     def path(self) -> str | None:
-        """Where they come from, as the user named it."""
+        """Their source as the user named it."""
 
     @property
     def doc_ids(self) -> list[str]:
-        """Ids of all documents, in their order."""
+        """The ids of all documents, in order."""
 
     def __len__(self) -> int: ...
 
     def __iter__(self) -> Iterator[Document]: ...
 
     def sha256(self, progress: Progress = no_progress) -> str:
-        """Return the hash of ids, titles and texts, whatever their order; computed once.
+        """Return the hash of ids, titles and texts, which does not depend on their order.
 
-        It is the same in memory and streamed; see ``formats.hashing.MultisetHash``.
+        It is computed once, and the same in memory and streamed; see
+        ``formats.hashing.MultisetHash``.
 
         Raises:
             InputError: If a stream cannot be read, is empty, or has an id twice.
@@ -60,34 +60,29 @@ class Documents(Protocol):
         """
 
     def has_any(self, doc_ids: pl.Series) -> bool:
-        """Return whether one of these documents is there."""
+        """Return true if at least one of these documents exists."""
 
     def find(self, doc_ids: pl.Series) -> pl.DataFrame:
-        """Return ``doc_id, title, text`` of those of these documents that are there."""
+        """Return ``doc_id, title, text`` of these documents, as far as they exist."""
 
 
 class StreamedDocuments:
-    """Documents that are read once for each question; counting takes 8 bytes of memory for each.
+    """Documents that are read again for each operation; counting takes 8 bytes of memory for each.
 
     Args:
-        read: Begins to read, from the first document.
-        path: Where they come from, as the user named it.
+        read: Starts to read from the first document.
+        path: Their source as the user named it.
     """
 
     def __init__(self, read: Callable[[], Iterable[Document]], path: str | None) -> None:
+        self.path = path
         self._read = read
-        self._path = path
         self._count = 0
         self._sha256 = ""
 
     @property
-    def path(self) -> str | None:
-        """Where they come from, as the user named it."""
-        return self._path
-
-    @property
     def doc_ids(self) -> list[str]:
-        """Ids of all documents, in their order."""
+        """The ids of all documents, in order."""
         return [document.doc_id for document in self]
 
     def __len__(self) -> int:
@@ -98,12 +93,12 @@ class StreamedDocuments:
         return iter(self._read())
 
     def sha256(self, progress: Progress = no_progress) -> str:
-        """Return the hash of ids, titles and texts, whatever their order."""
+        """Return the hash of ids, titles and texts, which does not depend on their order."""
         self.check(progress)
         return self._sha256
 
     def check(self, progress: Progress = no_progress) -> None:
-        """Count and hash, and check that no id occurs twice; reads the documents the first time.
+        """Count and hash the documents and check that no id occurs twice; later calls do nothing.
 
         Raises:
             InputError: If there are no documents, an id occurs twice, or they cannot be read.
@@ -131,7 +126,7 @@ class StreamedDocuments:
         self._count, self._sha256 = len(ids), hashed.hexdigest()
 
     def _find_repeated(self, suspects: frozenset[int]) -> str | None:
-        """Return the first id that really occurs twice; two ids may share a digest."""
+        """Return the first id that occurs twice, if the suspects are not collisions of digests."""
         seen: set[str] = set()
         for document in self:
             if digest_id(document.doc_id) in suspects:
@@ -141,23 +136,23 @@ class StreamedDocuments:
         return None
 
     def has_any(self, doc_ids: pl.Series) -> bool:
-        """Return whether one of these documents is there; reads up to the first of them."""
+        """Return true if at least one of these documents exists; reads up to the first of them."""
         wanted = frozenset(doc_ids)
         return any(document.doc_id in wanted for document in self)
 
     def find(self, doc_ids: pl.Series) -> pl.DataFrame:
-        """Return ``doc_id, title, text`` of those of these documents that are there."""
+        """Return ``doc_id, title, text`` of these documents, as far as they exist."""
         wanted = frozenset(doc_ids)
         rows = [one for one in self if one.doc_id in wanted] if wanted else []
         return pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row")
 
 
 def stream_documents(dataset: str | None, file: str | None) -> StreamedDocuments | None:
-    """Return the documents of a dataset or a file as a stream, if they can be read repeatedly.
+    """Return the documents of a dataset or a file as a stream; ``None`` if they cannot be reread.
 
     Args:
-        dataset: ``irds:<id>``, or a folder; the documents of ``hpo`` are made, not read.
-        file: A corpus file, or its address; a pipe can be read only once.
+        dataset: ``irds:<id>`` or a folder; the documents of ``hpo`` are not in a file.
+        file: A corpus file or its address; a pipe can be read only once.
 
     Raises:
         UsageError: If there is no such dataset.
@@ -174,8 +169,8 @@ def stream_documents(dataset: str | None, file: str | None) -> StreamedDocuments
 
 
 def stream_file(file: str) -> StreamedDocuments:
-    """Return the documents of a JSON Lines file; see ``formats.corpus.iter_corpus``.
+    """Return the documents of a JSON Lines file as a stream; see ``formats.corpus.iter_corpus``.
 
-    Repeated ids are found by :meth:`StreamedDocuments.check`, in less memory.
+    :meth:`StreamedDocuments.check` finds repeated ids in less memory.
     """
     return StreamedDocuments(lambda: iter_corpus(file, find_repeats=False), file)

@@ -1,4 +1,4 @@
-"""SHA-256 digests: what reports and caches name files, texts and tables by."""
+"""SHA-256 digests that identify files, texts and tables in reports and caches; digests of ids."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from trectools_plus.formats.opening import unreadable
-from trectools_plus.formats.remote import RemoteFile, is_address
+from trectools_plus.formats.files.opening import unreadable
+from trectools_plus.formats.files.remote import RemoteFile, is_address
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import polars as pl
 
 Texts = TypeVar("Texts", bound=Sequence[str])
 
 ROWS_PER_STEP = 8_192
-"""Rows of a table that are looked at together."""
+"""The number of rows of a table that are processed together."""
 _CHUNK_BYTES = 1 << 20
 
 
 def sha256_file(path: str | Path) -> str:
-    """Digest a file as it lies on disk or behind an address, in lower-case hexadecimal.
+    """Return the SHA-256 of a file or an address, in lower-case hexadecimal.
 
-    A compressed file is digested as it is.
+    A compressed file is not decompressed.
 
     Raises:
         InputError: If the file cannot be read.
@@ -42,20 +44,20 @@ def sha256_file(path: str | Path) -> str:
 
 
 def sha256_text(text: str) -> str:
-    """Digest a text's UTF-8 bytes, in lower-case hexadecimal."""
+    """Return the SHA-256 of a text's UTF-8 bytes, in lower-case hexadecimal."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def sha256_columns(frame: pl.DataFrame, names: list[str]) -> str:
-    """Digest string columns in the order of their rows, a bounded number of rows at a time.
+    """Return the SHA-256 of string columns in the order of their rows, in bounded memory.
 
-    Lengths go in beside the bytes, so ``("ab", "c")`` and ``("a", "bc")`` differ.
+    It includes the lengths, so ``("ab", "c")`` and ``("a", "bc")`` differ.
     """
     return sha256_frames(frame.iter_slices(ROWS_PER_STEP), names)
 
 
 def sha256_frames(frames: Iterable[pl.DataFrame], names: list[str]) -> str:
-    """:func:`sha256_columns` of a frame that comes in slices of ``ROWS_PER_STEP`` rows."""
+    """Return :func:`sha256_columns` of a frame that arrives in slices of ``ROWS_PER_STEP`` rows."""
     digest = hashlib.sha256()
     for part in frames:
         for column in part.select(names).iter_columns():
@@ -66,11 +68,11 @@ def sha256_frames(frames: Iterable[pl.DataFrame], names: list[str]) -> str:
 
 
 class MultisetHash:
-    """Hash of documents or other rows of texts that come in any order.
+    """A hash of documents or other rows of texts that does not depend on their order.
 
     SHA-256 of the count and of the sum, modulo 2**256, of each row's SHA-256 (an additive
-    multiset hash: Bellare and Micciancio, EUROCRYPT 1997). It distinguishes corpora, and is no
-    defence against somebody who wants two to look alike.
+    multiset hash: Bellare and Micciancio, EUROCRYPT 1997). It distinguishes corpora, but does not
+    protect against deliberate collisions.
     """
 
     def __init__(self) -> None:
@@ -78,7 +80,7 @@ class MultisetHash:
         self._total = 0
 
     def add(self, row: Sequence[str]) -> None:
-        """Add a row. Lengths go in too, so ``("ab", "c")`` and ``("a", "bc")`` differ."""
+        """Add a row with its lengths, so ``("ab", "c")`` and ``("a", "bc")`` differ."""
         parts = []
         for text in row:
             data = text.encode()
@@ -87,13 +89,26 @@ class MultisetHash:
         self._total += int.from_bytes(hashlib.sha256(b"".join(parts)).digest(), "little")
 
     def watch(self, rows: Iterable[Texts]) -> Iterator[Texts]:
-        """Pass rows on, and add each."""
+        """Yield rows and add each."""
         for row in rows:
             self.add(row)
             yield row
 
     def hexdigest(self) -> str:
-        """Return the hash of what was added so far, in lower-case hexadecimal."""
+        """Return the hash of the rows added so far, in lower-case hexadecimal."""
         total = self._total % (1 << 256)
         state = self._count.to_bytes(8, "little") + total.to_bytes(32, "little")
         return hashlib.sha256(state).hexdigest()
+
+
+def digest_id(text: str) -> int:
+    """Return eight bytes of BLAKE2b as a number; it is very rarely the same for two ids."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def find_suspects(digests: npt.NDArray[np.uint64]) -> frozenset[int]:
+    """Return the digests that occur more than once: their ids repeat or collide."""
+    import numpy as np
+
+    ordered = np.sort(digests)
+    return frozenset(ordered[1:][ordered[1:] == ordered[:-1]].tolist())

@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line, read strictly."""
+"""JSON Lines: one object per line, read strictly."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.ids import shortened
-from trectools_plus.formats.lines import decode_lines
+from trectools_plus.formats.files.content import decode_lines
+from trectools_plus.text import shortened
 
 
 class _RefusedError(ValueError):
-    """Something ``json`` would let through."""
+    """An error that the module ``json`` does not report."""
 
 
 def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -23,8 +23,8 @@ def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[
         The line's number, from 1, and the object.
 
     Raises:
-        FormatError: With line and column, if a line is no JSON object or no UTF-8, holds a key
-            twice, or NaN or an infinity.
+        FormatError: With line and column, if a line is not a JSON object or not UTF-8, or contains
+            a key twice, NaN or an infinity.
     """
     for line, text in decode_lines(lines, path):
         try:
@@ -33,30 +33,34 @@ def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[
                 _refuse_surrogates(value)
         except json.JSONDecodeError as error:
             raise FormatError(
-                f"no JSON: {error.msg.lower()}",
+                f"invalid JSON: {error.msg.lower()}",
                 path=path,
                 line=line,
                 column=error.colno,
-                remedy="write one JSON object a line",
+                remedy="write one JSON object per line",
             ) from error
         except (ValueError, RecursionError) as error:
-            what = str(error) if isinstance(error, _RefusedError) else "unreasonable JSON"
+            what = (
+                str(error)
+                if isinstance(error, _RefusedError)
+                else "JSON that is nested too deeply or has too large a number"
+            )
             raise FormatError(what, path=path, line=line) from error
         if not isinstance(value, dict):
             raise FormatError(
                 f"expected a JSON object but got {_NAMES[type(value)]}",
                 path=path,
                 line=line,
-                remedy="write one JSON object a line",
+                remedy="write one JSON object per line",
             )
         yield line, value
 
 
 def find_key(record: dict[str, Any], keys: tuple[str, ...], what: str, path: str, line: int) -> str:
-    """Find the first of ``keys`` that a record has.
+    """Return the first of ``keys`` that a record has.
 
     Raises:
-        FormatError: If it has none.
+        FormatError: If it has none of them.
     """
     for key in keys:
         if key in record:
@@ -71,10 +75,10 @@ def find_key(record: dict[str, Any], keys: tuple[str, ...], what: str, path: str
 
 
 def get_text(record: dict[str, Any], key: str, path: str, line: int) -> str:
-    """Get a field that must be text.
+    """Return a field that must be text.
 
     Raises:
-        FormatError: If it is missing or something else.
+        FormatError: If it is missing or not text.
     """
     value = _get(record, key, path, line)
     if not isinstance(value, str):
@@ -83,7 +87,7 @@ def get_text(record: dict[str, Any], key: str, path: str, line: int) -> str:
 
 
 def get_id(record: dict[str, Any], key: str, path: str, line: int) -> str:
-    """Get a field that must be an id: text, or an integer, which is taken as it is written.
+    """Return a field that must be an id: text, or an integer, which is converted to text.
 
     Raises:
         FormatError: If it is missing or something else.
@@ -95,7 +99,7 @@ def get_id(record: dict[str, Any], key: str, path: str, line: int) -> str:
 
 
 def as_field_text(value: object) -> str | None:
-    """Text as it is; a number or flag as JSON writes it; ``None`` for null, lists and objects."""
+    """Return text unchanged, numbers and flags as JSON, and ``None`` for all other values."""
     if isinstance(value, str):
         return value
     return json.dumps(value) if isinstance(value, bool | int | float) else None
@@ -107,7 +111,7 @@ def _get(record: dict[str, Any], key: str, path: str, line: int) -> Any:
             f"field '{key}' is missing",
             path=path,
             line=line,
-            remedy="give every line the same fields as the first",
+            remedy="give every line the same fields as the first line",
         )
     return record[key]
 
@@ -128,15 +132,15 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_surrogates(value: Any) -> None:
-    r"""Refuse half a character, which only an escape such as ``\ud800`` can write."""
+    r"""Refuse half a surrogate pair, which only an escape such as ``\ud800`` can write."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise _RefusedError("half a surrogate pair is no character") from error
+        raise _RefusedError("half a surrogate pair is not a character") from error
 
 
 def _constant(name: str) -> NoReturn:
-    raise _RefusedError(f"{name} is no JSON")
+    raise _RefusedError(f"{name} is not JSON")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)

@@ -1,4 +1,4 @@
-"""Relevance judgments: TREC's ``query_id iteration doc_id grade``, and BEIR's TSV with a header."""
+"""Qrels: TREC's ``query_id iteration doc_id grade``, and BEIR's TSV with a header."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.formats.columns import Columns, scan_columns
-from trectools_plus.formats.ids import shortened
-from trectools_plus.formats.numerals import INTEGER, parse_integers
-from trectools_plus.formats.problems import Problem, refuse_problems
-from trectools_plus.formats.rows import refuse_unwritable, write_rows
-from trectools_plus.formats.source import Source, read_source
+from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
+from trectools_plus.formats.columns.numbers import INTEGER, parse_integers
+from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats.writing import refuse_unwritable, write_rows
+from trectools_plus.text import shortened
 
 N_FIELDS = 4
 LAYOUT = "query_id iteration doc_id grade"
@@ -26,7 +26,7 @@ _SCHEMA: dict[str, type[pl.DataType]] = {
 }
 _BEIR_SCHEMA = {name: dtype for name, dtype in _SCHEMA.items() if name != "iteration"}
 
-# Spellings of BEIR's three header fields, compared in lower case without "-" and "_".
+# Spellings of the three fields of BEIR's header, in lower case without "-" and "_".
 _BEIR_HEADER = (
     frozenset({"queryid", "qid", "query", "topicid", "topic"}),
     frozenset({"corpusid", "docid", "did", "pid", "docno", "documentid", "passageid", "doc"}),
@@ -35,12 +35,12 @@ _BEIR_HEADER = (
 
 
 def read_qrels(path: str | Path) -> Qrels:
-    """Read relevance judgments strictly: the first line that is none ends the reading.
+    """Read relevance judgments strictly: the first malformed line is an error.
 
-    Four columns, or three under a header line such as ``query-id corpus-id score`` as BEIR has
-    them (iteration is ``"0"`` then). Comments, blank lines, blanks, line ends and compression are
-    treated as in :func:`trectools_plus.formats.run.read_run`. Whether the judgments make sense
-    (conflicts, ranges) is the validator's business.
+    A file has four columns, or BEIR's three below a header line such as
+    ``query-id corpus-id score`` (then iteration is ``"0"``). Comments, blank lines, blanks, line
+    ends and compression are treated as in :func:`trectools_plus.formats.run.read_run`. Conflicting
+    judgments and unusual grades are left to the validator.
 
     Args:
         path: The file, or ``-`` for standard input.
@@ -50,32 +50,32 @@ def read_qrels(path: str | Path) -> Qrels:
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If a line has another number of columns, a grade is no integer of 64 bits,
-            the text is not clean UTF-8, or there is no data.
+        FormatError: If a line has another number of columns, a grade is not an integer of 64
+            bits, the text is not clean UTF-8, or there is no data.
     """
     source = read_source(path, partial=True)
     return parse_qrels(scan_columns(source, N_FIELDS if not has_beir_header(source) else 3))
 
 
 def parse_qrels(columns: Columns) -> Qrels:
-    """Make qrels of a file lexed into 4 columns, or into 3 with a BEIR header as first row.
+    """Convert a file that is split into 4 columns, or 3 below BEIR's header, to qrels.
 
     Raises:
-        FormatError: As :func:`read_qrels`.
+        FormatError: See :func:`read_qrels`.
     """
     if columns.n_fields == N_FIELDS:
         frame = columns.typed(_SCHEMA)
         if frame is None:
             frame = _parse_texts(columns, columns.rows, _SCHEMA, LAYOUT)
         else:
-            refuse_problems(columns, LAYOUT)
+            raise_first_error(columns, LAYOUT)
     else:
         frame = _parse_texts(columns, columns.rows.slice(1), _BEIR_SCHEMA, BEIR_LAYOUT)
     return Qrels(frame, columns.source.path)
 
 
 def has_beir_header(source: Source) -> bool:
-    """Whether the first line that is not blank names BEIR's three columns."""
+    """Return true if the first line that is not blank is BEIR's header."""
     start = source.head.decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
     fields = start.split("\n", 1)[0].lower().replace("-", "").replace("_", "").split()
     return len(fields) == 3 and all(
@@ -84,31 +84,31 @@ def has_beir_header(source: Source) -> bool:
 
 
 def write_qrels(qrels: Qrels, path: str | Path) -> None:
-    """Write judgments as every trec_eval reads them: four columns, single blanks, LF.
+    """Write judgments that every trec_eval reads: four columns, single spaces, LF.
 
-    Rows are written as they stand in the frame. A suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``
-    compresses. The file is there whole or not at all.
+    Rows are written as they are in the frame. A suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``
+    compresses. The file is written atomically.
 
     Args:
-        qrels: What to write.
-        path: Where to, ``-`` for standard output.
+        qrels: The judgments.
+        path: The file, or ``-`` for standard output.
 
     Raises:
-        InputError: If there are no rows, an id or iteration is empty or holds white space or
+        InputError: If there are no rows, an id or iteration is empty or contains white space or
             control characters, a query id starts with ``#``, or the file cannot be written.
     """
     refuse_unwritable(qrels.frame, ("query_id", "iteration", "doc_id"), "qrels")
-    write_rows(qrels.frame, path)
+    write_rows([qrels.frame], path)
 
 
 def _parse_texts(
     columns: Columns, rows: pl.DataFrame, schema: dict[str, type[pl.DataType]], layout: str
 ) -> pl.DataFrame:
-    """Parse by way of the texts, and place the first error."""
+    """Parse texts, which finds the place of the first error."""
     texts = rows.rename(dict(zip(rows.columns[1:], schema, strict=True)))
     relevance = parse_integers(texts["relevance"])
-    wrong = Problem.at_first(columns, rows, columns.n_fields, relevance.is_null(), _bad_grade)
-    refuse_problems(columns, layout, [wrong], n_rows=len(rows))
+    wrong = find_field_error(columns, rows, columns.n_fields, relevance.is_null(), _bad_grade)
+    raise_first_error(columns, layout, [wrong], n_rows=len(rows))
     return texts.drop("line").with_columns(relevance)
 
 

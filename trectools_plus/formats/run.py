@@ -1,4 +1,4 @@
-"""TREC runs: ``query_id Q0 doc_id rank score tag``, one result a line."""
+"""TREC runs: ``query_id Q0 doc_id rank score tag``, one result per line."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.columns import Columns, scan_columns
-from trectools_plus.formats.ids import shortened
-from trectools_plus.formats.numerals import DECIMAL, parse_decimals, parse_ranks
-from trectools_plus.formats.problems import Problem, refuse_problems
-from trectools_plus.formats.rows import refuse_unwritable, write_all_rows, write_rows
-from trectools_plus.formats.source import read_source
+from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
+from trectools_plus.formats.columns.numbers import DECIMAL, parse_decimals, parse_ranks
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
+from trectools_plus.formats.writing import refuse_unwritable, write_rows
+from trectools_plus.text import shortened
 
 N_FIELDS = 6
 LAYOUT = "query_id Q0 doc_id rank score tag"
@@ -31,83 +31,83 @@ _SCHEMA: dict[str, type[pl.DataType]] = {
 
 
 def read_run(path: str | Path) -> Run:
-    """Read a run file strictly: the first line that is no result ends the reading.
+    """Read a run file strictly: the first malformed line is an error.
 
     Comments (``#`` in the first column), blank lines, CRLF, a byte order mark, any mix of blanks
-    and gzip, bz2, xz or zstd compression are read over. Whether the run makes sense (duplicates,
-    ranks against scores, coverage) is the validator's business.
+    and gzip, bz2, xz or zstd compression are accepted. Duplicates, ranks that contradict scores
+    and missing queries are left to the validator.
 
     Args:
         path: The file, or ``-`` for standard input.
 
     Returns:
-        The run in file order, named by the tag of its first line.
+        The run in file order; its name is the tag of the first line.
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If a line has another number of columns, a rank is no integer, a score is no
-            finite decimal, the text is not clean UTF-8, or there is no data.
+        FormatError: If a line has another number of columns, a rank is not an integer, a score is
+            not a finite decimal, the text is not clean UTF-8, or there is no data.
     """
     return parse_run(scan_columns(read_source(path, partial=True), N_FIELDS))
 
 
 def parse_run(columns: Columns) -> Run:
-    """Make a run of a lexed file: :func:`read_run` after the reading.
+    """Convert a file that is split into columns to a run.
 
     Raises:
-        FormatError: As :func:`read_run`.
+        FormatError: See :func:`read_run`.
     """
     frame = columns.typed(_SCHEMA, list(RUN_SCHEMA))
     if frame is None or not frame["score"].is_finite().all():
         frame = _parse_texts(columns)
     else:
-        refuse_problems(columns, LAYOUT)
+        raise_first_error(columns, LAYOUT)
     return Run(frame, columns.first_row()[-1], columns.source.path)
 
 
 def write_run(run: Run, path: str | Path, *, tag: str | None = None) -> None:
-    """Write a run file that every trec_eval reads: six columns, single blanks, LF.
+    """Write a run file that every trec_eval reads: six columns, single spaces, LF.
 
-    Rows and ranks are written as they stand in the frame. Scores get the shortest text that
-    reads back as the same 64-bit float. A suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``
-    compresses. The file is there whole or not at all.
+    Rows and ranks are written as they are in the frame. Scores get the shortest text that reads
+    back as the same 64-bit float. A suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst`` compresses. The
+    file is written atomically.
 
     Args:
-        run: What to write.
-        path: Where to, ``-`` for standard output.
-        tag: The last column; the run's name if not given.
+        run: The run.
+        path: The file, or ``-`` for standard output.
+        tag: The last column; the name of the run by default.
 
     Raises:
         InputError: If there are no rows, a score is not finite, an id or the tag is empty or
-            holds white space or control characters, a query id starts with ``#`` (a comment to
-            every reader), or the file cannot be written.
+            contains white space or control characters, a query id starts with ``#`` (a comment),
+            or the file cannot be written.
     """
     name = run.name if tag is None else tag
     rows = _as_columns(run.frame, name)
     _refuse_tag(name)
-    write_rows(rows, path)
+    write_rows([rows], path)
 
 
 def write_run_frames(frames: Iterable[pl.DataFrame], path: str | Path, tag: str) -> None:
-    """Write a run that comes in parts, as :func:`write_run` writes one that is whole.
+    """Write a run that arrives in parts, like :func:`write_run`.
 
     Args:
-        frames: Frames of runs with at least a row, whole queries each.
-        path: Where to; there is no file if there are no frames.
+        frames: Frames of runs, each with at least one row and with whole queries.
+        path: The file; it is not written if there are no frames.
         tag: The last column.
 
     Raises:
-        InputError: As :func:`write_run`, but for there being no rows.
+        InputError: See :func:`write_run`.
     """
     _refuse_tag(tag)
     rows = (_as_columns(frame, tag) for frame in frames)
     first = next(rows, None)
     if first is not None:
-        write_all_rows(chain([first], rows), path)
+        write_rows(chain([first], rows), path)
 
 
 def _as_columns(frame: pl.DataFrame, tag: str) -> pl.DataFrame:
-    """The six columns of a run file, checked."""
+    """Check a frame and return the six columns of a run file."""
     refuse_unwritable(frame, ("query_id", "doc_id"), "run")
     infinite = frame.filter(~pl.col("score").is_finite())
     if not infinite.is_empty():
@@ -128,14 +128,14 @@ def _refuse_tag(tag: str) -> None:
 
 
 def _parse_texts(columns: Columns) -> pl.DataFrame:
-    """Parse by way of the texts: for what only a lenient look accepts, and to place the error."""
+    """Parse texts, which accepts more spellings of ranks and finds the place of an error."""
     texts = columns.rows.rename(dict(zip(columns.rows.columns[1:], _SCHEMA, strict=True)))
     rank, score = parse_ranks(texts["rank"]), parse_decimals(texts["score"])
-    problems = [
-        Problem.at_first(columns, columns.rows, 4, rank.is_null(), _bad_rank),
-        Problem.at_first(columns, columns.rows, 5, ~score.is_finite().fill_null(False), _bad_score),
+    errors = [
+        find_field_error(columns, columns.rows, 4, rank.is_null(), _bad_rank),
+        find_field_error(columns, columns.rows, 5, ~score.is_finite().fill_null(False), _bad_score),
     ]
-    refuse_problems(columns, LAYOUT, problems)
+    raise_first_error(columns, LAYOUT, errors)
     return texts.select("query_id", "doc_id", rank, score)
 
 

@@ -1,24 +1,26 @@
-"""The tables everything works on: runs, qrels, topics and corpora, each around one Polars frame.
+"""The tables of this package: runs, qrels, topics and corpora, each around one Polars frame.
 
-Column names are those of ``ir_measures`` and ``ir_datasets``. Ids are strings, always:
-``"01"`` and ``"1"`` are two queries. The tables are values: nothing here changes one.
+Column names are those of ``ir_measures`` and ``ir_datasets``. Ids are always strings: ``"01"`` and
+``"1"`` are two queries. Tables are immutable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import polars as pl
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.conforming import Schema, conform, from_rows
 from trectools_plus.formats.hashing import ROWS_PER_STEP, MultisetHash
 from trectools_plus.progress import Progress, no_progress
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Schema = dict[str, type[pl.DataType]]
+"""Columns of a table with their types."""
 
 RUN_SCHEMA: Schema = {
     "query_id": pl.String,
@@ -46,22 +48,44 @@ PARTS_SCHEMA: Schema = {
 
 
 class Document(NamedTuple):
-    """One document; ``title`` is empty where there is none."""
+    """One document; ``title`` is empty if there is none."""
 
     doc_id: str
     title: str
     text: str
 
 
+class _Table:
+    """A table around a frame."""
+
+    __slots__ = ()
+    frame: pl.DataFrame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas table with the columns of ``frame``."""
+        return self.frame.to_pandas()
+
+
+class _QueryTable(_Table):
+    """A table with rows for queries."""
+
+    __slots__ = ()
+
+    @property
+    def query_ids(self) -> list[str]:
+        """Query ids in the order in which they first occur."""
+        return self.frame["query_id"].unique(maintain_order=True).to_list()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class Run(_QueryTable):
     """A ranking of documents for each query.
 
     Attributes:
-        frame: ``query_id, doc_id, rank, score`` in the file's order. ``rank`` is what the file
-            says; scoring follows ``score`` (see :mod:`trectools_plus.ranking`).
-        name: The run's tag, and its name in tables.
-        path: Where it was read from, as the user wrote it.
+        frame: ``query_id, doc_id, rank, score`` in the order of the file. ``rank`` is that of the
+            file, but scoring uses ``score`` (see :mod:`trectools_plus.ranking`).
+        name: The tag of the run, and its name in output.
+        path: The file as the user named it.
     """
 
     frame: pl.DataFrame
@@ -71,17 +95,12 @@ class Run:
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", conform(self.frame, RUN_SCHEMA, "run"))
 
-    @property
-    def query_ids(self) -> list[str]:
-        """Query ids in the order in which they first appear."""
-        return _ids_of(self.frame, "query_id")
-
     @classmethod
     def from_dict(cls, scores: Mapping[str, Mapping[str, float]], name: str = "run") -> Self:
-        """Build a run from ``{query_id: {doc_id: score}}``; ranks count from 1 as given.
+        """Create a run from ``{query_id: {doc_id: score}}``, with ranks from 1 in this order.
 
         Raises:
-            InputError: If an id is neither a string nor an integer, or a score no number.
+            InputError: If an id is not a string or an integer, or a score is not a number.
         """
         rows = [
             (query_id, doc_id, rank, score)
@@ -92,28 +111,24 @@ class Run:
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame, name: str = "run") -> Self:
-        """Build a run from columns ``query_id, doc_id, score`` and, if there, ``rank``."""
+        """Create a run from the columns ``query_id, doc_id, score`` and optionally ``rank``."""
         frame = pl.from_pandas(table)
         if "rank" not in frame.columns and "query_id" in frame.columns:
             frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
         return cls(frame, name)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
-        """The run as ``{query_id: {doc_id: score}}``."""
+        """Return the run as ``{query_id: {doc_id: score}}``."""
         return _to_dict(self.frame, "score")
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The run as a pandas table with the columns of ``frame``."""
-        return self.frame.to_pandas()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Qrels:
+class Qrels(_QueryTable):
     """Relevance judgments: a grade for (query, document) pairs.
 
     Attributes:
-        frame: ``query_id, iteration, doc_id, relevance`` in the file's order.
-        path: Where they were read from, as the user wrote it.
+        frame: ``query_id, iteration, doc_id, relevance`` in the order of the file.
+        path: The file as the user named it.
     """
 
     frame: pl.DataFrame
@@ -125,17 +140,12 @@ class Qrels:
             frame = frame.with_columns(iteration=pl.lit("0"))
         object.__setattr__(self, "frame", conform(frame, QRELS_SCHEMA, "qrels"))
 
-    @property
-    def query_ids(self) -> list[str]:
-        """Query ids in the order in which they first appear."""
-        return _ids_of(self.frame, "query_id")
-
     @classmethod
     def from_dict(cls, grades: Mapping[str, Mapping[str, int]]) -> Self:
-        """Build qrels from ``{query_id: {doc_id: relevance}}``.
+        """Create qrels from ``{query_id: {doc_id: relevance}}``.
 
         Raises:
-            InputError: If an id is neither a string nor an integer, or a grade not whole.
+            InputError: If an id is not a string or an integer, or a grade is not an integer.
         """
         rows = [
             (query_id, "0", doc_id, relevance)
@@ -146,25 +156,21 @@ class Qrels:
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame) -> Self:
-        """Build qrels from columns ``query_id, doc_id, relevance`` and, if there, ``iteration``."""
+        """Create qrels from ``query_id, doc_id, relevance`` and optionally ``iteration``."""
         return cls(pl.from_pandas(table))
 
     def to_dict(self) -> dict[str, dict[str, int]]:
-        """The qrels as ``{query_id: {doc_id: relevance}}``."""
+        """Return the qrels as ``{query_id: {doc_id: relevance}}``."""
         return _to_dict(self.frame, "relevance")
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The qrels as a pandas table with the columns of ``frame``."""
-        return self.frame.to_pandas()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Topics:
+class Topics(_QueryTable):
     """The queries of a test collection.
 
     Attributes:
-        frame: ``query_id, text`` and any further field of the source (category, language …).
-        path: Where they were read from, as the user wrote it.
+        frame: ``query_id, text`` and further fields of the source (category, language …).
+        path: The file as the user named it.
     """
 
     frame: pl.DataFrame
@@ -177,39 +183,30 @@ class Topics:
     def __len__(self) -> int:
         return self.frame.height
 
-    @property
-    def query_ids(self) -> list[str]:
-        """Query ids in file order."""
-        return _ids_of(self.frame, "query_id")
-
     @classmethod
     def from_dict(cls, texts: Mapping[str, str]) -> Self:
-        """Build topics from ``{query_id: text}``."""
+        """Create topics from ``{query_id: text}``."""
         return cls(from_rows(list(texts.items()), TOPICS_SCHEMA))
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame) -> Self:
-        """Build topics from columns ``query_id, text``; further columns are kept."""
+        """Create topics from the columns ``query_id, text`` and any further columns."""
         return cls(pl.from_pandas(table))
 
     def to_dict(self) -> dict[str, str]:
-        """The topics as ``{query_id: text}``."""
+        """Return the topics as ``{query_id: text}``."""
         return dict(self.frame.select("query_id", "text").iter_rows())
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The topics as a pandas table."""
-        return self.frame.to_pandas()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Corpus:
+class Corpus(_Table):
     """The documents of a collection, in memory.
 
     Attributes:
-        frame: ``doc_id, title, text``; ``title`` is empty where the source has none.
-        path: Where they were read from, as the user wrote it.
-        parts: ``doc_id, kind, text``: what a document consists of, where the source says it, such
-            as a term's label, synonyms and definition; ``None`` where it does not.
+        frame: ``doc_id, title, text``; ``title`` is empty if the source has none.
+        path: The file as the user named it.
+        parts: ``doc_id, kind, text``: the parts of each document if the source has them, for
+            example label, synonyms and definition of a term; else ``None``.
     """
 
     frame: pl.DataFrame
@@ -235,13 +232,13 @@ class Corpus:
 
     @property
     def doc_ids(self) -> list[str]:
-        """Document ids in the collection's order."""
+        """Document ids in the order of the collection."""
         return self.frame["doc_id"].to_list()
 
     def sha256(self, progress: Progress = no_progress) -> str:  # noqa: ARG002 (as of a stream)
-        """Return the hash of ids, titles and texts, whatever their order; computed once.
+        """Return the hash of ids, titles and texts, which does not depend on their order.
 
-        See ``formats.hashing.MultisetHash``; parts are not in it.
+        It is computed once and does not include parts; see ``formats.hashing.MultisetHash``.
         """
         if not self._sha256:
             hashed = MultisetHash()
@@ -259,9 +256,9 @@ class Corpus:
         self.in_index_order()
 
     def in_index_order(self) -> Self:
-        """Return the documents by falling id, in the order of its UTF-8 bytes.
+        """Return the documents by descending id, in the order of its UTF-8 bytes.
 
-        With that order, a tie at equal scores is decided by position alone.
+        With this order, the position decides ties between equal scores.
 
         Raises:
             InputError: If there are no documents, or an id occurs twice.
@@ -285,36 +282,32 @@ class Corpus:
         return ordered
 
     def has_any(self, doc_ids: pl.Series) -> bool:
-        """Return whether one of these documents is there."""
+        """Return true if at least one of these documents exists."""
         return bool(doc_ids.is_in(self.frame["doc_id"].implode()).any())
 
     def find(self, doc_ids: pl.Series) -> pl.DataFrame:
-        """Return ``doc_id, title, text`` of those of these documents that are there."""
+        """Return ``doc_id, title, text`` of these documents, as far as they exist."""
         return self.frame.filter(pl.col("doc_id").is_in(doc_ids.implode()))
 
     def searchable_texts(self) -> list[str]:
-        """What is indexed of each document: title and text, joined by a blank."""
+        """Return the indexed text of each document: title and text, joined by a space."""
         joined = pl.concat_str("title", "text", separator=" ").str.strip_chars()
         return self.frame.select(joined).to_series().to_list()
 
     @classmethod
     def from_dict(cls, texts: Mapping[str, str]) -> Self:
-        """Build a corpus from ``{doc_id: text}``, without titles."""
+        """Create a corpus from ``{doc_id: text}``, without titles."""
         rows = [(doc_id, "", text) for doc_id, text in texts.items()]
         return cls(from_rows(rows, CORPUS_SCHEMA))
 
     @classmethod
     def from_pandas(cls, table: pd.DataFrame) -> Self:
-        """Build a corpus from columns ``doc_id, text`` and, if there, ``title``."""
+        """Create a corpus from the columns ``doc_id, text`` and optionally ``title``."""
         return cls(pl.from_pandas(table))
 
     def to_dict(self) -> dict[str, str]:
-        """The corpus as ``{doc_id: searchable text}``."""
+        """Return the corpus as ``{doc_id: searchable text}``."""
         return dict(zip(self.doc_ids, self.searchable_texts(), strict=True))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The corpus as a pandas table."""
-        return self.frame.to_pandas()
 
 
 def _to_dict(frame: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:
@@ -324,5 +317,85 @@ def _to_dict(frame: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:
     return table
 
 
-def _ids_of(frame: pl.DataFrame, column: str) -> list[str]:
-    return frame[column].unique(maintain_order=True).to_list()
+def conform(
+    frame: pl.DataFrame, schema: Schema, kind: str, keep_further: bool = False
+) -> pl.DataFrame:
+    """Select and cast the columns of ``schema``.
+
+    Args:
+        frame: Any frame.
+        schema: The columns of the table, with their types.
+        kind: The kind of table, for errors.
+        keep_further: Keep other columns, after those of the schema.
+
+    Raises:
+        InputError: If a column is missing or has nulls, or a cast would lose information.
+    """
+    missing = [name for name in schema if name not in frame.columns]
+    if missing:
+        raise InputError(
+            f"expected columns {', '.join(schema)} but {', '.join(missing)} is missing",
+            where=kind,
+            remedy=f"rename columns; the table has {', '.join(frame.columns) or 'none'}",
+        )
+    further = [name for name in frame.columns if keep_further and name not in schema]
+    columns = [_cast(frame[name], dtype, kind) for name, dtype in schema.items()]
+    return pl.DataFrame([*columns, *(frame[name] for name in further)])
+
+
+def _cast(column: pl.Series, dtype: type[pl.DataType], kind: str) -> pl.Series:
+    if column.dtype != dtype:
+        lossy_id = dtype == pl.String and not (
+            column.dtype.is_integer() or column.dtype in (pl.Categorical, pl.Enum, pl.Null)
+        )
+        try:
+            cast = column.cast(dtype)
+        except pl.exceptions.PolarsError as error:
+            raise _lossy(column, dtype, kind) from error
+        if lossy_id or (dtype.is_integer() and (cast != column).any()):
+            raise _lossy(column, dtype, kind)
+        column = cast
+    if column.null_count():
+        raise InputError(
+            f"{column.null_count()} missing values in column {column.name}",
+            where=kind,
+            remedy="fill the values or drop these rows",
+        )
+    return column
+
+
+def _lossy(column: pl.Series, dtype: type[pl.DataType], kind: str) -> InputError:
+    wanted = "text" if dtype == pl.String else "whole numbers" if dtype.is_integer() else "numbers"
+    return InputError(
+        f"expected {wanted} in column {column.name} but got {column.dtype}",
+        where=kind,
+        remedy="convert the column, because an automatic conversion would lose information",
+    )
+
+
+def from_rows(rows: Iterable[tuple[Any, ...]], schema: Schema) -> pl.DataFrame:
+    """Create a frame from rows whose values are in the order of ``schema``.
+
+    Its types are those of the values (scores are always floats); :func:`conform` checks them.
+
+    Raises:
+        InputError: If a column has values of several types.
+    """
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    try:
+        return pl.DataFrame(
+            {
+                name: pl.Series(name, values, dtype=_dtype_to_infer(values, schema[name]))
+                for name, values in zip(schema, columns, strict=True)
+            }
+        )
+    except (TypeError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"values of several types in one column: {str(error).splitlines()[0]}",
+            remedy="make every id a string and every score or grade a number",
+        ) from error
+
+
+def _dtype_to_infer(values: tuple[Any, ...], dtype: type[pl.DataType]) -> type[pl.DataType] | None:
+    """Return float for scores, which may mix ``1`` and ``1.5``; else ``None`` to infer the type."""
+    return dtype if not values or dtype == pl.Float64 else None

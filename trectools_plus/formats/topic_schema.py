@@ -1,4 +1,4 @@
-"""Topics and test sets in files: how their fields are spelled, and which form a file has."""
+"""Topics and test sets in files: the spellings of their fields, and the format of a file."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ GRADED_KEYS = ("relevant", "relevant_docs")
 LISTED_KEYS = ("expected_hpo_ids", "hpo_ids")
 JUDGED_KEYS = (*GRADED_KEYS, *LISTED_KEYS)
 SPELLINGS = {"query_id": ID_KEYS, "text": TEXT_KEYS, "relevant": JUDGED_KEYS}
-"""The names of a field in the forms that are read, by this package's name."""
+"""The accepted names of a field, by the name that this package uses."""
 NOTE_KEYS = ("category", "difficulty", "query_type", "hpo_domain", "language", "description")
 NOTE_WORDS = {
     "category": ("exact_match", "synonym", "abbreviation", "layperson", "complex"),
     "difficulty": ("easy", "medium", "hard"),
     "query_type": ("exact_term", "paraphrase", "complex_clinical"),
 }
-"""Fields that hold one of a few words."""
+"""Fields whose value is one of a few words."""
 METADATA_KEYS = ("dataset_id", "version", "language", "description")
-"""Metadata fields that hold text; there may be others, of any type."""
+"""Metadata fields with text; others may have any type."""
 CASE_KEYS = (*ID_KEYS, *TEXT_KEYS, *JUDGED_KEYS, *NOTE_KEYS)
 TERM_KEYS = ("doc_id", "grade")
 TOP_KEYS = ("metadata", "queries", "test_cases")
@@ -42,7 +42,7 @@ _TOPIC_KEY = re.compile(rf'\{{\s*"(?:{"|".join((*ID_KEYS, *TEXT_KEYS))})"\s*:')
 
 
 def is_header(query_id: str, text: str) -> bool:
-    """Return true if two fields of a TSV row are names of columns rather than an id and a text."""
+    """Return true if the two fields of a TSV row are names of columns, not an id and a text."""
     return _squeeze(query_id) in _HEADER_IDS and _squeeze(text) in _HEADER_TEXTS
 
 
@@ -51,10 +51,10 @@ def _squeeze(name: str) -> str:
 
 
 def form_of(path: str, text: str) -> Form:
-    """Return the form, by a name that ends like YAML or JSON and else by the first characters.
+    """Return the format of a file, by the suffix of its name or else by its first characters.
 
     Args:
-        path: The file's name.
+        path: The name of the file.
         text: Its text, without byte order mark.
     """
     suffix = _SUFFIX.search(path)

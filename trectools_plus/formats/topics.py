@@ -11,16 +11,15 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.content import iter_lines
-from trectools_plus.formats.ids import id_problem, shortened
+from trectools_plus.formats.files.content import decode_lines, decode_text, iter_lines
+from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.jsonl import as_field_text, find_key, get_id, get_text, iter_objects
-from trectools_plus.formats.lines import decode_lines, decode_text
 from trectools_plus.formats.nodes.model import Mapping, Scalar, TreeError
 from trectools_plus.formats.nodes.xml import parse_elements
-from trectools_plus.formats.rows import refuse_unwritable, write_rows
-from trectools_plus.formats.source import Source, read_source
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, is_header
+from trectools_plus.formats.writing import id_problem, refuse_unwritable, write_rows
+from trectools_plus.text import shortened
 
 MAX_FIELDS = 1000
 """Fields that topics may have all together; each becomes a column."""
@@ -49,14 +48,14 @@ _XML_TEXT_NAMES = ("query", "title", "")
 
 @dataclass(slots=True)
 class Topic:
-    """One topic as it stands in a file.
+    """One topic of a file.
 
     Attributes:
-        line: The line it starts on, from 1.
+        line: The line on which it starts, from 1.
         query_id: Its id.
-        text: What is asked.
+        text: Its text.
         further: Its other fields by name.
-        text_line: The line its text starts on, where that is known.
+        text_line: The line on which its text starts, if known.
     """
 
     line: int
@@ -67,24 +66,24 @@ class Topic:
 
 
 def read_topics(path: str | Path) -> Topics:
-    """Read topics; the first characters of a file decide on its form, not its name.
+    """Read topics; the format follows from the first characters of the file, not from its name.
 
-    - TSV: ``id TAB text``; further tabs belong to the text, as blanks. Lines that start with
-      ``#`` and hold no tab are comments. A topic that is repeated as it is counts once.
+    - TSV: ``id TAB text``; further tabs in the text become spaces. Lines that start with ``#`` and
+      have no tab are comments. Identical topics count once.
     - JSON Lines (``{``): an id (``_id``, ``query_id``, ``qid`` or ``id``) and a text (``text``,
-      ``query_text``, ``query`` or ``title``), the same names on every line; further texts, numbers
-      and flags become columns of text.
+      ``query_text``, ``query`` or ``title``), with the same names on every line; further texts,
+      numbers and flags become columns of text.
     - TREC SGML (``<top>``): ``<num>`` and ``<title>``; the other fields become columns.
-    - TREC XML (``<topic number=…>``): ``<query>`` or ``<title>``, or the element's own text.
+    - TREC XML (``<topic number=…>``): ``<query>`` or ``<title>``, or the text of the element.
 
     Args:
         path: The file, or ``-`` for standard input.
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If an entry is malformed, lacks its id or text, an id occurs twice with
-            other texts or could not stand in a run, the text is no UTF-8 or has single CRs, or
-            there is no topic. What ``topics validate`` calls an error has its code in the message.
+        FormatError: If a topic is malformed or lacks its id or text, an id occurs with two texts
+            or cannot be written to a run, the file is not UTF-8 or has CRs without LF, or there
+            are no topics. Errors of ``topics validate`` have their code in the message.
     """
     source = read_source(path)
     _refuse_bare_cr(source)
@@ -92,16 +91,16 @@ def read_topics(path: str | Path) -> Topics:
 
 
 def iter_topics(path: str | Path) -> Iterator[Topic]:
-    """Yield the topics of a file one at a time, read and checked as :func:`read_topics` does.
+    """Yield the topics of a file one at a time, with the checks of :func:`read_topics`.
 
-    TSV and JSON Lines are read line by line; TREC's formats, which have few topics, as a whole.
-    Repeated topics are yielded again.
+    TSV and JSON Lines are read line by line; TREC's formats, which have few topics, at once.
+    Repeated topics are yielded each time.
 
     Args:
-        path: The file; standard input, if ``-``, can be read once.
+        path: The file, or ``-`` for standard input.
 
     Raises:
-        InputError, FormatError: As :func:`read_topics`, but for repeated topics.
+        InputError, FormatError: See :func:`read_topics`; repeated topics are not an error.
     """
     shown = str(path)
     lines = iter_lines(path)
@@ -117,18 +116,20 @@ def iter_topics(path: str | Path) -> Iterator[Topic]:
         _refuse_unusable(topic, shown)
         yield topic
     if topic is None:
-        raise FormatError("no topics", path=shown, remedy="was the job stopped before writing?")
+        raise FormatError(
+            "no topics", path=shown, remedy="check that the job that wrote it was not stopped"
+        )
 
 
 def write_topics(topics: Topics, path: str | Path) -> None:
-    """Write topics as TSV, ``id TAB text``, one a line; further columns are left out.
+    """Write topics as TSV, ``id TAB text``, one per line, without further columns.
 
-    White space within a text, line ends among it, becomes one blank. The file is there whole or
-    not at all, and compressed as its suffix says.
+    White space in a text, including line ends, becomes one space. The file is written atomically,
+    compressed according to its suffix.
 
     Raises:
-        InputError: If there are no topics, an id could not stand in a run, a text is empty, or
-            the file cannot be written.
+        InputError: If there are no topics, an id cannot be written, a text is empty, or the file
+            cannot be written.
     """
     refuse_unwritable(topics.frame, ("query_id",), "topics")
     one_line = pl.col("text").str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
@@ -137,11 +138,11 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     if empty.height:
         what = f"topic {shortened(empty['query_id'][0])} has no text"
         raise InputError(what, where="topics", remedy="readers refuse an empty query")
-    write_rows(rows, path, separator="\t")
+    write_rows([rows], path, separator="\t")
 
 
 def _refuse_bare_cr(source: Source) -> None:
-    """Refuse CRs that no LF follows: line ends to some readers and blanks to others."""
+    """Refuse CRs without LF, which are line ends to some readers and blanks to others."""
     if source.data.count(b"\r") == source.data.count(b"\r\n"):
         return
     at = next(match.start() for match in re.finditer(rb"\r(?!\n)", source.data))
@@ -169,9 +170,9 @@ def _iter_topics(source: Source) -> Iterator[Topic]:
     if re.search("<top>", text, re.IGNORECASE):
         return iter_sgml(text, source.path)
     if re.search(r"<topic\b", text, re.IGNORECASE):
-        return iter_xml(text, source.path)
+        return _iter_xml(text, source.path)
     raise FormatError(
-        "expected <top> or <topic> elements but got none",
+        "expected <top> or <topic> elements but found none",
         path=source.path,
         remedy="give topics as TSV, JSON Lines, TREC SGML or TREC XML",
     )
@@ -182,7 +183,7 @@ def _start_of(data: bytes) -> str:
 
 
 def _up_to_first_text(lines: Iterator[bytes]) -> list[bytes]:
-    """The lines up to the first that is not blank."""
+    """Return the lines up to the first that is not blank."""
     head = []
     for line in lines:
         head.append(line)
@@ -217,7 +218,7 @@ def _iter_tsv(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
 def _iter_jsonl(lines: Iterable[bytes], path: str) -> Iterator[Topic]:
     id_key = text_key = ""
     for line, record in iter_objects(lines, path):
-        # The first line decides, so that no line can slip in another meaning.
+        # The first line decides, so that all lines have the same meaning.
         id_key = id_key or find_key(record, LINE_ID_KEYS, "query id", path, line)
         text_key = text_key or find_key(record, TEXT_KEYS, "text", path, line)
         query_id, text = get_id(record, id_key, path, line), get_text(record, text_key, path, line)
@@ -234,11 +235,11 @@ def _refuse_unusable(topic: Topic, path: str) -> None:
     problem = id_problem(topic.query_id, "query")
     if problem:
         code = "T113" if topic.query_id.strip(" ") else "T105"
-        remedy = "such an id cannot stand in a run; change it"
+        remedy = "change the id: a run cannot contain it"
         raise FormatError(f"{problem} ({code})", path=path, line=topic.line, remedy=remedy)
     if not topic.text.strip():
         what = f"topic {shortened(topic.query_id)} has no text (T121)"
-        remedy = "write it, or drop the topic"
+        remedy = "write the text, or remove the topic"
         line = topic.text_line or topic.line
         raise FormatError(what, path=path, line=line, remedy=remedy)
 
@@ -255,7 +256,9 @@ def _collect(topics: Iterable[Topic], path: str) -> Topics:
             what = f"topic {shortened(topic.query_id)} has another text on line {first.line} (T112)"
             raise FormatError(what, path=path, line=topic.line, remedy="keep one of them")
     if not found:
-        raise FormatError("no topics", path=path, remedy="was the job stopped before writing?")
+        raise FormatError(
+            "no topics", path=path, remedy="check that the job that wrote it was not stopped"
+        )
     names = dict.fromkeys(name for topic in found for name in topic.further)
     if len(names) > MAX_FIELDS:
         what = f"more than {MAX_FIELDS:,} different fields in {len(found):,} topics"
@@ -269,10 +272,10 @@ def _collect(topics: Iterable[Topic], path: str) -> Topics:
 
 
 def iter_sgml(text: str, path: str) -> Iterator[Topic]:
-    """Parse ``<top>`` blocks: ``<num> Number: 301``, ``<title> …``, tags closed or not.
+    """Parse ``<top>`` blocks: ``<num> Number: 301``, ``<title> …``, with or without closing tags.
 
-    ``<title>`` becomes the text, which may be empty; other fields (``description``,
-    ``narrative``, …) are kept.
+    ``<title>`` becomes the text, which may be empty. The other fields (``description``,
+    ``narrative``, …) are yielded too.
 
     Raises:
         FormatError: If a block lacks ``<num>`` or ``<title>``, or has a field twice.
@@ -302,11 +305,11 @@ def iter_sgml(text: str, path: str) -> Iterator[Topic]:
         yield Topic(line, query_id, title, further, text_line)
 
 
-def iter_xml(text: str, path: str) -> Iterator[Topic]:
-    """Parse ``<topic number="1">`` elements with ``<query>`` or ``<title>``, or text of their own.
+def _iter_xml(text: str, path: str) -> Iterator[Topic]:
+    """Parse ``<topic number="1">`` elements with ``<query>``, ``<title>`` or only text.
 
-    The number may be an attribute or a child (``number``, ``num``, ``id``, …). Other children
-    that hold text are kept as fields.
+    The number may be an attribute or a child (``number``, ``num``, ``id``, …). Other children with
+    text become fields.
 
     Raises:
         FormatError: With line and column, if the XML is not well-formed, or if a document type
@@ -323,10 +326,10 @@ def iter_xml(text: str, path: str) -> Iterator[Topic]:
 
 
 def xml_topic(element: Mapping, path: str) -> Topic:
-    """Return the topic that an XML element describes; its text may be empty.
+    """Convert an XML element to a topic, whose text may be empty.
 
     Raises:
-        FormatError: If it lacks its number, or has nothing for a text.
+        FormatError: If it has no number, or no element or text for the text.
     """
     nodes = {name: node for name, (_, node) in element.pairs.items() if isinstance(node, Scalar)}
     texts = {name: _one_line(node.text) for name, node in nodes.items() if name[:1] != "@"}

@@ -1,7 +1,4 @@
-"""Measure names, exact definitions, and scoring on one canonical ranking.
-
-Names are imported when they are first used: the table of trec_eval's measures needs no Polars.
-"""
+"""Names and definitions of measures, and their values for runs."""
 
 from trectools_plus.lazy_names import import_lazily
 

@@ -1,6 +1,6 @@
-"""Score runs against qrels: per-query values, means over one set of queries, and the counts.
+"""Evaluations of runs against qrels: values per query, means over the same queries, and counts.
 
-Every table is checked here before any library sees it.
+Runs and qrels are validated here before any library scores them.
 """
 
 from __future__ import annotations
@@ -35,14 +35,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-"""The measures that are computed when none is named."""
-
 _NOTHING_JUDGED = "P105"
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The queries that a run's means are over.
+    """The numbers of queries in a run, in the qrels, and in the means.
 
     ``n_qrels`` is ``n_scored`` plus the queries without a relevant document plus, where missing
     queries are dropped, ``n_missing``.
@@ -62,7 +60,7 @@ class Counts:
     n_extra: int
 
     def as_dict(self) -> dict[str, int]:
-        """The counts as plain JSON values."""
+        """Return the counts as plain JSON values."""
         return asdict(self)
 
 
@@ -72,14 +70,14 @@ class Evaluation:
 
     Attributes:
         measures: The measures, in the order requested; each has ``name`` and ``definition``.
-        missing: What became of queries without results: ``zero`` or ``drop``.
+        missing: The treatment of queries without results: ``zero`` or ``drop``.
         query_ids: The queries averaged over, per run, in the order of the qrels.
-        counts: Per run, which queries stand behind the means.
-        queries_without_relevant: Queries of the qrels without a document of grade 1 or more; no
-            mean contains them.
+        counts: The numbers of queries, per run.
+        queries_without_relevant: Queries of the qrels without a document of grade 1 or more, which
+            are not scored.
         tables: Per run, values of shape (queries, measures); ``nan`` is undefined.
-        notes: What a reader must know of the input, such as that no document reaches a measure's
-            relevance level; a line each, the measure's name first.
+        notes: Notes on the input for readers of the figures, for example that no document reaches
+            a measure's relevance level; one line each, starting with the measure's name.
     """
 
     measures: list[Measure]
@@ -111,23 +109,23 @@ class Evaluation:
         return self.tables[run_name][:, self.measure_names.index(measure_name)]
 
     def mean(self, run_name: str, measure_name: str) -> float:
-        """Mean over the defined values, exactly rounded; ``nan`` when there is none.
+        """Mean over the defined values; ``nan`` if there is none.
 
-        The order of the queries does not change it, not even in the last bit.
+        The sum is exact before it is rounded, so the order of the queries does not matter.
         """
         values = self.values(run_name, measure_name)
         defined = values[~np.isnan(values)].tolist()
         return math.fsum(defined) / len(defined) if defined else math.nan
 
     def n(self, run_name: str, measure_name: str) -> int:
-        """Return the number of queries that the mean is over: where the measure is defined."""
+        """Return the number of queries for which the measure is defined."""
         return int(np.count_nonzero(~np.isnan(self.values(run_name, measure_name))))
 
     def is_over_different_queries(self, measure_name: str) -> bool:
-        """Return whether the measure is undefined for other queries in one run than in another.
+        """Return whether the measure is defined for different queries in different runs.
 
-        Such means are not compared: a run that leaves out its hardest queries would be the best. A
-        run for which the measure is undefined everywhere has no mean, and does not count.
+        Such means are not compared: a run that leaves out its hardest queries would be the best.
+        Runs without any defined value have no mean and do not count.
         """
         found = set()
         for run in self.run_names:
@@ -141,11 +139,13 @@ class Evaluation:
         """Return a measure's definition, with the queries that this evaluation averaged over."""
         self._require(measure_name, self.measure_names, "measure")
         definition = self.measures[self.measure_names.index(measure_name)].definition
-        return _averaged_as(definition, self.missing)
+        if definition.averaged_over != AVERAGED_OVER:
+            return definition
+        return replace(definition, averaged_over=_AVERAGED_OVER[self.missing])
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
-        """Long table ``run, query_id, measure, value``; undefined is null."""
+        """A long table ``run, query_id, measure, value``; null is undefined."""
         schema = {"run": pl.String, "query_id": pl.String, "measure": pl.String}
         parts = []
         for name, table in self.tables.items():
@@ -165,8 +165,8 @@ class Evaluation:
         return pl.concat(parts) if parts else pl.DataFrame(schema={**schema, "value": pl.Float64})
 
     def _repr_html_(self) -> str:
-        """The means, a row per run, for notebooks."""
-        from trectools_plus.formats.notebook import html_table
+        """The means as an HTML table with a row per run, for notebooks."""
+        from trectools_plus.text import html_table
 
         rows = []
         for run in self.run_names:
@@ -176,7 +176,7 @@ class Evaluation:
         return html_table(caption, ["Run", *self.measure_names, "Queries"], rows)
 
     def _show_mean(self, run: str, name: str) -> str:
-        """The mean, with its number of queries where the runs' means are over different ones."""
+        """Format a mean, with n if the means of the runs are over different queries."""
         mean = self.mean(run, name)
         if math.isnan(mean):
             return "–"
@@ -184,7 +184,7 @@ class Evaluation:
         return f"{mean:.4f} (n = {self.n(run, name)})" if different else f"{mean:.4f}"
 
     def to_pandas(self) -> pd.DataFrame:
-        """``per_query`` as a pandas table; undefined is NaN."""
+        """Return ``per_query`` as a pandas table; NaN is undefined."""
         return self.per_query.to_pandas()
 
     @staticmethod
@@ -200,32 +200,32 @@ def evaluate(
     *,
     missing: Missing = "zero",
 ) -> Evaluation:
-    """Check runs and qrels, then score every run with every measure.
+    """Validate runs and qrels, then score every run with every measure.
 
-    Every measure of a run is averaged over the same queries: those of the qrels with a document
-    of grade 1 or more. (A measure with ``rel=2`` is 0 for a query whose best grade is 1.)
+    All measures of a run are averaged over the same queries: those of the qrels with a document of
+    grade 1 or more. (A measure with ``rel=2`` is 0 for a query whose highest grade is 1.)
 
     Args:
         qrels: The judgments.
-        runs: One run, several (their names must differ), or several under names of your own.
+        runs: One run, several with different names, or a mapping of names to runs.
         measures: Names, or measures; see :func:`parse_measures`.
-        missing: ``zero``: a query without results counts as 0, as ``trec_eval -c``; ``drop``: it
-            is left out, as trec_eval does without ``-c``.
+        missing: ``zero``: a query without results counts as 0, as with ``trec_eval -c``; ``drop``:
+            it is left out, as with trec_eval without ``-c``.
 
     Returns:
-        Values per query, means, and the counts of queries behind them.
+        Values per query, means, and numbers of queries.
 
     Raises:
-        CheckFailedError: If a rule that scoring depends on is broken.
-        UsageError: If a measure does not exist or can say nothing of this input, or two runs have
-            one name.
+        CheckFailedError: If runs or qrels have errors that prevent scoring.
+        UsageError: If a measure does not exist or cannot score this input, or two runs have the
+            same name.
     """
     if missing not in get_args(Missing):
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
-    asked = parse_measures(measures)
+    parsed = parse_measures(measures)
     named = _named(runs)
-    refuse_unscorable(qrels, list(named.values()), asked)
-    return score_runs(qrels, named, asked, missing)
+    refuse_unscorable(qrels, list(named.values()), parsed)
+    return score_runs(qrels, named, parsed, missing)
 
 
 def score_runs(
@@ -235,9 +235,9 @@ def score_runs(
     missing: Missing,
     progress: Progress = no_progress,
 ) -> Evaluation:
-    """Score runs that have been checked already; see :func:`evaluate`.
+    """Score runs that were validated before; see :func:`evaluate`.
 
-    A :class:`ScoredFile` was scored with these measures, while it was read. ``progress`` gets the
+    A :class:`ScoredFile` was scored with these measures while it was read. ``progress`` gets the
     number of runs scored so far.
     """
     queries = JudgedQueries.from_qrels(qrels)
@@ -266,35 +266,35 @@ def score_runs(
 
 
 def refuse_unscorable(qrels: Qrels, runs: Sequence[Run], measures: Sequence[Measure] = ()) -> None:
-    """Check qrels and runs, alone and together, and refuse what would give a wrong figure.
+    """Validate qrels and runs, and refuse those that would give wrong figures.
 
-    Depth and missing queries are no reason to refuse: measures have their own cutoffs, and missing
-    queries are counted.
+    Short rankings and missing queries are accepted: measures have cutoffs, and missing queries are
+    counted.
 
     Args:
         qrels: The judgments.
         runs: The runs.
-        measures: What they are to be scored with; see :func:`refuse_strange`.
+        measures: The measures; see :func:`refuse_id_mismatch`.
 
     Raises:
-        CheckFailedError: If a rule that scoring depends on is broken; the findings are named.
+        CheckFailedError: If there are errors that prevent scoring; it lists them.
     """
     from trectools_plus.validation import check_qrels, check_run, refuse_errors
 
     refuse_errors(check_qrels(qrels))
     for run in runs:
         refuse_errors(check_run(run))
-        refuse_strange(run, qrels, measures)
+        refuse_id_mismatch(run, qrels, measures)
 
 
-def refuse_strange(run: Run, qrels: Qrels, measures: Sequence[Measure]) -> None:
-    """Refuse a run whose ids do not meet those of the qrels.
+def refuse_id_mismatch(run: Run, qrels: Qrels, measures: Sequence[Measure]) -> None:
+    """Refuse a run whose ids differ from those of the qrels.
 
-    That nothing is judged does not matter where a measure says something of unjudged documents: it
-    looks itself whether it knows their ids.
+    A run without judged documents is accepted if a measure can score unjudged documents; that
+    measure checks their ids.
 
     Raises:
-        CheckFailedError: If they do not.
+        CheckFailedError: If the ids differ.
     """
     from trectools_plus.validation import check_pair, refuse_errors
 
@@ -309,7 +309,7 @@ def _score_each(
     measures: Sequence[Measure],
     progress: Progress,
 ) -> Iterator[tuple[FloatArray, list[str]]]:
-    """Score run after run, or all at once on the workers of a scheduler, if there is one."""
+    """Score one run after the other, or all together on the workers of a scheduler."""
     workers = current_workers()
     if workers is None or all(isinstance(run, ScoredFile) for run in runs.values()):
         for done, item in enumerate(runs.items()):
@@ -317,10 +317,10 @@ def _score_each(
             yield _score(queries, measures, item)
         return
 
-    def note(done: int) -> None:
+    def report(done: int) -> None:
         progress("scoring", done, len(runs))
 
-    yield from workers.map(partial(_score, queries, measures), runs.items(), note)
+    yield from workers.map(partial(_score, queries, measures), runs.items(), report)
 
 
 def _score(
@@ -348,19 +348,12 @@ def _named(runs: Run | Iterable[Run] | Mapping[str, Run]) -> dict[str, Run]:
             raise UsageError(
                 f"two runs are named {run.name!r}",
                 where=", ".join(one.path or "a table" for one in (named[run.name], run)),
-                remedy="give them names of your own: evaluate(qrels, {'a': run_a, 'b': run_b})",
+                remedy="pass them with names: evaluate(qrels, {'a': run_a, 'b': run_b})",
             )
         named[run.name] = run
     if not named:
-        raise UsageError("no run was given", remedy="give at least one")
+        raise UsageError("no run is given", remedy="pass at least one run")
     return named
-
-
-def _averaged_as(definition: Definition, missing: Missing) -> Definition:
-    """Return the definition with the averaging set that ``missing`` makes of it."""
-    if definition.averaged_over != AVERAGED_OVER:
-        return definition
-    return replace(definition, averaged_over=_AVERAGED_OVER[missing])
 
 
 _RELEVANT = "queries of the qrels with a document of grade 1 or more"

@@ -1,10 +1,9 @@
-"""Grades along a ranking: all that a standard measure can see of a run and its qrels.
+"""Ranks and grades of judged documents: all that a standard measure depends on.
 
-A ranked measure depends on nothing but which grade stands at which rank, how many documents were
-retrieved, and which grades the qrels hold. :class:`JudgedRun` is that, in flat arrays with one
-entry per judged document; document ids are needed only to make it. They are looked up by a join
-(:class:`JudgedQueries`), or, in a run file that is read in chunks, in a table of hashes
-(:class:`Judgments`).
+A ranked measure depends only on the grade at each rank, the number of retrieved documents, and the
+grades in the qrels. :class:`JudgedRun` contains these in flat arrays with one entry per judged
+document. Document ids are needed only to make it: :class:`JudgedQueries` looks them up by a join;
+:class:`Judgments` looks them up in a table of hashes, for run files that are read in chunks.
 """
 
 from __future__ import annotations
@@ -19,25 +18,25 @@ import polars as pl
 
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.ranking import rank_documents
-from trectools_plus.validation.matching import folded, folds_to_itself
+from trectools_plus.validation.id_matching import folded, folds_to_itself
 from trectools_plus.validation.views.order import KeyTable, find_blocks, keys_of
 
 IntArray = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.uint32]
 
 MEMBERSHIP_LEVEL = 1
-"""The grade a query needs to be averaged over: one for all measures, so that they share their n."""
+"""The grade that a query must contain to be scored: the same for all measures."""
 
-_SEEDS = 8
+_N_SEEDS = 8
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedQueries:
-    """The queries that count, and their judgments.
+    """The scored queries, and their judgments.
 
     Attributes:
         query_ids: Queries with a document of grade 1 or more, in the order of the qrels.
-        without_relevant: The other queries of the qrels; no measure averages over them.
+        without_relevant: The other queries of the qrels, which are not scored.
         judged: ``query_id, doc_id, relevance``: all judgments, no pair twice.
     """
 
@@ -49,7 +48,7 @@ class JudgedQueries:
     def from_qrels(cls, qrels: Qrels) -> JudgedQueries:
         """Split the queries by whether they have a relevant document.
 
-        Equal judgments of one pair count once (conflicting ones are refused before this).
+        Repeated judgments of a pair count once; conflicting ones were refused before.
         """
         judged = qrels.frame.lazy().select("query_id", "doc_id", "relevance")
         highest = (
@@ -66,7 +65,7 @@ class JudgedQueries:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """``query`` (its position), ``doc_id``, ``relevance`` of their judgments, by query."""
+        """``query`` (its position), ``doc_id``, ``relevance``: the judgments, sorted by query."""
         return (
             self.judged.join(self.numbers.lazy(), on="query_id", maintain_order="left")
             .select("query", "doc_id", "relevance")
@@ -90,13 +89,13 @@ class JudgedQueries:
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
-    """Where a run ranks each judged document.
+    """The rank of each judged document in a run.
 
-    The three last arrays have one entry per judged document, sorted by query, then retrieved ones
-    by rank, then those not retrieved.
+    The last three arrays have one entry per judged document. They are sorted by query; within a
+    query, retrieved documents come first, by rank.
 
     Attributes:
-        retrieved: Documents the run returned, per query; 0 for a query without results.
+        retrieved: The number of documents that the run returned per query; 0 without results.
         query: The query's position.
         rank: The rank, from 1; 0 when the document was not retrieved.
         grade: The grade.
@@ -113,12 +112,12 @@ class JudgedRun:
 
         Args:
             queries: The queries and judgments.
-            ranked: ``query, doc_id, rank``; every query's ranks count from 1 without gaps.
+            ranked: ``query, doc_id, rank``; the ranks of a query count from 1 without gaps.
         """
         lengths = ranked.group_by("query").agg(pl.len())
         retrieved = np.zeros(len(queries.query_ids), np.int64)
         retrieved[lengths["query"].to_numpy()] = lengths["len"].to_numpy()
-        # The inner join first: it hashes the judgments, not the ranking, which may be far longer.
+        # The inner join comes first because it hashes the judgments, not the longer ranking.
         places = ranked.select("query", "doc_id", "rank").join(
             queries.frame.select("query", "doc_id"), on=["query", "doc_id"]
         )
@@ -134,15 +133,33 @@ class JudgedRun:
 
     @classmethod
     def of(cls, retrieved: IntArray, query: IntArray, rank: IntArray, grade: IntArray) -> JudgedRun:
-        """Put judged documents, given in any order, into the order of the attributes."""
+        """Sort judged documents, given in any order."""
         return cls(retrieved, query, rank, grade)._sorted()
 
     def cut(self, depth: int | None) -> JudgedRun:
-        """Return the same run without what it retrieved below rank ``depth``."""
+        """Return the same run without documents below rank ``depth``."""
         if depth is None:
             return self
         rank = np.where(self.rank > depth, 0, self.rank)
         return self.of(np.minimum(self.retrieved, depth), self.query, rank, self.grade)
+
+    def unjudged(self, cutoff: int | None) -> tuple[IntArray, IntArray]:
+        """Return query and rank of every unjudged document at ``cutoff`` or above.
+
+        Args:
+            cutoff: The deepest rank; ``None`` is the whole ranking.
+
+        Returns:
+            Two arrays of the same length, sorted by query, then rank.
+        """
+        seen = self.retrieved if cutoff is None else np.minimum(self.retrieved, cutoff)
+        starts = np.cumsum(seen) - seen
+        query = np.repeat(np.arange(len(seen)), seen)
+        rank = np.arange(len(query)) - starts[query] + 1
+        found = self.within(cutoff)
+        is_judged = np.zeros(len(query), bool)
+        is_judged[starts[self.query[found]] + self.rank[found] - 1] = True
+        return query[~is_judged], rank[~is_judged]
 
     def _sorted(self) -> JudgedRun:
         last = np.iinfo(np.int64).max
@@ -152,7 +169,7 @@ class JudgedRun:
         )
 
     def with_judgments(self, query: IntArray, rank: IntArray, grade: IntArray) -> JudgedRun:
-        """Return the same run with more documents judged; see ``residual_bounds``."""
+        """Return the same run with more judged documents."""
         return replace(
             self,
             query=np.concatenate([self.query, query]),
@@ -172,13 +189,14 @@ class JudgedRun:
 
 @dataclass(frozen=True, eq=False)
 class RankedRun:
-    """A run as measures see it.
+    """The input of measures.
 
     Attributes:
-        query_ids: The queries that count.
-        judged: Where each judged document stands, as deep as a measure by grades can see.
-        documents: The judgments and the canonical ranking, whole (``query, doc_id, rank``);
-            ``None`` where no measure looks at document ids.
+        query_ids: The scored queries.
+        judged: The ranks of judged documents, down to the deepest cutoff of the measures that
+            depend on grades only.
+        documents: The judgments and the complete canonical ranking (``query, doc_id, rank``);
+            ``None`` if no measure depends on document ids.
     """
 
     query_ids: Sequence[str]
@@ -188,15 +206,15 @@ class RankedRun:
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """Qrels as a table to look documents up in, without a join over all that were retrieved.
+    """Qrels in which documents can be looked up without a join over all retrieved documents.
 
     Attributes:
         query_ids: The judged queries, in the order of the qrels.
         query: The query of each judgment, as a position in ``query_ids``.
         doc_ids: The document of each judgment.
         relevance: The grade of each judgment.
-        starts: The first judgment of each query, and the number of judgments.
-        counts: For each query: whether it has a relevant document, so that it is averaged over.
+        starts: The first judgment of each query, followed by the number of judgments.
+        counts: For each query, whether it has a relevant document and is therefore scored.
     """
 
     query_ids: list[str]
@@ -208,10 +226,10 @@ class Judgments:
 
     @classmethod
     def of(cls, qrels: Qrels) -> Judgments:
-        """Number the queries, and put the judgments of each together.
+        """Number the queries, and group the judgments by query.
 
         Args:
-            qrels: Judgments, none of a pair twice.
+            qrels: Judgments, no pair twice.
         """
         frame = qrels.frame
         blocks = find_blocks(frame["query_id"])
@@ -231,8 +249,8 @@ class Judgments:
 
     @cached_property
     def _seed(self) -> int | None:
-        """A seed with which no two judgments have one key."""
-        for seed in range(_SEEDS):
+        """A seed with which no two judgments have the same key; ``None`` if none was found."""
+        for seed in range(_N_SEEDS):
             keys = np.sort(keys_of(self.query, self.doc_ids, seed))
             if not (keys[1:] == keys[:-1]).any():
                 return seed
@@ -240,7 +258,7 @@ class Judgments:
 
     @cached_property
     def can_be_found(self) -> bool:
-        """Whether :meth:`find` is sure to find every judgment."""
+        """Return whether :meth:`find` finds every judgment."""
         return self._seed is not None
 
     @cached_property
@@ -249,17 +267,17 @@ class Judgments:
 
     @cached_property
     def _folds(self) -> KeyTable | None:
-        """The ids as they are compared for spelling; ``None`` if they are all plain."""
+        """The ids in the form in which spellings are compared; ``None`` if none changes in it."""
         if folds_to_itself(self.doc_ids):
             return None
         return KeyTable.of(keys_of(self.query, folded(self.doc_ids), self._seed or 0))
 
     def numbers(self, query_ids: Sequence[str]) -> IntArray:
-        """Return positions of queries in ``query_ids``; -1 for those that are not judged."""
+        """Return positions of queries in ``query_ids``; -1 for queries that are not judged."""
         return np.array([self._number_of.get(one, -1) for one in query_ids], np.int64)
 
     def of_queries(self, numbers: IntArray) -> IntArray:
-        """Return all judgments of some queries, those of each together."""
+        """Return all judgments of some queries, grouped by query."""
         starts, ends = self.starts[numbers], self.starts[numbers + 1]
         lengths = ends - starts
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -267,23 +285,23 @@ class Judgments:
         return places
 
     def find(self, query: Numbers, doc_ids: pl.Series) -> tuple[IntArray, IntArray]:
-        """Find the judged ones among pairs of query number and document.
+        """Find the judged pairs of query number and document.
 
         Returns:
-            Positions among the pairs, ascending, and the judgment of each.
+            Positions of judged pairs, ascending, and the judgment of each.
         """
         rows, judgments = self._table.find(keys_of(query, doc_ids, self._seed or 0))
-        # A key is a hash: only equal ids are the same pair.
+        # Keys are hashes, so equal keys may belong to different pairs.
         same = (doc_ids.gather(rows) == self.doc_ids.gather(judgments)).to_numpy()
         same &= query[rows] == self.query[judgments]
         return rows[same], judgments[same]
 
     def can_only_be_equal(self, doc_ids: pl.Series) -> bool:
-        """Return whether none of these can be a judged document in another spelling."""
+        """Return whether no document can be a judged one in another spelling."""
         return self._folds is None and folds_to_itself(doc_ids)
 
     def count_near(self, query: Numbers, doc_ids: pl.Series, judged: IntArray) -> int:
-        """Count documents that are not judged, but are in another spelling.
+        """Count unjudged documents that are judged in another spelling.
 
         Args:
             query: Query numbers.
@@ -296,3 +314,10 @@ class Judgments:
             keys_of(query, folded(doc_ids), self._seed or 0)
         )
         return int(np.isin(rows, judged, invert=True).sum())
+
+
+def ordinals(groups: IntArray) -> IntArray:
+    """Return 1, 2, 3, … within each run of equal entries of a sorted array."""
+    position = np.arange(len(groups))
+    starts = np.r_[True, groups[1:] != groups[:-1]] if len(groups) else np.empty(0, bool)
+    return position - np.maximum.accumulate(np.where(starts, position, 0)) + 1

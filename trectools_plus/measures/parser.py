@@ -1,8 +1,8 @@
-"""From a measure's name to the measure.
+"""Parser of measure names.
 
 Canonical names are those of ``ir_measures``: ``Label(parameter=value)@cutoff``. Common aliases
-(``MRR@10``), trec_eval's spellings (``ndcg_cut_10``, ``P.5,10``) and classes of users
-(``module:Class@10``) are read too; what was written is kept as the measure's ``alias``.
+(``MRR@10``), trec_eval's spellings (``ndcg_cut_10``, ``P.5,10``) and users' classes
+(``module:Class@10``) are accepted too; the measure's ``alias`` is the name as the user wrote it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
     measures_of,
 )
-from trectools_plus.measures.providers.user import construct, load_class, refuse_false_name
+from trectools_plus.measures.providers.user import construct, load_class, refuse_misleading_name
 from trectools_plus.text import split_list
 
 
@@ -31,12 +31,12 @@ class Alias:
 
     Attributes:
         label: The canonical label.
-        parameters: The parameters that it stands for.
-        trec_eval: Whether it is trec_eval's: it takes no brackets, and values follow a dot or an
-            underscore, as in ``recall.5,10``.
-        values_bind: What a value of trec_eval's spelling binds: ``@`` or a parameter; ``None``
-            where it takes none.
-        values: The values that it stands for where none is given.
+        parameters: The parameters that it implies.
+        trec_eval: Whether it is trec_eval's spelling, which takes no brackets, and values after a
+            dot or an underscore, as in ``recall.5,10``.
+        values_bind: What a value of trec_eval's spelling sets: ``@`` or a parameter; ``None`` if it
+            takes no values.
+        values: The values if none are given.
     """
 
     label: str
@@ -56,7 +56,7 @@ def _trec_eval_aliases() -> dict[str, Alias]:
             if name is None or name in found:
                 continue
             takes = table[name].takes in ("cutoffs", "points")
-            # P is a canonical label too, and as such needs its cutoff.
+            # P is also a canonical label, which needs a cutoff.
             values = table[name].defaults if takes and name not in labels else ()
             found[name] = Alias(one.label, {}, True, "@" if takes else None, values)
     found["set_F"] = Alias("SetF", {}, True, "beta")
@@ -79,11 +79,11 @@ ALIASES: Mapping[str, Alias] = {
     "NumRelRet": Alias("NumRet", {"rel": 1}),
     **_trec_eval_aliases(),
 }
-"""Every other spelling of a measure."""
+"""Alternative spellings of labels."""
 
 
-class Spelled(NamedTuple):
-    """A name taken apart: label, parameters, and what stands behind ``@``."""
+class NameParts(NamedTuple):
+    """The parts of a name: label, parameters, and the value after ``@``."""
 
     label: str
     parameters: Mapping[str, Any]
@@ -97,33 +97,33 @@ _BARE_TEXT = re.compile(r"""(?<=[(,])(\s*\w+\s*=\s*)([^\s,()'"={}\[\]]+)(?=\s*[,
 
 
 def parse_measure(name: str) -> Measure:
-    """Read one measure's name.
+    """Parse the name of one measure.
 
     Args:
         name: A canonical name, an alias, trec_eval's spelling, or ``module:Class``.
 
     Returns:
-        The measure, its parameters bound and checked.
+        The measure with its parameters.
 
     Raises:
-        UsageError: If there is no such measure (the nearest names are given), a parameter is wrong,
-            or the name stands for several measures.
+        UsageError: If there is no such measure (the error lists similar names), a parameter is
+            wrong, or the name means several measures.
     """
     measures = _parse(name)
     if len(measures) > 1:
         names = ", ".join(measure.name for measure in measures)
-        raise UsageError(f"{name} stands for several measures", remedy=f"choose one of {names}")
+        raise UsageError(f"{name} means several measures", remedy=f"choose one of {names}")
     return measures[0]
 
 
 def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
-    """Read several names; trec_eval's ``P.5,10`` gives two measures, a repeated one counts once.
+    """Parse several names; trec_eval's ``P.5,10`` means two measures, a repeated one counts once.
 
     Args:
         names: Names, measures, or measure objects of ``ir_measures``.
 
     Raises:
-        UsageError: As :func:`parse_measure`; or if there is no name at all.
+        UsageError: As :func:`parse_measure`, or if there is no name.
     """
     if isinstance(names, str):
         names = [names]
@@ -131,7 +131,7 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
     for name in names:
         for measure in [name] if isinstance(name, Measure) else _parse(str(name)):
             if isinstance(name, Measure):
-                refuse_false_name(measure, _is_standard)
+                refuse_misleading_name(measure, _is_standard)
             known = found.setdefault(measure.name, measure)
             if not _same(known, measure):
                 raise UsageError(
@@ -140,12 +140,12 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
                     remedy="give your class another label",
                 )
     if not found:
-        raise UsageError("no measure was asked for", remedy="name one, such as nDCG@10")
+        raise UsageError("no measure is given", remedy="name one, for example nDCG@10")
     return list(found.values())
 
 
 def explain(name: str) -> Definition:
-    """Return what a measure's figures mean: formula, gain, cutoff, denominator, ties, provider.
+    """Return a measure's definition: formula, gain, cutoff, denominator, ties, provider.
 
     Raises:
         UsageError: As :func:`parse_measure`.
@@ -156,8 +156,7 @@ def explain(name: str) -> Definition:
 def split_names(text: str) -> list[str]:
     """Split a list of measure names.
 
-    A number on its own is no name, but one more parameter of trec_eval's spelling before it:
-    ``P.5,10,map`` is ``P.5,10`` and ``map``.
+    A number alone belongs to the name before it: ``P.5,10,map`` is ``P.5,10`` and ``map``.
     """
     names: list[str] = []
     for part in split_list(text):
@@ -170,22 +169,22 @@ def split_names(text: str) -> list[str]:
 
 def _parse(name: str) -> list[Measure]:
     text = name.strip()
-    measures = _from_trec_eval(text) or [_from_class(text) or _build(take_apart(text), text)]
+    measures = _from_trec_eval(text) or [_from_class(text) or _build(_parse_parts(text), text)]
     for measure in measures:
-        refuse_false_name(measure, _is_standard)
+        refuse_misleading_name(measure, _is_standard)
         if "".join(text.split()) != measure.name:
             measure.alias = text
     return measures
 
 
 def _from_trec_eval(text: str) -> list[Measure]:
-    """Read trec_eval's own spellings; an empty list when it is none of them."""
+    """Parse a name in trec_eval's spelling; an empty list for another name."""
     alias = ALIASES.get(text)
     if alias is not None and alias.trec_eval:
         if alias.values:
             return [_bind(alias, value, text) for value in alias.values]
-        # P alone is the canonical label, which lacks its cutoff.
-        return [_build(Spelled(alias.label, alias.parameters), text)]
+        # P alone is the canonical label without its cutoff.
+        return [_build(NameParts(alias.label, alias.parameters), text)]
     match = _TREC_SPELLING.fullmatch(text)
     if match is None:
         return []
@@ -197,27 +196,27 @@ def _from_trec_eval(text: str) -> list[Measure]:
 
 
 def _bind(alias: Alias, value: float, text: str) -> Measure:
-    """Bind a value of trec_eval's spelling."""
+    """Set a value of trec_eval's spelling."""
     if alias.values_bind == "@":
-        return _build(Spelled(alias.label, alias.parameters, value), text)
-    return _build(Spelled(alias.label, {str(alias.values_bind): float(value)}), text)
+        return _build(NameParts(alias.label, alias.parameters, value), text)
+    return _build(NameParts(alias.label, {str(alias.values_bind): float(value)}), text)
 
 
 def _is_standard(name: str) -> bool:
-    """Return whether a reader would take the name for that of a well-known measure."""
+    """Return whether readers would take the name for that of a standard measure."""
     label = re.split(r"[(@]", name, maxsplit=1)[0].strip()
     match = _TREC_SPELLING.fullmatch(name)
     alias = None if match is None else ALIASES.get(match["name"])
     return (
         label in ALIASES
         or label in registry.builtin_labels()
-        or label in registry.further_labels()
+        or label in registry.ir_measures_labels()
         or (alias is not None and alias.values_bind == "@")
     )
 
 
 def _same(first: Measure, second: Measure) -> bool:
-    """Return whether two measures of one name are one measure."""
+    """Return whether two measures of the same name are the same measure."""
     parameters = [getattr(measure, "parameters", None) for measure in (first, second)]
     return type(first) is type(second) and parameters[0] == parameters[1]
 
@@ -226,22 +225,20 @@ def _number(value: str, text: str) -> float:
     try:
         return int(value) if value.isdecimal() else float(value)
     except ValueError:
-        raise UsageError(
-            f"expected numbers behind the name but got {value!r}", where=text
-        ) from None
+        raise UsageError(f"expected numbers after the name but got {value!r}", where=text) from None
 
 
 def _from_class(text: str) -> Measure | None:
-    """Read ``module:Class``, with parameters and cutoff as usual."""
+    """Parse ``module:Class``, with parameters and cutoff as in other names."""
     match = _CLASS.fullmatch(text)
     if match is None:
         return None
-    label, parameters, at = take_apart(match["rest"], match["module"] + ":")
+    label, parameters, at = _parse_parts(match["rest"], match["module"] + ":")
     measure_class = load_class(match["module"], label)
     return construct(measure_class, parameters, at)
 
 
-def _build(parts: Spelled, text: str) -> Measure:
+def _build(parts: NameParts, text: str) -> Measure:
     label, parameters, at = parts
     alias = ALIASES.get(label)
     if alias is not None and not alias.trec_eval:
@@ -253,16 +250,16 @@ def _build(parts: Spelled, text: str) -> Measure:
 
 
 def _unknown(text: str, label: str) -> UsageError:
-    # Of names that differ in case only, the canonical one is offered.
+    # Of names that differ only in case, the canonical one is suggested.
     labels = registry.measure_labels()
     in_trec_eval = {name for name, one in ALIASES.items() if one.trec_eval} - {*labels}
     usual = [name for name, one in ALIASES.items() if not one.trec_eval]
-    names = [*registry.further_labels(), *in_trec_eval, *usual, *labels]
+    names = [*registry.ir_measures_labels(), *in_trec_eval, *usual, *labels]
     lowered = {name.lower(): name for name in names}
     near = difflib.get_close_matches(label.lower(), lowered, 3, 0.5)
     if label.lower() in lowered:
         near = [label.lower()]
-    # Parameters and cutoff stay as they were written; trec_eval's names take none this way.
+    # Suggestions keep parameters and cutoff; trec_eval's names do not take them.
     rest = text.removeprefix(label)
     offered = [f"{name}{'' if name in in_trec_eval else rest}" for name in map(lowered.get, near)]
     return UsageError(
@@ -271,15 +268,15 @@ def _unknown(text: str, label: str) -> UsageError:
     )
 
 
-def take_apart(text: str, prefix: str = "") -> Spelled:
-    """Take ``Label(parameter=value)@at`` apart.
+def _parse_parts(text: str, prefix: str = "") -> NameParts:
+    """Split ``Label(parameter=value)@at`` into its parts.
 
     Args:
         text: The name.
-        prefix: What stood before it, for the message.
+        prefix: The text before it, for the error message.
 
     Raises:
-        UsageError: If it is not written that way.
+        UsageError: If the name does not have this form.
     """
     found = _read(text)
     if found is None:
@@ -289,7 +286,7 @@ def take_apart(text: str, prefix: str = "") -> Spelled:
     return found
 
 
-def _read(text: str) -> Spelled | None:
+def _read(text: str) -> NameParts | None:
     try:
         node: ast.expr = ast.parse(text, mode="eval").body
         at = None
@@ -303,11 +300,11 @@ def _read(text: str) -> Spelled | None:
             node = node.func
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
-    return Spelled(node.id, parameters, at) if isinstance(node, ast.Name) else None
+    return NameParts(node.id, parameters, at) if isinstance(node, ast.Name) else None
 
 
 def _remedy(text: str, prefix: str) -> str:
-    """Return the name with its text values quoted, if that is all it lacks."""
+    """Return advice; if only quotes are missing, the name with them."""
     quoted = _BARE_TEXT.sub(_quote, text)
     if quoted != text and _read(quoted):
         return f"text values need quotes: {prefix}{quoted}"

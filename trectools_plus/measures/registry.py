@@ -1,8 +1,4 @@
-"""Every measure by its label: the providers in the order in which they are asked.
-
-A provider declares what it supports; a built-in measure is declared in the file that defines it
-(see :mod:`trectools_plus.measures.providers.builtin`).
-"""
+"""All measures by label: the providers, in the order in which they are searched."""
 
 from __future__ import annotations
 
@@ -17,13 +13,13 @@ from trectools_plus.measures.providers.pytrec_eval import PytrecEvalProvider
 from trectools_plus.measures.providers.user import UserProvider
 
 BUILTIN: tuple[Provider, ...] = (PytrecEvalProvider(), BuiltinProvider())
-INSTALLED = UserProvider()
-FURTHER = IrMeasuresProvider()
-PROVIDERS: tuple[Provider, ...] = (*BUILTIN, INSTALLED, FURTHER)
+USER = UserProvider()
+IR_MEASURES = IrMeasuresProvider()
+PROVIDERS: tuple[Provider, ...] = (*BUILTIN, USER, IR_MEASURES)
 
 
 def construct(label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
-    """Make the measure that a label stands for.
+    """Make the measure of a label.
 
     Args:
         label: The name without parameters and cutoff.
@@ -31,7 +27,7 @@ def construct(label: str, parameters: Mapping[str, Any], at: Any) -> Measure | N
         at: What follows ``@``; ``None`` for nothing.
 
     Returns:
-        The measure; ``None`` where no provider supports the label.
+        The measure; ``None`` if no provider supports the label.
 
     Raises:
         UsageError: If a parameter is unknown or out of range.
@@ -44,22 +40,22 @@ def construct(label: str, parameters: Mapping[str, Any], at: Any) -> Measure | N
 
 
 def builtin_labels() -> list[str]:
-    """Return the labels of this package's measures."""
+    """Return the labels of the measures of pytrec_eval and of this package."""
     return [label for provider in BUILTIN for label in provider.labels()]
 
 
 def measure_labels() -> list[str]:
-    """Return every label that is known, without those that only ``ir_measures`` knows."""
-    return [*builtin_labels(), *INSTALLED.labels()]
+    """Return all labels except those that only ``ir_measures`` supports."""
+    return [*builtin_labels(), *USER.labels()]
 
 
-def further_labels() -> list[str]:
+def ir_measures_labels() -> list[str]:
     """Return every label in the registry of ``ir_measures``."""
-    return FURTHER.labels()
+    return IR_MEASURES.labels()
 
 
 def plain_name(label: str) -> str | None:
-    """Return what service answers and metrics call a measure; ``None`` for its canonical name."""
+    """Return a measure's name in service answers and metrics; ``None`` for its canonical name."""
     for measure in STANDARD_MEASURES:
         if measure.label == label:
             return measure.plain_name

@@ -1,13 +1,11 @@
-"""Term hierarchies: OBO files, ancestors, depths, and how similar two terms are.
+"""Term hierarchies: OBO files, ancestors, depths, and the similarity of terms.
 
 ::
 
-    obo.py        a file's [Term] stanzas           terms.py      what a stanza says
-    check.py      do they make a hierarchy?         ids.py        what an id stands for
-    hierarchy.py  ancestors and depths as arrays    pairs.py      where two terms meet
-    information.py  how much a term says            annotations.py  what terms apply to what
-    formulas.py   similarity from that              matching.py   best match of many queries
-    ontology.py   all of it, by term id             hpo.py        the installed files
+    obo.py          read and check [Term] stanzas    ids.py         resolve ids
+    hierarchy.py    ancestors and depths as arrays   information.py information content
+    similarity.py   formulas for pairs of terms      ontology.py    all of it, by term id
+    hpo.py          the installed files
 """
 
 from trectools_plus.lazy_names import import_lazily

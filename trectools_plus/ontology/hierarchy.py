@@ -1,6 +1,6 @@
-"""A hierarchy as arrays: every term's ancestors, the shortest way up to each, and its depth.
+"""A hierarchy as arrays: the ancestors of every term, the distance to each, and its depth.
 
-Terms are numbers 0 … n−1 here; :mod:`trectools_plus.ontology.ontology` gives them names.
+Here terms are numbers 0 … n−1; :mod:`trectools_plus.ontology.ontology` has their ids.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ FloatArray = npt.NDArray[np.float64]
 class Hierarchy:
     """The reflexive transitive closure of ``is_a``.
 
-    The ancestors of term ``t``, itself included, are ``ancestors[offsets[t]:offsets[t + 1]]``.
+    The ancestors of term ``t``, including itself, are ``ancestors[offsets[t]:offsets[t + 1]]``.
 
     Attributes:
-        offsets: Where each term's ancestors start; shape ``(n_terms + 1,)``.
-        ancestors: Ancestors of all terms, one term's after the other's, ascending within a term.
-        steps: Edges on the shortest way up to that ancestor; aligned with ``ancestors``.
-        depths: Edges on the shortest way up to any root; shape ``(n_terms,)``.
+        offsets: The position of each term's first ancestor; shape ``(n_terms + 1,)``.
+        ancestors: The ancestors of all terms in the order of terms, ascending within a term.
+        steps: Edges on the shortest path to that ancestor; aligned with ``ancestors``.
+        depths: Edges on the shortest path to a root; shape ``(n_terms,)``.
     """
 
     offsets: IntArray
@@ -35,19 +35,19 @@ class Hierarchy:
 
     @property
     def max_depth(self) -> int:
-        """The largest depth, D in the formulas; 0 when there are only roots."""
+        """The largest depth, D in the formulas; 0 if there are only roots."""
         return int(self.depths.max(initial=0))
 
     def ancestors_of(self, term: int) -> IntArray:
-        """The ancestors of one term, itself included, ascending."""
+        """Return the ancestors of a term, including itself, ascending."""
         return self.ancestors[self.offsets[term] : self.offsets[term + 1]]
 
 
 def build_hierarchy(parents: Sequence[Sequence[int] | IntArray]) -> Hierarchy:
-    """Close ``is_a`` by walking up from all terms at once, one edge per round.
+    """Compute the closure of ``is_a``, one edge upwards from all terms per round.
 
     Args:
-        parents: The parents of each term; there must be no cycle. A term without is a root.
+        parents: The parents of each term, without cycles. A term without parents is a root.
     """
     n_terms = len(parents)
     counts = np.array([len(above) for above in parents], dtype=np.int64)
@@ -69,7 +69,7 @@ def _from_rounds(rounds: list[IntArray], is_root: npt.NDArray[np.bool_]) -> Hier
     n_terms = is_root.size
     reached = np.concatenate([*rounds, np.zeros(0, dtype=np.int64)])
     rounds_of_reached = np.repeat(np.arange(len(rounds)), [pairs.size for pairs in rounds])
-    # The first round that reaches an ancestor came the shortest way.
+    # The first round that reaches an ancestor used the shortest path.
     pairs, first = np.unique(reached, return_index=True)
     steps = rounds_of_reached[first]
     owner, ancestors = np.divmod(pairs, max(n_terms, 1))
@@ -81,7 +81,7 @@ def _from_rounds(rounds: list[IntArray], is_root: npt.NDArray[np.bool_]) -> Hier
 
 
 def ragged_ranges(starts: IntArray, lengths: IntArray) -> IntArray:
-    """The numbers ``starts[i] … starts[i] + lengths[i] − 1`` for all ``i``, in one row."""
+    """Concatenate the ranges ``starts[i] … starts[i] + lengths[i] − 1`` for all ``i``."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if ends.size else 0
     return np.arange(total) + np.repeat(starts - ends + lengths, lengths)

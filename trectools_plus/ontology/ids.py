@@ -1,4 +1,4 @@
-"""What an id stands for: a live term, another id of one, a withdrawn term, or nothing."""
+"""Ids of terms: live, alternative, obsolete or unknown."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Literal
 import numpy as np
 
 from trectools_plus.ontology.hierarchy import IntArray
-from trectools_plus.ontology.terms import Term
+from trectools_plus.ontology.obo import Term
 
 Status = Literal["live", "alternative", "obsolete", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What an id stands for.
+    """The meaning of an id.
 
     Attributes:
-        status: ``live``: a term in use; ``alternative``: another id of one; ``obsolete``:
-            withdrawn; ``unknown``: the ontology does not have it. An id that is both another id
-            of a live term and withdrawn is ``obsolete`` only if that term replaces it.
-        term_id: The live term it stands for; ``None`` when there is none, or several.
-        replaced_by: For an obsolete id, the ids the curators name in its place.
+        status: ``live``: a live term; ``alternative``: an alternative id of one; ``obsolete``: an
+            obsolete term; ``unknown``: not in the ontology. An id that is both alternative and
+            obsolete is ``obsolete`` only if the live term replaces it.
+        term_id: The live term for this id; ``None`` if there is none, or several.
+        replaced_by: For an obsolete id, the ids that replace it.
     """
 
     status: Status
@@ -32,10 +32,10 @@ class Resolution:
 
 
 class TermIds:
-    """Live terms, numbered in the order of their ids, and all other ids that lead to them.
+    """Live terms, numbered in the order of their ids, and all other ids of them.
 
     Args:
-        terms: Every term by id, obsolete ones included.
+        terms: Every term by id, including obsolete terms.
         alternatives: Live terms by their alternative ids.
     """
 
@@ -49,7 +49,7 @@ class TermIds:
         return term_id in self._number
 
     def resolve(self, term_id: str) -> Resolution:
-        """Say what an id stands for; never fails."""
+        """Return the meaning of an id; unknown ids are not an error."""
         if term_id in self._number:
             return Resolution("live", term_id)
         owner = self._alternatives.get(term_id)
@@ -61,9 +61,9 @@ class TermIds:
         return Resolution("alternative", owner) if owner else Resolution("unknown")
 
     def find(self, text: str) -> str | None:
-        """Return the live term that an id stands for, in any case and with ``_`` for ``:``.
+        """Return the live term for an id, in upper or lower case and with ``_`` or ``:``.
 
-        The live terms and their alternative ids come before obsolete ids.
+        Live terms and their alternative ids take precedence over obsolete ids.
         """
         wanted = _fold(text)
         for term_id in self._number:
@@ -78,7 +78,7 @@ class TermIds:
         return None
 
     def _live_replacement(self, replaced_by: tuple[str, ...]) -> str | None:
-        """Follow ``replaced_by`` for as long as it names one term."""
+        """Follow ``replaced_by`` as long as it is a single term."""
         passed = set[str]()
         while len(replaced_by) == 1 and replaced_by[0] not in passed:
             passed.add(replaced_by[0])
@@ -86,12 +86,12 @@ class TermIds:
                 return replaced_by[0]
             if replaced_by[0] in self._alternatives:
                 return self._alternatives[replaced_by[0]]
-            withdrawn = self._terms.get(replaced_by[0])
-            replaced_by = withdrawn.replaced_by if withdrawn else ()
+            obsolete = self._terms.get(replaced_by[0])
+            replaced_by = obsolete.replaced_by if obsolete else ()
         return None
 
     def numbers(self, term_ids: Sequence[str]) -> IntArray:
-        """The number of the live term behind each id; −1 where there is none."""
+        """Return the number of the live term for each id; −1 if there is none."""
         known = (self._number.get(term_id, -1) for term_id in term_ids)
         numbers = np.fromiter(known, dtype=np.int64, count=len(term_ids))
         for position in np.flatnonzero(numbers < 0).tolist():
@@ -101,7 +101,7 @@ class TermIds:
         return numbers
 
     def names(self, numbers: Iterable[int]) -> list[str]:
-        """The ids of term numbers."""
+        """Return the ids of term numbers."""
         return [self.live[number] for number in numbers]
 
 

@@ -1,19 +1,64 @@
-"""Reads ``[Term]`` stanzas of OBO files.
+"""Read ``[Term]`` stanzas of OBO files, and check that they form a hierarchy.
 
-Format: https://owlcollab.github.io/oboformat/doc/GO.format.obo-1_4.html. Tags that say nothing
-about names or the ``is_a`` hierarchy are passed over, and so are stanzas of other kinds.
+Format: https://owlcollab.github.io/oboformat/doc/GO.format.obo-1_4.html. Tags that do not describe
+names or the ``is_a`` hierarchy are ignored, and so are stanzas of other kinds.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.source import read_source
-from trectools_plus.ontology.terms import Synonym, Term
+from trectools_plus.formats.files.source import read_source
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """Another name of a term.
+
+    Attributes:
+        text: The name.
+        scope: ``EXACT``, ``NARROW``, ``BROAD`` or ``RELATED``.
+        kind: The synonym type, for example ``layperson`` or ``abbreviation``; may be empty.
+    """
+
+    text: str
+    scope: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One ``[Term]`` stanza.
+
+    Attributes:
+        term_id: Its id, for example ``HP:0001250``.
+        name: Its label; empty if there is none.
+        definition: The definition without its sources; empty if there is none.
+        synonyms: Its other names, in file order.
+        parents: The ids of its ``is_a`` tags, in file order.
+        alternative_ids: Ids of terms that were merged into this one.
+        comment: The comment; empty if there is none.
+        is_obsolete: True if the term is obsolete.
+        replaced_by: The ids to use instead of an obsolete term.
+        line: The line of the file on which the stanza starts.
+    """
+
+    term_id: str
+    name: str = ""
+    definition: str = ""
+    synonyms: tuple[Synonym, ...] = ()
+    parents: tuple[str, ...] = ()
+    alternative_ids: tuple[str, ...] = ()
+    comment: str = ""
+    is_obsolete: bool = False
+    replaced_by: tuple[str, ...] = ()
+    line: int = 0
+
 
 Line = tuple[int, str, str]
 """Line number, tag, value."""
@@ -27,12 +72,12 @@ _COMMENT = re.compile(r"(?<!\\)\s+!.*$")
 
 @dataclass(frozen=True, slots=True)
 class OboFile:
-    """An OBO file as read, nothing checked between its terms yet.
+    """An OBO file as read, without checks between its terms.
 
     Attributes:
         path: The file as the user named it.
-        data_version: The header's ``data-version``; empty when it has none.
-        terms: The terms in file order, obsolete ones included.
+        data_version: The ``data-version`` of the header; empty if it has none.
+        terms: The terms in file order, including obsolete terms.
     """
 
     path: str
@@ -41,39 +86,28 @@ class OboFile:
 
 
 def read_obo(path: str | Path) -> OboFile:
-    """Read an OBO file, compressed or not.
+    """Read an OBO file, which may be compressed.
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If a line is not OBO, a term has no id, or there is no term at all.
+        FormatError: If a line is not OBO, a term has no id, or there are no terms.
     """
-    text, path = _read_text(path)
-    header: list[Line] = []
+    source = read_source(path)
+    text, path = source.text.replace("\r\n", "\n"), source.path
+    version = ""
     terms: list[Term] = []
     for kind, start, lines in _stanzas(text, path):
         if not kind:
-            header = lines
+            version = next((value for _, tag, value in lines if tag == "data-version"), "")
         elif kind == "Term":
             terms.append(_term(start, lines, path))
     if not terms:
         raise FormatError(
-            "expected an OBO file but there is no [Term] in it",
+            "expected an OBO file but found no [Term]",
             path=path,
-            remedy="give an ontology in OBO format, such as hp.obo",
+            remedy="use an ontology in OBO format, for example hp.obo",
         )
-    return OboFile(path, _data_version(header), tuple(terms))
-
-
-def read_data_version(path: str | Path) -> str:
-    """The ``data-version`` of an OBO file's header, without parsing its terms."""
-    text, path = _read_text(path)
-    _, _, header = next(_stanzas(text.partition("\n[")[0], path))
-    return _data_version(header)
-
-
-def _read_text(path: str | Path) -> tuple[str, str]:
-    source = read_source(path)
-    return source.text.replace("\r\n", "\n"), source.path
+    return OboFile(path, version, tuple(terms))
 
 
 def _stanzas(text: str, path: str) -> Iterator[tuple[str, int, list[Line]]]:
@@ -129,10 +163,10 @@ def _term(start: int, lines: list[Line], path: str) -> Term:
 
 
 def _identifier(value: str, tag: str, path: str, line: int) -> str:
-    """The id a value starts with; a name after ``!`` and qualifiers in braces are for people."""
+    """Return the id at the start of a value; a name after ``!`` or qualifiers may follow."""
     words = value.split(None, 1)
     if not words or words[0].startswith(("!", "{")):
-        raise FormatError(f"{tag} names no term", path=path, line=line, remedy="add the id")
+        raise FormatError(f"expected an id after {tag}:", path=path, line=line, remedy="add the id")
     return words[0]
 
 
@@ -147,14 +181,14 @@ def _refuse_second_id(single: dict[str, str], path: str, line: int) -> None:
 
 
 def _quoted(value: str, tag: str, path: str, line: int) -> tuple[str, str]:
-    """The text between the quotes, and what follows them."""
+    """Return the text between the quotes, and the rest."""
     match = _QUOTED.match(value)
     if match is None:
         raise FormatError(
             f"expected {tag}: followed by a text in double quotes but got {value[:40]!r}",
             path=path,
             line=line,
-            remedy='write "…" and a \\" for every quote inside',
+            remedy='write "…" with \\" for quotes in the text',
         )
     return _unescape(match[1]), value[match.end() :].strip()
 
@@ -172,5 +206,93 @@ def _unescape(text: str) -> str:
     return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
 
 
-def _data_version(header: list[Line]) -> str:
-    return next((value for _, tag, value in header if tag == "data-version"), "")
+Parents = Mapping[str, tuple[str, ...]]
+"""The parents of each live term, all of them live."""
+
+_SHOWN = 6
+
+
+def index_terms(file: OboFile) -> dict[str, Term]:
+    """Return terms by id.
+
+    Raises:
+        FormatError: If two stanzas have the same id.
+    """
+    terms: dict[str, Term] = {}
+    for term in file.terms:
+        first = terms.setdefault(term.term_id, term)
+        if first is not term:
+            raise FormatError(
+                f"{term.term_id} is defined twice, first on line {first.line}",
+                path=file.path,
+                line=term.line,
+                remedy="keep one of the two stanzas",
+            )
+    return terms
+
+
+def alternative_ids(terms: Mapping[str, Term], path: str) -> dict[str, str]:
+    """Return live terms by their alternative ids.
+
+    Raises:
+        FormatError: If an alternative id belongs to two terms, or is itself a live term.
+    """
+    owners: dict[str, str] = {}
+    for term in terms.values():
+        for other in () if term.is_obsolete else term.alternative_ids:
+            live = other in terms and not terms[other].is_obsolete
+            owner = other if live else owners.setdefault(other, term.term_id)
+            if owner != term.term_id:
+                raise FormatError(
+                    f"{term.term_id} has the alternative id {other}, which belongs to {owner}",
+                    path=path,
+                    line=term.line,
+                    remedy="remove the alternative id from one of the terms",
+                )
+    return owners
+
+
+def live_parents(terms: Mapping[str, Term], alternatives: Mapping[str, str], path: str) -> Parents:
+    """Return the parents of every live term, with alternative ids resolved.
+
+    Raises:
+        FormatError: If a parent is unknown or obsolete, or terms are their own ancestors.
+    """
+    parents: dict[str, tuple[str, ...]] = {}
+    for term in terms.values():
+        if not term.is_obsolete:
+            above = (alternatives.get(parent, parent) for parent in term.parents)
+            parents[term.term_id] = tuple(dict.fromkeys(above))
+            _check_parents(term, parents[term.term_id], terms, path)
+    _check_cycles(parents, terms, path)
+    return parents
+
+
+def _check_parents(
+    term: Term, parents: tuple[str, ...], terms: Mapping[str, Term], path: str
+) -> None:
+    for parent in parents:
+        if parent in terms and not terms[parent].is_obsolete:
+            continue
+        problem = "obsolete" if parent in terms else "not a term of the file"
+        raise FormatError(
+            f"{term.term_id} is_a {parent}, which is {problem}",
+            path=path,
+            line=term.line,
+            remedy="correct the is_a line, or add the parent's [Term]",
+        )
+
+
+def _check_cycles(parents: Parents, terms: Mapping[str, Term], path: str) -> None:
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1][::-1]
+        first = min(cycle, key=lambda term_id: terms[term_id].line)
+        shown = " is_a ".join(cycle[:_SHOWN]) + (" …" if len(cycle) > _SHOWN else "")
+        raise FormatError(
+            f"terms are their own ancestors: {shown}",
+            path=path,
+            line=terms[first].line,
+            remedy="remove one of these is_a lines",
+        ) from None

@@ -1,4 +1,4 @@
-"""An ontology: terms by id, the hierarchy above them, and how similar two of them are."""
+"""An ontology: terms by id, their hierarchy, and their similarity."""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ from typing import Self
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.ontology.check import alternative_ids, index_terms, live_parents
-from trectools_plus.ontology.formulas import formula_named
 from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
 from trectools_plus.ontology.ids import Resolution, TermIds
 from trectools_plus.ontology.information import InformationContent, information_from_graph
-from trectools_plus.ontology.matching import best_matches
-from trectools_plus.ontology.obo import OboFile, read_obo
-from trectools_plus.ontology.pairs import TermPairs
-from trectools_plus.ontology.terms import Term
+from trectools_plus.ontology.obo import (
+    OboFile,
+    Term,
+    alternative_ids,
+    index_terms,
+    live_parents,
+    read_obo,
+)
+from trectools_plus.ontology.similarity import TermPairs, best_matches, formula_named
 
 
 class Ontology:
     """The ``is_a`` hierarchy of an OBO file.
 
-    Ids may be given in any form the file knows: an alternative id stands for its term, an
-    obsolete id for the one term that replaces it.
+    Methods accept any id of the file: an alternative id means its term, and an obsolete id the
+    only term that replaces it.
 
     Args:
         file: The file as read.
 
     Attributes:
         path: The file as the user named it.
-        version: The file's ``data-version``; empty when it has none.
-        ids: What ids stand for, and the number of each live term.
+        version: The ``data-version`` of the file; empty if it has none.
+        ids: The meanings of ids, and the number of each live term.
         parents: The parents of every live term.
 
     Raises:
@@ -52,11 +55,11 @@ class Ontology:
 
     @classmethod
     def from_obo(cls, path: str | Path) -> Self:
-        """Read an OBO file, compressed or not.
+        """Read an OBO file, which may be compressed.
 
         Raises:
             InputError: If the file cannot be read.
-            FormatError: If it is not OBO, or its terms do not make a hierarchy.
+            FormatError: If it is not OBO, or its terms do not form a hierarchy.
         """
         return cls(read_obo(path))
 
@@ -91,7 +94,7 @@ class Ontology:
 
     @cached_property
     def information(self) -> InformationContent:
-        """The information content of every term, counted from the graph."""
+        """The information content of every term, computed from the graph."""
         return information_from_graph(self.hierarchy)
 
     @property
@@ -105,11 +108,11 @@ class Ontology:
         return self.hierarchy.max_depth
 
     def resolve(self, term_id: str) -> Resolution:
-        """Say what an id stands for; never fails."""
+        """Return the meaning of an id; unknown ids are not an error."""
         return self.ids.resolve(term_id)
 
     def term(self, term_id: str) -> Term:
-        """The live term an id stands for.
+        """Return the live term for an id.
 
         Raises:
             UsageError: If there is none, or several.
@@ -117,46 +120,46 @@ class Ontology:
         return self._all_terms[self.ids.live[self._number_of(term_id)]]
 
     def ancestors(self, term_id: str) -> frozenset[str]:
-        """The term itself and every term above it.
+        """Return the term itself and all its ancestors.
 
         Raises:
-            UsageError: If the id stands for no live term.
+            UsageError: If there is no live term for the id.
         """
         return frozenset(self.ids.names(self.hierarchy.ancestors_of(self._number_of(term_id))))
 
     def depth(self, term_id: str) -> int:
-        """Edges on the shortest way up to a root; a root's depth is 0.
+        """Return the number of edges on the shortest path to a root; 0 for a root.
 
         Raises:
-            UsageError: If the id stands for no live term.
+            UsageError: If there is no live term for the id.
         """
         return int(self.hierarchy.depths[self._number_of(term_id)])
 
     def lowest_common_ancestor(self, a: str, b: str) -> str | None:
-        """The deepest common ancestor; ``None`` when the terms share none.
+        """Return the deepest common ancestor; ``None`` if there is none.
 
-        Of several equally deep, the one with the shortest way from both terms, then the first id.
+        Of several equally deep ones, that with the shortest path from both terms, or the first id.
 
         Raises:
-            UsageError: If an id stands for no live term.
+            UsageError: If there is no live term for an id.
         """
-        number = int(self._pairs(a, b).facts.lca[0])
+        number = int(self._pairs(a, b).lca[0])
         return self.ids.live[number] if number >= 0 else None
 
     def most_informative_common_ancestor(
         self, a: str, b: str, information: InformationContent | None = None
     ) -> str | None:
-        """The common ancestor of the highest information content; ``None`` without any.
+        """Return the common ancestor with the highest information content; ``None`` without one.
 
-        It need not be the deepest one. Of several equally informative ones, the first id.
+        It may not be the deepest one. Of several equally informative ones, that with the first id.
 
         Args:
             a: A term's id.
             b: A term's id.
-            information: Information content; counted from the graph when ``None``.
+            information: Information content; ``None`` to compute it from the graph.
 
         Raises:
-            UsageError: If an id stands for no live term.
+            UsageError: If there is no live term for an id.
         """
         number = int(self._pairs(a, b, information).most_informative[0])
         return self.ids.live[number] if number >= 0 else None
@@ -168,17 +171,17 @@ class Ontology:
         formula: str = "hybrid",
         information: InformationContent | None = None,
     ) -> float:
-        """How similar two terms are, in [0, 1].
+        """Return the similarity of two terms, in [0, 1].
 
         Args:
             a: A term's id.
             b: A term's id.
-            formula: A name in :data:`trectools_plus.ontology.formulas.FORMULAS`.
-            information: Information content, for formulas that need it; counted from the graph
-                when ``None``. See :func:`trectools_plus.ontology.hpo.load_information`.
+            formula: A name in :data:`trectools_plus.ontology.similarity.FORMULAS`.
+            information: Information content, for formulas that use it; ``None`` to compute it from
+                the graph. See :func:`trectools_plus.ontology.hpo.load_information`.
 
         Raises:
-            UsageError: If an id stands for no live term, or there is no such formula.
+            UsageError: If there is no live term for an id, or no such formula.
         """
         return float(formula_named(formula)(self._pairs(a, b, information))[0])
 
@@ -189,11 +192,11 @@ class Ontology:
         formula: str = "hybrid",
         information: InformationContent | None = None,
     ) -> float:
-        """The highest similarity of any expected with any predicted term, in [0, 1].
+        """Return the highest similarity of an expected and a predicted term, in [0, 1].
 
-        1.0 on an exact hit, by the same id or by two ids of one term, whatever the formula; 0 when
-        either side is empty. An id that stands for no live term is similar to nothing but itself.
-        For many queries at once see :func:`trectools_plus.ontology.matching.best_matches`.
+        It is 1.0 for an exact match, by the same id or by two ids of the same term, with any
+        formula, and 0 if one of the lists is empty. An id without a live term is similar only to
+        itself. For many queries see :func:`trectools_plus.ontology.similarity.best_matches`.
 
         Raises:
             UsageError: If there is no such formula.
@@ -218,10 +221,10 @@ def _no_live_term(ontology: Ontology, term_id: str) -> UsageError:
     resolution = ontology.resolve(term_id)
     where = f"{ontology.path} {ontology.version}".strip()
     if resolution.status == "obsolete":
-        instead = " or ".join(resolution.replaced_by) or "a term in its place"
+        instead = " or ".join(resolution.replaced_by) or "another term"
         return UsageError(f"{term_id} is obsolete", where=where, remedy=f"use {instead}")
     return UsageError(
         f"{term_id} is not a term",
         where=where,
-        remedy="check the id, or give the ontology it comes from",
+        remedy="check the id, or use the ontology that has it",
     )

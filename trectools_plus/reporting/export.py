@@ -12,7 +12,7 @@ from string import ascii_lowercase
 import polars as pl
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.comparison import ComparisonTable
 from trectools_plus.reporting.markdown.tables import harmless, render_table, show_superscript
 from trectools_plus.reporting.table import Cell, Table

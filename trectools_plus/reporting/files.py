@@ -16,7 +16,7 @@ from trectools_plus.benchmark.run.output_folder import HTML_FILE as HTML_FILE
 from trectools_plus.benchmark.run.output_folder import MARKDOWN_FILE as MARKDOWN_FILE
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.html.page import PageFigure, write_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
 from trectools_plus.reporting.ir_metadata import write_annotated_runs

@@ -62,7 +62,7 @@ def write_annotated_runs(report: BenchmarkReport, folder: str | Path) -> list[Pa
     Raises:
         InputError: If a run cannot be read or a file cannot be written.
     """
-    from trectools_plus.formats.atomic import atomic_write
+    from trectools_plus.formats.files.atomic import atomic_write
 
     files = []
     for mode, result in report.modes.items():

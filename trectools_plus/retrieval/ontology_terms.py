@@ -8,8 +8,8 @@ import unicodedata
 import polars as pl
 
 from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
+from trectools_plus.ontology.obo import Term
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.ontology.terms import Term
 
 
 def corpus_of(ontology: Ontology) -> Corpus:

@@ -1,4 +1,4 @@
-"""Intervals, tests, power, agreement: functions of arrays that know nothing of queries."""
+"""Statistical functions of arrays: intervals, tests, corrections, power, agreement."""
 
 from trectools_plus.lazy_names import import_lazily
 

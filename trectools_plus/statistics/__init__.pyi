@@ -1,27 +1,27 @@
 # Names that are imported on first use, and where from: see lazy_names.py.
 
 from trectools_plus.statistics.agreement import Agreement as Agreement
+from trectools_plus.statistics.agreement import cohens_kappa as cohens_kappa
+from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendorffs_alpha
 from trectools_plus.statistics.bootstrap import Intervals as Intervals
-from trectools_plus.statistics.bootstrap import bootstrap_differences as bootstrap_differences
 from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
 from trectools_plus.statistics.bootstrap import bootstrap_means as bootstrap_means
 from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
-from trectools_plus.statistics.groups import group_letters as group_letters
-from trectools_plus.statistics.groups import indistinguishable_groups as indistinguishable_groups
-from trectools_plus.statistics.kappa import cohens_kappa as cohens_kappa
-from trectools_plus.statistics.krippendorff import krippendorffs_alpha as krippendorffs_alpha
-from trectools_plus.statistics.paired import PAIRED_TESTS as PAIRED_TESTS
-from trectools_plus.statistics.paired.comparison import PairedComparison as PairedComparison
-from trectools_plus.statistics.paired.comparison import compare_columns as compare_columns
-from trectools_plus.statistics.paired.comparison import compare_paired as compare_paired
-from trectools_plus.statistics.paired.results import PairedTest as PairedTest
+from trectools_plus.statistics.paired import PairedComparison as PairedComparison
+from trectools_plus.statistics.paired import compare_columns as compare_columns
+from trectools_plus.statistics.paired import compare_paired as compare_paired
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS as PAIRED_TESTS
+from trectools_plus.statistics.paired_tests import PairedTest as PairedTest
+from trectools_plus.statistics.power import SizeAdvice as SizeAdvice
+from trectools_plus.statistics.power import advise_on_size as advise_on_size
 from trectools_plus.statistics.power import power_of_t_test as power_of_t_test
 from trectools_plus.statistics.power import queries_needed as queries_needed
 from trectools_plus.statistics.power import (
     smallest_detectable_difference as smallest_detectable_difference,
 )
-from trectools_plus.statistics.rank_correlation import kendall_tau as kendall_tau
-from trectools_plus.statistics.rank_correlation import tau_ap as tau_ap
+from trectools_plus.statistics.rankings import kendall_tau as kendall_tau
+from trectools_plus.statistics.rankings import rank_biased_overlap as rank_biased_overlap
+from trectools_plus.statistics.rankings import tau_ap as tau_ap
 from trectools_plus.statistics.reproducibility import (
     delta_relative_improvement as delta_relative_improvement,
 )
@@ -31,12 +31,13 @@ from trectools_plus.statistics.reproducibility import (
     root_mean_square_error as root_mean_square_error,
 )
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
-from trectools_plus.statistics.size import SizeAdvice as SizeAdvice
-from trectools_plus.statistics.size import advise_on_size as advise_on_size
+from trectools_plus.statistics.resamples import Resampling as Resampling
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
 from trectools_plus.statistics.systems import compare_systems as compare_systems
+from trectools_plus.statistics.systems import group_letters as group_letters
+from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
 from trectools_plus.statistics.systems import pairs_of as pairs_of
-from trectools_plus.statistics.tukey import randomised_tukey as randomised_tukey
+from trectools_plus.statistics.systems import randomised_tukey as randomised_tukey
 from trectools_plus.statistics.unpaired import UnpairedComparison as UnpairedComparison
 from trectools_plus.statistics.unpaired import compare_unpaired as compare_unpaired
 

@@ -1,12 +1,31 @@
-"""How far raters agree, with an interval."""
+"""Agreement of raters beyond chance: Cohen's kappa and Krippendorff's alpha, with intervals."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
-from trectools_plus.statistics.arrays import FloatArray
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics.arrays import (
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    FloatArray,
+    IntArray,
+    Resampling,
+    check_choice,
+    check_level,
+    check_resamples,
+)
+from trectools_plus.statistics.resamples import draw_counts, map_chunks
+
+WEIGHTS = ("none", "linear", "quadratic")
+
+Alphas = Callable[[FloatArray], FloatArray]
+"""From the weight of each item, shape (resamples, items), to one alpha per resample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,15 +33,14 @@ class Agreement:
     """An agreement with its percentile-bootstrap interval.
 
     Attributes:
-        value: At most 1; 0 is what chance gives; ``nan`` where only one category occurs, so that
-            there is nothing to agree on.
-        low: Lower end of the interval; ``nan`` where the value is.
+        value: At most 1; 0 is agreement by chance; ``nan`` where only one category occurs.
+        low: Lower end of the interval; ``nan`` where ``value`` is, or for a single item.
         high: Upper end.
-        n: How many items were rated at least twice.
+        n: The number of items that were rated at least twice.
         level: The interval's confidence level, between 0 and 1.
-        resamples: How many resamples of the items were drawn; those in which only one category
-            occurs are left out.
-        seed: The seed they were drawn with.
+        resamples: The number of resamples of the items. The interval leaves out those in which
+            only one category occurs.
+        seed: The seed of the draws.
     """
 
     value: float
@@ -34,13 +52,242 @@ class Agreement:
     seed: int
 
 
-def interval_of_resamples(
-    resampled: FloatArray, value: float, items: int, confidence: float
-) -> tuple[float, float]:
-    """Percentiles of the defined ones; ``nan`` where the value is undefined or of one item."""
+def cohens_kappa(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    *,
+    weights: str = "none",
+    categories: Sequence[Any] | None = None,
+    **resampling: Unpack[Resampling],
+) -> Agreement:
+    """Return Cohen's kappa of two raters' labels of the same items.
+
+    κ = 1 − Σ w·observed / Σ w·expected over pairs of categories, where w is the weight of a
+    disagreement: 1 (``none``; Cohen 1960), or the distance between the categories' places in their
+    order (``linear``) or its square (``quadratic``; Cohen 1968). The interval resamples items.
+
+    Args:
+        first: One rater's labels, shape (items,).
+        second: The other rater's labels, in the same order.
+        weights: ``none``, ``linear`` or ``quadratic``.
+        categories: All categories in their order; by default those that occur, sorted. Name them
+            for weighted kappa if some may be unused.
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
+
+    Returns:
+        Kappa with its interval. The order of the items changes neither.
+
+    Raises:
+        UsageError: If the labels differ in number, there are none, one is missing (``None`` or
+            NaN) or not in ``categories``, or an option is out of range.
+    """
+    check_choice(weights, WEIGHTS, "weighting")
+    codes, n_categories = _codes(np.asarray(first), np.asarray(second), categories)
+    cells, counts = np.unique(codes, axis=0, return_counts=True)
+    costs = _costs(n_categories, weights)
+    items = len(codes)
+    value = float(_kappas(counts[None].astype(np.float64), cells, costs)[0])
+
+    def resample(size: int, generator: np.random.Generator) -> FloatArray:
+        # Drawing items is drawing counts of cells: items with the same labels are exchangeable.
+        sample = generator.multinomial(items, counts / items, size=size)
+        return _kappas(sample.astype(np.float64), cells, costs)
+
+    return _with_interval(value, items, resample, max(len(cells), n_categories), **resampling)
+
+
+def krippendorffs_alpha(
+    ratings: npt.ArrayLike, *, metric: str = "nominal", **resampling: Unpack[Resampling]
+) -> Agreement:
+    """Return Krippendorff's alpha of any number of raters, who need not rate every item.
+
+    α = 1 − observed / expected disagreement, over all pairs of values within an item and over all
+    pairs of values (Krippendorff, Content Analysis, 3rd edition, 2013, 12.3). Items with fewer than
+    two values do not count. The interval resamples items; Krippendorff's interval resamples pairs
+    of values.
+
+    Args:
+        ratings: Shape (items, raters); ``nan`` or ``None`` where a rating is missing.
+        metric: The distance between two values: ``nominal`` (equal or not; values of any type),
+            ``ordinal`` (the number of values between them) or ``interval`` (their difference).
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
+
+    Returns:
+        Alpha with its interval. The order of items and raters changes neither.
+
+    Raises:
+        UsageError: If no item has two values, a value is not a number although the metric needs
+            numbers, or an option is out of range.
+    """
+    check_choice(metric, METRICS, "metric")
+    values, counts = _count_values(np.asarray(ratings, dtype=object), metric)
+    alphas = METRICS[metric](values, counts)
+    items = len(counts)
+    value = float(alphas(np.ones((1, items)))[0])
+
+    def resample(size: int, generator: np.random.Generator) -> FloatArray:
+        return alphas(draw_counts(items, size, generator))
+
+    return _with_interval(value, items, resample, max(counts.size, items), **resampling)
+
+
+def _with_interval(
+    value: float,
+    items: int,
+    resample: Callable[[int, np.random.Generator], FloatArray],
+    cells: int,
+    **resampling: Unpack[Resampling],
+) -> Agreement:
+    """Add the interval: percentiles of the resampled values that are defined."""
+    confidence = resampling.get("confidence", 0.95)
+    resamples = resampling.get("resamples", DEFAULT_RESAMPLES)
+    seed = resampling.get("seed", DEFAULT_SEED)
+    check_resamples(resamples, "agreement")
+    check_level(confidence, "agreement")
+    resampled = np.concatenate(map_chunks(resample, cells, resamples, seed))
     defined = resampled[~np.isnan(resampled)]
-    if np.isnan(value) or items < 2 or not len(defined):
-        return np.nan, np.nan
-    tail = (1.0 - confidence) / 2.0
-    low, high = np.quantile(defined, [tail, 1.0 - tail])
-    return float(low), float(high)
+    low = high = np.nan
+    if not np.isnan(value) and items > 1 and len(defined):
+        tail = (1.0 - confidence) / 2.0
+        low, high = np.quantile(defined, [tail, 1.0 - tail]).tolist()
+    return Agreement(value, low, high, items, confidence, resamples, seed)
+
+
+def _codes(
+    first: npt.NDArray[Any], second: npt.NDArray[Any], categories: Sequence[Any] | None
+) -> tuple[IntArray, int]:
+    """Return each item's two category numbers, shape (items, 2), and the number of categories."""
+    if first.ndim != 1 or first.shape != second.shape or not len(first):
+        raise UsageError(
+            f"expected two equally long rows of labels but got shapes {first.shape} and "
+            f"{second.shape}",
+            where="kappa",
+            remedy="pass only items that both raters labelled",
+        )
+    labels = [*first.tolist(), *second.tolist()]
+    if any(label is None or label != label for label in labels):
+        raise UsageError(
+            "expected labels but one is missing",
+            where="kappa",
+            remedy="pass only items that both raters labelled",
+        )
+    order = list(categories) if categories is not None else sorted(set(labels))
+    place = {label: number for number, label in enumerate(order)}
+    unknown = next((label for label in labels if label not in place), None)
+    if unknown is not None:
+        raise UsageError(
+            f"label {unknown!r} is not among the categories",
+            where="kappa",
+            remedy="add it to the categories",
+        )
+    codes = np.array([place[label] for label in labels], dtype=np.int64)
+    return codes.reshape(2, -1).T, len(order)
+
+
+def _costs(n_categories: int, weights: str) -> FloatArray:
+    places = np.arange(n_categories, dtype=np.float64)
+    distance = np.abs(places[:, None] - places[None, :])
+    if weights == "none":
+        return (distance > 0).astype(np.float64)
+    return distance if weights == "linear" else distance**2
+
+
+def _kappas(counts: FloatArray, cells: IntArray, costs: FloatArray) -> FloatArray:
+    """Return the kappa of each row of cell counts, shape (resamples, cells)."""
+    eye = np.eye(len(costs))
+    observed = counts @ costs[cells[:, 0], cells[:, 1]]
+    first, second = counts @ eye[cells[:, 0]], counts @ eye[cells[:, 1]]
+    expected = ((first @ costs) * second).sum(axis=1) / counts.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(expected > 0, 1.0 - observed / expected, np.nan))
+
+
+def _count_values(table: npt.NDArray[Any], metric: str) -> tuple[list[Any], FloatArray]:
+    """Return the values that occur, ascending, and their counts in each item that has two."""
+    if table.ndim != 2:
+        raise UsageError(
+            f"expected ratings of shape (items, raters) but got shape {table.shape}", where="alpha"
+        )
+    rows = [[value for value in row if value is not None and value == value] for row in table]
+    rows = [row for row in rows if len(row) > 1]
+    if not rows:
+        raise UsageError("expected an item with two ratings but got none", where="alpha")
+    values = sorted({value for row in rows for value in row})
+    if metric != "nominal" and not all(
+        isinstance(value, int | float | np.number) for value in values
+    ):
+        raise UsageError(
+            f"expected numbers for the {metric} metric but got {values[0]!r}",
+            where="alpha",
+            remedy="number the categories in their order",
+        )
+    place = {value: number for number, value in enumerate(values)}
+    counts = np.zeros((len(rows), len(values)))
+    for row, cells in zip(rows, counts, strict=True):
+        for value in row:
+            cells[place[value]] += 1
+    # In a canonical order of items, the resamples do not depend on the order given.
+    return values, counts[np.lexsort(counts.T[::-1])]
+
+
+def _alpha(observed: FloatArray, expected: FloatArray, n: FloatArray) -> FloatArray:
+    """Return 1 − observed / (expected / (n − 1)); ``nan`` where all values are equal."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = 1.0 - observed * (n - 1.0) / expected
+    return np.asarray(np.where(expected > 1e-9, value, np.nan))
+
+
+def _nominal(_values: list[Any], counts: FloatArray) -> Alphas:
+    rated = counts.sum(axis=1)
+    within = (rated**2 - (counts**2).sum(axis=1)) / (rated - 1.0)
+
+    def alphas(weights: FloatArray) -> FloatArray:
+        totals = weights @ counts
+        n = totals.sum(axis=1)
+        return _alpha(weights @ within, n**2 - (totals**2).sum(axis=1), n)
+
+    return alphas
+
+
+def _interval(values: list[Any], counts: FloatArray) -> Alphas:
+    places = np.array(values, dtype=np.float64)
+    span = places[-1] - places[0]
+    # Alpha has no unit. Centred and scaled by the span, sums of squares lose no digits.
+    places = (places - places.mean()) / (span if span > 0 else 1.0)
+    rated = counts.sum(axis=1)
+    sums, squares = counts @ places, counts @ places**2
+    within = 2.0 * np.maximum(rated * squares - sums**2, 0.0) / (rated - 1.0)
+    moments = np.column_stack([rated, sums, squares])
+
+    def alphas(weights: FloatArray) -> FloatArray:
+        n, total, square = (weights @ moments).T
+        return _alpha(weights @ within, 2.0 * (n * square - total**2), n)
+
+    return alphas
+
+
+def _ordinal(_values: list[Any], counts: FloatArray) -> Alphas:
+    rated = counts.sum(axis=1)
+    kinds = counts.shape[1]
+    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(kinds)
+    pairs = (pairs / (rated - 1.0)[:, None, None]).reshape(len(counts), kinds * kinds)
+
+    def alphas(weights: FloatArray) -> FloatArray:
+        totals = weights @ counts
+        n = totals.sum(axis=1)
+        # The number of ratings between two values, each of the two counted half, is the difference
+        # of their mean ranks. Divided by n, it has the scale of the interval metric's distance.
+        ranks = (np.cumsum(totals, axis=1) - totals / 2.0) / n[:, None]
+        distance = (ranks[:, :, None] - ranks[:, None, :]) ** 2
+        observed = ((weights @ pairs).reshape(-1, kinds, kinds) * distance).sum(axis=(1, 2))
+        expected = (totals[:, :, None] * totals[:, None, :] * distance).sum(axis=(1, 2))
+        return _alpha(observed, expected, n)
+
+    return alphas
+
+
+METRICS: dict[str, Callable[[list[Any], FloatArray], Alphas]] = {
+    "nominal": _nominal,
+    "ordinal": _ordinal,
+    "interval": _interval,
+}

@@ -1,8 +1,9 @@
-"""What the functions of this package take: tables, levels, counts; and what they refuse."""
+"""Array types, default options and argument checks shared by the functions of this package."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -16,22 +17,37 @@ BoolArray = npt.NDArray[np.bool_]
 DEFAULT_RESAMPLES = 10_000
 DEFAULT_SEED = 42
 ROUNDING = 1e-12
-"""Two values nearer than this are the same: the last bits differ with the order of a sum."""
+"""Values that differ by less are equal: the order of a sum changes its last bits."""
+
+
+class Resampling(TypedDict, total=False):
+    """Keyword arguments of functions that draw resamples.
+
+    Attributes:
+        confidence: The level of the intervals, between 0 and 1; 0.95 by default.
+        resamples: The number of resamples, at least 1; 10,000 by default.
+        seed: The seed of all draws; 42 by default.
+    """
+
+    confidence: float
+    resamples: int
+    seed: int
 
 
 def as_table(values: npt.ArrayLike, where: str, *, undefined: bool = False) -> FloatArray:
-    """See an array as a table with a column per variable.
+    """Return an array as a table with one column per variable.
 
     Args:
         values: Shape (rows, columns) or (rows,).
-        where: What to call the place in an error.
-        undefined: Whether ``nan`` is allowed, for values that are undefined.
+        where: The name of the calculation, for error messages.
+        undefined: Accept ``nan``, for undefined values.
 
     Returns:
         Shape (rows, columns), at least one row.
 
     Raises:
-        UsageError: If there is no row, a value is infinite, or ``nan`` where that is refused.
+        UsageError: If there is no row, a value is infinite, or a value is ``nan`` and ``undefined``
+            is false.
     """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim == 1:
@@ -40,15 +56,19 @@ def as_table(values: npt.ArrayLike, where: str, *, undefined: bool = False) -> F
         raise UsageError(
             f"expected at least one row of values but got an array of shape {table.shape}",
             where=where,
-            remedy="there must be a query to average over",
+            remedy="pass the values of at least one query",
         )
     if np.isinf(table).any():
-        raise UsageError("expected finite values but got an infinite one", where=where)
+        raise UsageError(
+            "expected finite values but got an infinite one",
+            where=where,
+            remedy="remove infinite values",
+        )
     if not undefined and np.isnan(table).any():
         raise UsageError(
-            f"expected defined values but got {int(np.isnan(table).sum())} that are NaN",
+            f"expected defined values but got {int(np.isnan(table).sum())} NaN",
             where=where,
-            remedy="leave out the rows where a value is undefined, and say how many",
+            remedy="leave out rows with undefined values, and report how many were left out",
         )
     return table
 
@@ -56,17 +76,17 @@ def as_table(values: npt.ArrayLike, where: str, *, undefined: bool = False) -> F
 def as_pair(
     first: npt.ArrayLike, second: npt.ArrayLike, where: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Two arrays of one dimension, equally long, finite and not empty.
+    """Return two one-dimensional arrays of equal length, finite and not empty.
 
     Raises:
-        UsageError: If they are not.
+        UsageError: If they are anything else.
     """
     one, two = (np.asarray(values, dtype=np.float64) for values in (first, second))
     if one.ndim != 1 or one.shape != two.shape or not len(one):
         raise UsageError(
             f"expected two equally long rows of values but got shapes {one.shape} and {two.shape}",
             where=where,
-            remedy="align them by id first",
+            remedy="align the values by id first",
         )
     as_table(one, where)
     as_table(two, where)
@@ -77,7 +97,7 @@ def check_level(confidence: float, where: str) -> None:
     """Refuse a confidence level outside (0, 1).
 
     Raises:
-        UsageError: If it is.
+        UsageError: If the level is outside.
     """
     if not 0.0 < confidence < 1.0:
         raise UsageError(
@@ -88,10 +108,10 @@ def check_level(confidence: float, where: str) -> None:
 
 
 def check_resamples(resamples: int, where: str) -> None:
-    """Refuse fewer than one resample.
+    """Refuse a number of resamples below 1.
 
     Raises:
-        UsageError: If there are.
+        UsageError: If the number is below 1.
     """
     if resamples < 1:
         raise UsageError(
@@ -102,10 +122,10 @@ def check_resamples(resamples: int, where: str) -> None:
 
 
 def check_choice(value: str, choices: Collection[str], what: str) -> None:
-    """Refuse a name that is none of the known ones.
+    """Refuse an unknown name.
 
     Raises:
-        UsageError: If it is none; it lists them.
+        UsageError: If ``value`` is not among ``choices``, which the error lists.
     """
     if value not in choices:
-        raise UsageError(f"unknown {what} '{value}'", remedy=f"expected {', '.join(choices)}")
+        raise UsageError(f"unknown {what} {value!r}", remedy=f"expected {', '.join(choices)}")

@@ -1,4 +1,4 @@
-"""p-values adjusted for how many comparisons are made."""
+"""p-values adjusted for the number of comparisons."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from trectools_plus.statistics.arrays import FloatArray, check_choice
 def adjust_p_values(p_values: npt.ArrayLike, method: str = "holm") -> FloatArray:
     """Adjust the p-values of one family of comparisons.
 
-    An adjusted p-value at most the level is significant for the whole family: with ``holm`` and
-    ``bonferroni`` the chance of even one false claim stays below the level, with
-    ``benjamini_hochberg`` the expected share of false ones among the claims does.
+    A comparison is significant in its family if its adjusted p-value is at most the level. With
+    ``holm`` and ``bonferroni`` the level limits the probability of one or more false positives;
+    with ``benjamini_hochberg`` it limits the expected share of false positives among the
+    significant comparisons.
 
     Args:
-        p_values: The family, shape (comparisons,): every comparison that was looked at, and
-            nothing else; a baseline against itself is none. ``nan`` marks a comparison that was
-            not made: it is not counted and stays ``nan``.
-        method: ``holm`` (Holm 1979: as safe as Bonferroni and never weaker), ``bonferroni``,
-            ``benjamini_hochberg`` (1995, for independent or positively dependent tests) or
-            ``none``.
+        p_values: The family, shape (comparisons,): all comparisons that were made, without a
+            baseline against itself. ``nan`` marks a comparison that was not made; it is not counted
+            and stays ``nan``.
+        method: ``holm`` (Holm 1979: the same guarantee as Bonferroni with more power),
+            ``bonferroni``, ``benjamini_hochberg`` (1995, for independent or positively dependent
+            tests) or ``none``.
 
     Returns:
-        Adjusted p-values in the same order, none below its p-value nor above 1.
+        Adjusted p-values in the same order, each at least its p-value and at most 1.
 
     Raises:
         UsageError: If a p-value is outside [0, 1] or the method is unknown.
@@ -70,4 +71,4 @@ CORRECTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "benjamini_hochberg": _benjamini_hochberg,
     "none": lambda ascending: ascending,
 }
-"""By name: from ascending p-values to adjusted ones, not yet cut at 1."""
+"""By name: a function from ascending p-values to adjusted ones, not yet limited to 1."""

@@ -1,8 +1,9 @@
-"""How many queries a difference needs, and how small a difference so many queries show."""
+"""Power of the paired t-test: the queries that a difference needs, and advice on set sizes."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import check_level
@@ -10,13 +11,14 @@ from trectools_plus.statistics.arrays import check_level
 DEFAULT_POWER = 0.8
 DEFAULT_LEVEL = 0.05
 
-_MANY, _FAR, _WRONG_SIDE = 100, 40.0, 8.0
+_MANY_QUERIES, _FAR_ABOVE, _FAR_BELOW = 100, 40.0, 8.0
+"""Beyond these numbers of queries and noncentralities the power is 1, or its lower tail 0."""
 
 
 def power_of_t_test(
     difference: float, spread: float, queries: int, *, level: float = DEFAULT_LEVEL
 ) -> float:
-    """How likely a two-sided paired t-test finds a difference that is there.
+    """Return the probability that a two-sided paired t-test detects a true difference.
 
     Under a true mean difference, t is noncentral with n − 1 degrees of freedom and noncentrality
     √n · difference / spread (Cohen, Statistical Power Analysis, 1988, 2.3.5; Sakai, Information
@@ -24,10 +26,10 @@ def power_of_t_test(
 
     Args:
         difference: The true mean difference.
-        spread: The standard deviation of the differences between queries, above 0: take it from a
+        spread: The standard deviation over queries of the differences, above 0; take it from a
             pilot comparison.
-        queries: How many, at least 2.
-        level: The test's level, between 0 and 1.
+        queries: The number of queries, at least 2.
+        level: The test's significance level, between 0 and 1.
 
     Returns:
         The power, between ``level`` and 1.
@@ -43,24 +45,24 @@ def power_of_t_test(
     freedom = queries - 1
     noncentrality = math.sqrt(queries) * abs(difference) / spread
     critical = float(stats.t.isf(level / 2.0, freedom))
-    if queries > _MANY and noncentrality > critical + _FAR:
-        return 1.0  # t never falls short of the critical value from so far above
+    if queries > _MANY_QUERIES and noncentrality > critical + _FAR_ABOVE:
+        return 1.0
     upper = float(stats.nct.sf(critical, freedom, noncentrality))
-    # The wrong side is out of reach there, and SciPy answers NaN.
-    lower = 0.0 if noncentrality > _WRONG_SIDE else stats.nct.sf(critical, freedom, -noncentrality)
+    # SciPy returns NaN for the lower tail where it is negligible.
+    lower = 0.0 if noncentrality > _FAR_BELOW else stats.nct.sf(critical, freedom, -noncentrality)
     return min(1.0, upper + float(lower))
 
 
 def smallest_detectable_difference(
     spread: float, queries: int, *, power: float = DEFAULT_POWER, level: float = DEFAULT_LEVEL
 ) -> float:
-    """The mean difference that a two-sided paired t-test finds with the given power.
+    """Return the mean difference that a two-sided paired t-test detects with the given power.
 
     Args:
         spread: As in :func:`power_of_t_test`.
-        queries: How many, at least 2.
+        queries: The number of queries, at least 2.
         power: Between ``level`` and 1; 0.8 is usual.
-        level: The test's level.
+        level: The test's significance level, between 0 and 1.
 
     Returns:
         The difference, above 0, in the unit of ``spread``.
@@ -72,31 +74,31 @@ def smallest_detectable_difference(
 
     _check(spread, level, power)
 
-    def missing(difference: float) -> float:
+    def surplus(difference: float) -> float:
         return power_of_t_test(difference, 1.0, queries, level=level) - power
 
     highest = 1.0
-    while missing(highest) < 0.0:
+    while surplus(highest) < 0.0:
         highest *= 2.0
-    return spread * float(optimize.brentq(missing, 0.0, highest, xtol=1e-12, rtol=1e-12))
+    return spread * float(optimize.brentq(surplus, 0.0, highest, xtol=1e-12, rtol=1e-12))
 
 
 def queries_needed(
     difference: float, spread: float, *, power: float = DEFAULT_POWER, level: float = DEFAULT_LEVEL
 ) -> int:
-    """The fewest queries with which a two-sided paired t-test finds a difference.
+    """Return the fewest queries with which a two-sided paired t-test detects a difference.
 
     Args:
-        difference: The true mean difference to find; not 0.
+        difference: The true mean difference to detect; not 0.
         spread: As in :func:`power_of_t_test`.
         power: Between ``level`` and 1; 0.8 is usual.
-        level: The test's level.
+        level: The test's significance level, between 0 and 1.
 
     Returns:
         The number of queries, at least 2.
 
     Raises:
-        UsageError: If an argument is out of range, or it would take over a billion queries.
+        UsageError: If an argument is out of range, or more than a billion queries are needed.
     """
     _check(spread, level, power)
     most = 10**9
@@ -106,9 +108,10 @@ def queries_needed(
 
     if difference == 0 or not enough(most):
         raise UsageError(
-            f"no number of queries shows a difference of {difference:g} at a spread of {spread:g}",
+            f"no number of queries detects a difference of {difference:g} "
+            f"at a standard deviation of {spread:g}",
             where="power",
-            remedy="name the smallest difference that would matter",
+            remedy="use the smallest difference that matters",
         )
     few, many = 1, 2
     while not enough(many):
@@ -125,7 +128,59 @@ def _check(spread: float, level: float, power: float | None = None) -> None:
         raise UsageError(
             f"expected a standard deviation above 0 but got {spread:g}",
             where="power",
-            remedy="take that of the differences in a pilot comparison",
+            remedy="use that of the differences in a pilot comparison",
         )
     if power is not None and not level < power < 1.0:
-        raise UsageError(f"expected a power between {level:g} and 1 but got {power:g}")
+        raise UsageError(
+            f"expected a power between {level:g} and 1 but got {power:g}", where="power"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SizeAdvice:
+    """The use for which a number of queries is sufficient.
+
+    Attributes:
+        queries: The number of queries.
+        use: ``too_small``, ``sanity_check``, ``development``, ``standard`` or ``comprehensive``.
+        warning: A sentence if the number is too small for publication; else ``None``.
+    """
+
+    queries: int
+    use: str
+    warning: str | None
+
+
+STANDARD = 200
+
+_USES = (
+    (500, "comprehensive", None),
+    (STANDARD, "standard", None),
+    (50, "development", "is enough to develop with but not to publish"),
+    (9, "sanity_check", "is a sanity check: only very large differences show"),
+    (0, "too_small", "is too few to say anything in general"),
+)
+
+
+def advise_on_size(queries: int) -> SizeAdvice:
+    """Return the use for which a number of queries is sufficient.
+
+    9 queries are enough for a sanity check and 50 for development. 200 are the standard, and the
+    minimum for publication; 500 are comprehensive. These are rules of thumb; :func:`queries_needed`
+    computes the number for a difference.
+
+    Args:
+        queries: The number of queries that the means are taken over; at least 0.
+
+    Returns:
+        The use, with a warning below 200.
+
+    Raises:
+        UsageError: If the number is negative.
+    """
+    if queries < 0:
+        raise UsageError(f"expected a number of queries from 0 but got {queries}", where="size")
+    use, warning = next((use, text) for least, use, text in _USES if queries >= least)
+    noun = "query" if queries == 1 else "queries"
+    sentence = warning and f"a set of {queries} {noun} {warning}; {STANDARD} are the standard"
+    return SizeAdvice(queries, use, sentence)

@@ -1,8 +1,9 @@
-"""How closely a run, or an improvement, was reproduced.
+"""Similarity of a reproduced run, or a reproduced improvement, to the original.
 
 The measures of Breuer, Ferro, Fuhr, Maistro, Sakai, Schaer and Soboroff, How to Measure the
 Reproducibility of System-oriented IR Experiments, SIGIR 2020, as their package ``repro_eval``
-computes them. Rankings and scores are those of one query or of aligned queries.
+computes them. Rankings are those of one query; scores are those of the same queries in the same
+order.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
-from trectools_plus.statistics.arrays import FloatArray, as_pair
-from trectools_plus.statistics.rank_biased_overlap import overlaps, refuse_duplicates
+from trectools_plus.statistics.arrays import as_pair
+from trectools_plus.statistics.rankings import check_no_duplicates, check_persistence, overlaps
 
 DEFAULT_DEPTH = 1000
 DEFAULT_OVERLAP_PERSISTENCE = 0.8
@@ -24,17 +25,17 @@ DEFAULT_OVERLAP_PERSISTENCE = 0.8
 def kendall_tau_union(
     original: Sequence[Any], reproduced: Sequence[Any], *, depth: int = DEFAULT_DEPTH
 ) -> float:
-    """Kendall's tau Union of two rankings of one query.
+    """Return Kendall's tau Union of two rankings of one query.
 
-    Each ranking becomes, from its top, the list of its documents' places in the sorted union of
-    both; the two lists are correlated. As places come from sorting doc_ids, the value depends on
-    how documents are named; see :func:`rank_biased_overlap` for a measure that does not.
+    Each document is replaced by its place in the sorted union of both rankings, and the two lists
+    of places are correlated. The value therefore depends on how documents are named; that of
+    :func:`rank_biased_overlap` does not.
 
     Args:
         original: doc_ids from the top, each once.
-        reproduced: Likewise. The longer ranking is cut to the shorter one's length, where
-            ``repro_eval`` stops.
-        depth: How many documents to compare, at least 1.
+        reproduced: doc_ids from the top, each once. The longer ranking is cut to the length of the
+            shorter one, as in ``repro_eval``.
+        depth: The number of documents to compare, at least 1.
 
     Returns:
         Between −1 and 1; ``nan`` for fewer than two documents.
@@ -46,15 +47,14 @@ def kendall_tau_union(
 
     _check_depth(depth)
     length = min(len(original), len(reproduced), depth)
-    lists = [list(original[:length]), list(reproduced[:length])]
-    for ranking in lists:
-        refuse_duplicates(ranking, "Kendall's tau Union")
+    rankings = [original[:length], reproduced[:length]]
+    for ranking in rankings:
+        check_no_duplicates(ranking, "Kendall's tau Union")
     if length < 2:
         return float("nan")
-    union = {
-        document: place for place, document in enumerate(sorted(set(lists[0]) | set(lists[1])))
-    }
-    first, second = ([union[document] for document in ranking] for ranking in lists)
+    union = sorted({document for ranking in rankings for document in ranking})
+    place = {document: number for number, document in enumerate(union)}
+    first, second = ([place[document] for document in ranking] for ranking in rankings)
     return float(stats.kendalltau(first, second).statistic)
 
 
@@ -65,17 +65,17 @@ def truncated_overlap(
     p: float = DEFAULT_OVERLAP_PERSISTENCE,
     depth: int = DEFAULT_DEPTH,
 ) -> float:
-    """Rank-biased overlap of two rankings of one query to a depth, as ``repro_eval`` computes it.
+    """Return the rank-biased overlap of two rankings of one query down to a depth.
 
-    The overlap of the first d documents, as a share of d, in the mean over d = 1 … depth with
-    weights p^(d − 1). A ranking that ends before does not grow, so two equal short ones fall
-    below 1; :func:`rank_biased_overlap` extrapolates instead.
+    The overlap of the first d documents divided by d, averaged over d = 1 … depth with weights
+    p^(d − 1), as ``repro_eval`` computes it. A ranking shorter than ``depth`` is not extrapolated,
+    so two equal short rankings have a value below 1; :func:`rank_biased_overlap` extrapolates.
 
     Args:
         original: Documents from the top, each once.
-        reproduced: Likewise.
+        reproduced: Documents from the top, each once.
         p: Persistence, between 0 and 1.
-        depth: How many ranks to compare, at least 1.
+        depth: The number of ranks to compare, at least 1.
 
     Returns:
         Between 0 and 1.
@@ -84,17 +84,16 @@ def truncated_overlap(
         UsageError: If a document is in a ranking twice, or an option is out of range.
     """
     _check_depth(depth)
-    if not 0.0 < p < 1.0:
-        raise UsageError(f"expected p between 0 and 1 but got {p}", where="RBO", remedy="try 0.8")
+    check_persistence(p)
     for ranking in (original, reproduced):
-        refuse_duplicates(ranking, "RBO")
+        check_no_duplicates(ranking, "RBO")
     places = np.arange(depth, dtype=np.float64)
-    shares = overlaps(original, reproduced, depth) / (places + 1.0)
-    return float(np.average(shares, weights=p**places))
+    agreement = overlaps(original, reproduced, depth) / (places + 1.0)
+    return float(np.average(agreement, weights=p**places))
 
 
 def root_mean_square_error(original: npt.ArrayLike, reproduced: npt.ArrayLike) -> float:
-    """The root of the mean squared difference of two runs' scores of the same queries.
+    """Return the root of the mean squared difference of two runs' scores of the same queries.
 
     Args:
         original: Scores, shape (queries,).
@@ -116,20 +115,21 @@ def effect_ratio(
     reproduced: npt.ArrayLike,
     reproduced_baseline: npt.ArrayLike,
 ) -> float:
-    """Reproduced over original mean improvement of a run over its baseline.
+    """Return the reproduced over the original mean improvement of a run over its baseline.
 
     Args:
-        original: The advanced run's scores, shape (queries,).
-        original_baseline: Its baseline's, of the same queries.
-        reproduced: The reproduced advanced run's; of other queries for a replication.
-        reproduced_baseline: The reproduced baseline's, of the same queries as ``reproduced``.
+        original: The improved run's scores, shape (queries,).
+        original_baseline: Its baseline's scores of the same queries.
+        reproduced: The reproduced improved run's scores; in a replication, of other queries.
+        reproduced_baseline: The reproduced baseline's scores of the queries of ``reproduced``.
 
     Returns:
         1 for a perfect reproduction; below 1 a weaker effect, below 0 a reversed one; ``nan``
         where the original improvement is 0.
 
     Raises:
-        UsageError: As in :func:`root_mean_square_error`.
+        UsageError: If the shapes of a pair differ, there is no query, or a value is NaN or
+            infinite.
     """
     first = _means(original, original_baseline)
     second = _means(reproduced, reproduced_baseline)
@@ -142,29 +142,29 @@ def delta_relative_improvement(
     reproduced: npt.ArrayLike,
     reproduced_baseline: npt.ArrayLike,
 ) -> float:
-    """Original minus reproduced relative improvement of the mean over the baseline's mean.
+    """Return the original minus the reproduced relative improvement of the mean over a baseline.
 
     Args:
         original: As in :func:`effect_ratio`.
-        original_baseline: As there.
-        reproduced: As there.
-        reproduced_baseline: As there.
+        original_baseline: As in :func:`effect_ratio`.
+        reproduced: As in :func:`effect_ratio`.
+        reproduced_baseline: As in :func:`effect_ratio`.
 
     Returns:
         0 for a perfect reproduction; above 0 where the reproduced improvement is smaller; ``nan``
         where a baseline's mean is 0.
 
     Raises:
-        UsageError: As in :func:`root_mean_square_error`.
+        UsageError: As in :func:`effect_ratio`.
     """
     first = _means(original, original_baseline)
     second = _means(reproduced, reproduced_baseline)
     return _ratio(first[0] - first[1], first[1]) - _ratio(second[0] - second[1], second[1])
 
 
-def _means(advanced: npt.ArrayLike, baseline: npt.ArrayLike) -> tuple[float, float]:
-    pair: tuple[FloatArray, FloatArray] = as_pair(advanced, baseline, "reproducibility")
-    return float(pair[0].mean()), float(pair[1].mean())
+def _means(improved: npt.ArrayLike, baseline: npt.ArrayLike) -> tuple[float, float]:
+    one, two = as_pair(improved, baseline, "reproducibility")
+    return float(one.mean()), float(two.mean())
 
 
 def _ratio(numerator: float, denominator: float) -> float:

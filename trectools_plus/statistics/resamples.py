@@ -1,7 +1,7 @@
 """Random draws in chunks of bounded memory: one seed gives the same draws on any machine.
 
-Each chunk has a stream of its own and its size depends on the number of rows only, so neither the
-number of threads nor that of columns changes what is drawn, nor do the workers of a scheduler.
+Each chunk has its own random stream, and its size depends only on the number of rows. The draws
+are therefore the same for any number of threads, columns and workers.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,12 +17,28 @@ import numpy.typing as npt
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.distributed import current_workers
-from trectools_plus.statistics.arrays import FloatArray, IntArray
+from trectools_plus.statistics.arrays import DEFAULT_RESAMPLES, DEFAULT_SEED, FloatArray, IntArray
 
 T = TypeVar("T")
 
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """Settings of bootstrap intervals and randomisation tests.
+
+    Attributes:
+        resamples: The number of resamples, at least 1.
+        seed: The seed of the draws.
+        confidence: The level of the intervals, between 0 and 1.
+    """
+
+    resamples: int = DEFAULT_RESAMPLES
+    seed: int = DEFAULT_SEED
+    confidence: float = 0.95
+
+
 CELLS_PER_CHUNK = 2**19
-"""Cells of one chunk's matrix: 4 MiB of float64 per thread, whatever the number of rows is."""
+"""Cells of one chunk's matrix: 4 MiB of float64 per thread, for any number of rows."""
 
 
 def map_chunks(
@@ -30,13 +47,13 @@ def map_chunks(
     """Call a function once per chunk of resamples, on several threads or a scheduler's workers.
 
     Args:
-        function: Takes how many resamples the chunk holds, and the chunk's own generator.
-        rows: How many cells one resample takes.
-        resamples: How many there are in all.
+        function: Takes the number of resamples in the chunk, and the chunk's generator.
+        rows: The number of cells of one resample.
+        resamples: The number of resamples in all chunks together.
         seed: Equal seeds, rows and resamples give equal draws.
 
     Returns:
-        What the function returned, in the order of the chunks.
+        The function's results, in the order of the chunks.
     """
     size = max(1, CELLS_PER_CHUNK // rows)
     sizes = [min(size, resamples - start) for start in range(0, resamples, size)]
@@ -49,8 +66,8 @@ def map_chunks(
         with one_blas_thread():
             return call(chunk)
 
-    # Threads within threads would wait for each other, and how a matrix product is cut up would
-    # decide about its last bits.
+    # Nested threads would wait for each other, and the number of BLAS threads would change the last
+    # bits of a matrix product.
     workers = current_workers()
     if workers is not None and len(sizes) > 1:
         return workers.map(call_alone, zip(sizes, streams, strict=True))
@@ -61,14 +78,14 @@ def map_chunks(
 def draw_rows(
     rows: int, resamples: int, generator: np.random.Generator
 ) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """Row numbers of shape (resamples, rows), drawn with replacement."""
-    # The narrowest integers that hold a row number: several are made from one random word.
+    """Draw row numbers with replacement, shape (resamples, rows)."""
+    # The narrowest type for a row number: NumPy makes several of them from one random word.
     dtype = np.uint16 if rows <= 2**16 else np.uint32 if rows <= 2**32 else np.uint64
     return generator.integers(0, rows, size=(resamples, rows), dtype=dtype)
 
 
 def draw_counts(rows: int, resamples: int, generator: np.random.Generator) -> FloatArray:
-    """How often :func:`draw_rows` drew each row, shape (resamples, rows)."""
+    """Return how often :func:`draw_rows` drew each row, shape (resamples, rows)."""
     counts = np.empty((resamples, rows))
     for index, draw in enumerate(draw_rows(rows, resamples, generator)):
         counts[index] = np.bincount(draw, minlength=rows)
@@ -82,15 +99,15 @@ def count_extreme(
     resamples: int,
     seed: int,
 ) -> IntArray:
-    """How many resampled means of each column are at least as far from 0 as its threshold.
+    """Count each column's resampled means that are at least as far from 0 as its threshold.
 
     Args:
-        draw: Takes the number of rows, that of a chunk's resamples and its generator, and returns
-            the rows' weights, shape (resamples, rows): counts, or signs.
+        draw: Takes the numbers of rows and resamples and a generator, and returns the weights of
+            the rows, shape (resamples, rows): counts, or signs.
         table: Shape (rows, columns).
         threshold: Shape (columns,).
-        resamples: How many resamples.
-        seed: As in :func:`map_chunks`; every column gets the same draws.
+        resamples: The number of resamples.
+        seed: As in :func:`map_chunks`; all columns get the same draws.
 
     Returns:
         Counts of shape (columns,), between 0 and ``resamples``.

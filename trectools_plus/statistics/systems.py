@@ -1,10 +1,11 @@
-"""Many systems at once: one family of comparisons, one correction, one count."""
+"""Comparisons of many systems as one family: corrected p-values, Tukey's test, and groups."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +14,18 @@ from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
+    ROUNDING,
     FloatArray,
+    Resampling,
     as_table,
     check_choice,
+    check_resamples,
 )
 from trectools_plus.statistics.correction import CORRECTIONS, adjust_p_values
-from trectools_plus.statistics.paired.comparison import (
-    PAIRED_TESTS,
-    PairedComparison,
-    compare_columns,
-)
-from trectools_plus.statistics.tukey import randomised_tukey
+from trectools_plus.statistics.paired import PairedComparison, compare_columns
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS
+from trectools_plus.statistics.resamples import map_chunks
+from trectools_plus.text import plural
 
 TUKEY = "tukey_hsd"
 
@@ -36,9 +38,9 @@ class SystemComparisons:
         pairs: System numbers (baseline, contrast).
         comparisons: Contrast minus baseline, one per pair.
         p_adjusted: One per pair.
-        test: The paired test that was adjusted, or ``tukey_hsd``.
-        correction: How: ``holm``, ``bonferroni``, ``benjamini_hochberg``, ``none``, ``tukey_hsd``.
-        family: Which comparisons were counted, in words.
+        test: The paired test whose p-values were adjusted, or ``tukey_hsd``.
+        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, ``none`` or ``tukey_hsd``.
+        family: The comparisons that were counted, in words.
     """
 
     pairs: list[tuple[int, int]]
@@ -49,7 +51,7 @@ class SystemComparisons:
     family: str
 
     def p_table(self, systems: int) -> FloatArray:
-        """Adjusted p-values as a symmetric table, ``nan`` where a pair was not compared."""
+        """Return adjusted p-values as a symmetric table; ``nan`` for pairs not compared."""
         table = np.full((systems, systems), np.nan)
         for (baseline, contrast), p_value in zip(self.pairs, self.p_adjusted, strict=True):
             table[baseline, contrast] = table[contrast, baseline] = p_value
@@ -57,18 +59,18 @@ class SystemComparisons:
 
 
 def pairs_of(systems: int, baselines: Sequence[int] = ()) -> list[tuple[int, int]]:
-    """The comparisons of a family: each baseline with each other system, or every pair.
+    """Return the comparisons of a family: each baseline with each other system, or every pair.
 
     Args:
-        systems: How many there are.
-        baselines: Their numbers. Baselines are not compared among themselves, nor with themselves;
-            without any, every pair is compared once.
+        systems: The number of systems.
+        baselines: System numbers. A baseline is not compared with other baselines. Without
+            baselines, every pair is compared once.
 
     Returns:
         Pairs (baseline, contrast).
 
     Raises:
-        UsageError: If a baseline is none of the systems, or is named twice.
+        UsageError: If a baseline is not among the systems, or is named twice.
     """
     chosen = list(baselines)
     if len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(systems)):
@@ -88,9 +90,7 @@ def compare_systems(
     baselines: Sequence[int] = (),
     test: str = "randomisation",
     correction: str = "holm",
-    confidence: float = 0.95,
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = DEFAULT_SEED,
+    **resampling: Unpack[Resampling],
 ) -> SystemComparisons:
     """Compare systems with one or several baselines, or all with each other, as one family.
 
@@ -98,18 +98,17 @@ def compare_systems(
         scores: Shape (queries, systems), all defined.
         baselines: As in :func:`pairs_of`.
         test: The paired test to adjust, a name of ``PAIRED_TESTS``.
-        correction: As in :func:`adjust_p_values`, or ``tukey_hsd``: the randomised Tukey HSD, for
-            all pairs, in place of a paired test.
-        confidence: Level of the (unadjusted) intervals, between 0 and 1.
-        resamples: How many resamples.
-        seed: Of all draws.
+        correction: As in :func:`adjust_p_values`, or ``tukey_hsd``: the randomised Tukey HSD test
+            of all pairs in place of a paired test.
+        resampling: ``confidence`` (of the intervals, which are not adjusted), ``resamples`` and
+            ``seed``; see :class:`Resampling`.
 
     Returns:
         The comparisons with their adjusted p-values.
 
     Raises:
         UsageError: If a value is NaN or infinite, a name is unknown, there is no pair, or Tukey's
-            test is asked for with baselines.
+            test is combined with baselines.
     """
     table = as_table(scores, "comparisons")
     check_choice(test, PAIRED_TESTS, "paired test")
@@ -117,19 +116,25 @@ def compare_systems(
     systems = table.shape[1]
     pairs = pairs_of(systems, baselines)
     if not pairs:
-        raise UsageError(f"expected a pair of systems but got {systems} to compare")
+        raise UsageError(
+            f"expected at least one pair of systems but got {systems} to compare",
+            where="comparisons",
+        )
     if correction == TUKEY and baselines:
         raise UsageError(
             "Tukey's test compares all pairs, not baselines",
             where="comparisons",
             remedy="use holm, or leave out the baselines",
         )
+    tests = () if correction == TUKEY else (test,)
     differences = np.column_stack([table[:, two] - table[:, one] for one, two in pairs])
-    options = {"confidence": confidence, "resamples": resamples, "seed": seed}
-    names = () if correction == TUKEY else (test,)
-    comparisons = compare_columns(differences, tests=names, **options)  # type: ignore[arg-type]
+    comparisons = compare_columns(differences, tests=tests, **resampling)
     if correction == TUKEY:
-        p_table = randomised_tukey(table, resamples=resamples, seed=seed)
+        p_table = randomised_tukey(
+            table,
+            resamples=resampling.get("resamples", DEFAULT_RESAMPLES),
+            seed=resampling.get("seed", DEFAULT_SEED),
+        )
         adjusted = np.array([p_table[pair] for pair in pairs])
     else:
         adjusted = adjust_p_values([one.tests[test].p_value for one in comparisons], correction)
@@ -139,13 +144,131 @@ def compare_systems(
         adjusted,
         TUKEY if correction == TUKEY else test,
         correction,
-        _family(systems, len(baselines), len(pairs)),
+        _describe_family(systems, len(baselines), len(pairs)),
     )
 
 
-def _family(systems: int, baselines: int, pairs: int) -> str:
-    word = "comparison" if pairs == 1 else "comparisons"
+def _describe_family(systems: int, baselines: int, pairs: int) -> str:
+    comparisons = plural(pairs, "comparison")
     if not baselines:
-        return f"{pairs} {word}: all pairs of {systems} systems"
-    against = "1 baseline" if baselines == 1 else f"{baselines} baselines"
-    return f"{pairs} {word}: {systems - baselines} systems against {against}"
+        return f"{comparisons}: all pairs of {systems} systems"
+    return f"{comparisons}: {systems - baselines} systems against {plural(baselines, 'baseline')}"
+
+
+def randomised_tukey(
+    scores: npt.ArrayLike, *, resamples: int = DEFAULT_RESAMPLES, seed: int = DEFAULT_SEED
+) -> FloatArray:
+    """Test for every pair of systems the null hypothesis that *all* systems are the same.
+
+    Under it, the scores of a query can be exchanged among the systems. Each resample exchanges them
+    at random in every query and takes the distance between the largest and the smallest mean. The
+    p-value of a pair is (1 + resamples with at least the pair's distance) / (1 + resamples). As
+    each pair is compared with the largest distance, the p-values need no further correction.
+    Carterette, Multiple Testing in Statistical Analysis of Systems-Based IR Experiments, TOIS 30
+    (2012), algorithm 1.
+
+    Args:
+        scores: Shape (queries, systems), at least two systems, all defined. The order of queries
+            and systems changes no p-value.
+        resamples: The number of resamples, at least 1.
+        seed: The seed of the draws.
+
+    Returns:
+        Adjusted two-sided p-values, shape (systems, systems): symmetric, 1 on the diagonal.
+
+    Raises:
+        UsageError: If there are fewer than two systems, no query, or a value is NaN or infinite.
+    """
+    table = as_table(scores, "Tukey HSD")
+    check_resamples(resamples, "Tukey HSD")
+    systems = table.shape[1]
+    if systems < 2:
+        raise UsageError(f"expected at least 2 systems but got {systems}", where="Tukey HSD")
+    # Random exchanges may start from any order; a canonical one makes p independent of the order.
+    ordered = np.sort(table, axis=1)
+    ordered = ordered[np.lexsort(ordered.T[::-1])]
+
+    def distances(size: int, generator: np.random.Generator) -> FloatArray:
+        found = np.empty(size)
+        for index in range(size):
+            means = generator.permuted(ordered, axis=1).mean(axis=0)
+            found[index] = means.max() - means.min()
+        return found
+
+    drawn = np.sort(np.concatenate(map_chunks(distances, table.size, resamples, seed)))
+    means = np.sort(table, axis=0).mean(axis=0)
+    observed = np.abs(means[:, None] - means[None, :])
+    below = np.searchsorted(drawn, observed - ROUNDING * np.abs(table).max(initial=0.0))
+    p_values = (1.0 + resamples - below) / (1.0 + resamples)
+    np.fill_diagonal(p_values, 1.0)
+    return np.asarray(p_values)
+
+
+def indistinguishable_groups(
+    estimates: npt.ArrayLike, p_values: npt.ArrayLike, *, level: float = 0.05
+) -> list[tuple[int, ...]]:
+    """Return the largest groups within which no two systems differ significantly.
+
+    Two systems share a group exactly when they do not differ significantly; a system may be in
+    several groups. The insert-and-absorb algorithm of Piepho, An Algorithm for a Letter-Based
+    Representation of All-Pairwise Comparisons, JCGS 13 (2004).
+
+    Args:
+        estimates: The values by which systems are ordered, shape (systems,); the largest is best.
+        p_values: Adjusted p-values of all pairs, shape (systems, systems), symmetric; the diagonal
+            does not matter. A pair with ``nan`` does not differ.
+        level: A pair differs significantly if its p-value is at most this.
+
+    Returns:
+        The groups as system numbers, best first within a group; the group of the best comes first.
+
+    Raises:
+        UsageError: If the shapes differ or the p-values are not symmetric.
+    """
+    places = np.asarray(estimates, dtype=np.float64)
+    table = np.asarray(p_values, dtype=np.float64)
+    systems = len(places)
+    if table.shape != (systems, systems) or not np.array_equal(table, table.T, equal_nan=True):
+        raise UsageError(
+            f"expected a symmetric table of {systems} by {systems} p-values "
+            f"but got shape {table.shape}",
+            where="groups",
+        )
+    order = np.argsort(-places, kind="stable").tolist()
+    groups: list[frozenset[int]] = [frozenset(range(systems))] if systems else []
+    for first in range(systems):
+        for second in range(first + 1, systems):
+            if table[order[first], order[second]] <= level:
+                groups = _split_groups(groups, first, second)
+    return [tuple(order[place] for place in group) for group in sorted(map(sorted, groups))]
+
+
+def _split_groups(groups: list[frozenset[int]], first: int, second: int) -> list[frozenset[int]]:
+    """Split the groups that contain both, and drop those that are part of another."""
+    both = {first, second}
+    result = [group for group in groups if not both <= group]
+    halves = [group - {one} for group in groups if both <= group for one in (first, second)]
+    for half in sorted(set(halves), key=len, reverse=True):
+        if not any(half <= other for other in result):
+            result.append(half)
+    return result
+
+
+def group_letters(groups: list[tuple[int, ...]], systems: int) -> list[str]:
+    """Return each system's letters in a compact letter display; ``a`` is the first group.
+
+    Args:
+        groups: From :func:`indistinguishable_groups`.
+        systems: The number of systems.
+
+    Returns:
+        One string per system. Systems without a common letter differ significantly. The letters
+        after ``z`` are ``a1``, ``b1``, …
+    """
+    letters = [""] * systems
+    for number, group in enumerate(groups):
+        round_number, place = divmod(number, 26)
+        letter = chr(ord("a") + place) + (str(round_number) if round_number else "")
+        for system in group:
+            letters[system] += letter
+    return letters

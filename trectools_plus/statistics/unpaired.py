@@ -1,4 +1,4 @@
-"""Two samples of different queries: do their means differ by more than chance?"""
+"""Comparison of the means of two independent samples, for example of different queries."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from trectools_plus.statistics.arrays import (
 
 @dataclass(frozen=True, slots=True)
 class UnpairedComparison:
-    """The means of two independent samples, compared.
+    """A comparison of the means of two independent samples.
 
     Attributes:
         first: Mean of the first sample.
         second: Mean of the second.
         difference: ``first`` minus ``second``.
-        low: Lower end of Welch's interval of the difference; of no width if neither sample varies.
+        low: Lower end of Welch's interval of the difference; equal to it if no sample varies.
         high: Upper end.
         p_permutation: Two-sided p-value of the permutation test.
-        p_welch: Two-sided p-value of Welch's t-test; ``nan`` if neither sample varies.
+        p_welch: Two-sided p-value of Welch's t-test; ``nan`` if no sample varies.
         n_first: Values in the first sample.
         n_second: Values in the second.
         level: The interval's confidence level, between 0 and 1.
-        resamples: Permutations drawn; all are gone through where there are no more.
-        seed: The seed they were drawn with.
+        resamples: The number of permutations drawn; all are enumerated where there are no more.
+        seed: The seed of the draws.
     """
 
     first: float
@@ -62,17 +62,17 @@ def compare_unpaired(
 ) -> UnpairedComparison:
     """Compare the means of two independent samples.
 
-    The permutation test's null hypothesis is that the values came to their samples by chance
-    (``scipy.stats.permutation_test``; p is twice the smaller tail). The interval is Welch's, for
-    samples of unequal size and variance (Biometrika 34, 1947; as ``scipy.stats.ttest_ind``, which
-    warns of a sample that does not vary).
+    The null hypothesis of the permutation test is that values were assigned to the samples at
+    random (``scipy.stats.permutation_test``; p is twice the smaller tail). The interval is Welch's,
+    for samples of unequal size and variance (Biometrika 34, 1947; the same as
+    ``scipy.stats.ttest_ind``, but without a warning for a sample that does not vary).
 
     Args:
         first: At least 2 values, shape (n,), all defined. Their order changes nothing.
-        second: Other values, likewise, shape (m,).
+        second: At least 2 values, shape (m,), all defined. Their order changes nothing.
         confidence: The interval's level, between 0 and 1.
-        resamples: Permutations drawn where they are not all gone through; at least 1.
-        seed: Of the permutations.
+        resamples: The number of permutations drawn if they are not all enumerated; at least 1.
+        seed: The seed of the permutations.
 
     Raises:
         UsageError: If a sample has fewer than 2 values or one that is NaN or infinite, or an option
@@ -104,7 +104,7 @@ def _as_sample(values: npt.ArrayLike) -> FloatArray:
         raise UsageError(
             f"expected a row of at least 2 values but got shape {np.shape(values)}",
             where="two-sample test",
-            remedy="a single value has no spread to compare with",
+            remedy="a single value does not show how values vary",
         )
     return table[:, 0]
 
@@ -131,7 +131,7 @@ def _difference(one: FloatArray, other: FloatArray, axis: int) -> FloatArray:
 
 
 def _welch(one: FloatArray, other: FloatArray, confidence: float) -> tuple[float, float, float]:
-    """Ends of the interval, and the p-value."""
+    """Return the ends of the interval, and the p-value."""
     from scipy import stats
 
     if max(_spread(one), _spread(other)) <= ROUNDING:

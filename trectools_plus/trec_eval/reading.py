@@ -19,9 +19,9 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.errors import CheckFailedError, FormatError
-from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.run import N_FIELDS
-from trectools_plus.formats.source import Source, read_source
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun, Judgments
 from trectools_plus.measures.scoring.chunks import judge_file

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from trectools_plus.formats.columns import Columns, scan_columns
-from trectools_plus.formats.lexer import BOM
-from trectools_plus.formats.query_chunks import Chunk, with_mark_kept
+from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.lexer import BOM
+from trectools_plus.formats.files.source import Source, source_of
+from trectools_plus.formats.query_chunks import Chunk, double_byte_order_mark
 from trectools_plus.formats.run import N_FIELDS
-from trectools_plus.formats.source import Source, source_of
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import check_view, run_rules
 from trectools_plus.validation.findings import Finding
@@ -118,7 +118,7 @@ class Opening:
             rest = data[left:]
             left = max(0, left - len(data))
             if rest:
-                yield functools.partial(with_mark_kept, rest)
+                yield functools.partial(double_byte_order_mark, rest)
 
 
 def find_opening(path: str, chunks: Iterable[Chunk]) -> Opening:

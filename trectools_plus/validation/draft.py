@@ -20,10 +20,10 @@ import polars as pl
 
 from trectools_plus.choices import Dedup, OnConflict
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
-from trectools_plus.formats.source import Source
 from trectools_plus.validation.registry import Registry, RuleFix
 from trectools_plus.validation.views.order import Rows
 from trectools_plus.validation.views.pairs import PairView

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
-from trectools_plus.formats.source import read_source
 from trectools_plus.formats.tables import Qrels, Run, Topics
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import FileReport, Finding, Fix

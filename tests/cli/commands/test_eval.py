@@ -199,7 +199,7 @@ def test_measures_with_commas(run):
     result = run("eval", "qrels.txt", "a.run", "-m", "P@10,AP(rel=2)@5", "-m", "P.5,10", "-m", "RR")
     names = [line.split()[0] for line in result.stdout.splitlines()[2:6]]
     assert names == ["P@10", "AP(rel=2)@5", "P@5", "RR"]
-    with pytest.raises(UsageError, match="no measure was asked for"):
+    with pytest.raises(UsageError, match="no measure is given"):
         run("eval", "qrels.txt", "a.run", "-m", ",")
 
 

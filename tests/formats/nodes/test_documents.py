@@ -53,12 +53,12 @@ def test_lines_are_those_of_the_nearest_value() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: 1\na: 2", "stands here twice"),
-        ("a: {b: 1, b: 2}", "stands here twice"),
-        ("a: &x [*x]", "inside what it names"),
+        ("a: 1\na: 2", "occurs twice"),
+        ("a: {b: 1, b: 2}", "occurs twice"),
+        ("a: &x [*x]", "inside the value that it refers to"),
         ("? [a]\n: b", "a list or mapping as key"),
         ("a: !!python/object:os.system {}", "unknown tag"),
-        ("a: !!set {b}", "have no meaning"),
+        ("a: !!set {b}", "is not supported"),
         ("a: !mine x", "mine"),
         ("a: [", "expected"),
     ],

@@ -12,8 +12,8 @@ from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim, bind_file
 from trectools_plus.measures.evaluation import evaluate
 from trectools_plus.measures.parser import parse_measure
 from trectools_plus.measures.scoring.files import open_files
-from trectools_plus.ontology.formulas import FORMULAS
 from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.similarity import FORMULAS
 
 TOY = Path(__file__).parents[3] / "fixtures" / "ontology" / "toy.obo"
 DOG, CAT, PUPPY, ROBOT_DOG = (f"TOY:000{i}" for i in range(6, 10))

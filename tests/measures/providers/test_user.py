@@ -64,7 +64,7 @@ def test_undefined_is_left_out():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("raise", "ZeroDivisionError: division by zero — Broken — mend"),
+        ("raise", "ZeroDivisionError: division by zero — Broken — fix"),
         ("inf", r"finite value.* but got inf — Broken\(how='inf'\), query 1"),
         ("huge", r"finite value.* but got -1e\+308 — Broken\(how='huge'\), query 1"),
     ],

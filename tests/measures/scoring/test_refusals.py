@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from trectools_plus.distributed.files import place_of
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats import limits, query_chunks
+from trectools_plus.formats import query_chunks
+from trectools_plus.formats.files import limits
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.catalogue import CatalogueDataset
+from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.retrieval.fetch.topics import (

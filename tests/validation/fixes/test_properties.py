@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from trectools_plus.formats.columns import scan_columns
-from trectools_plus.formats.source import Source
+from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.files.source import Source
 from trectools_plus.ranking import rank_documents
 from trectools_plus.validation import CATALOGUE, Severity, validate_qrels, validate_run
 from trectools_plus.validation.fixes import FixSummary, fix_qrels, fix_run, fix_topics

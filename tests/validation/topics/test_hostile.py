@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.nodes import model as nodes
-from trectools_plus.formats.source import Source
 from trectools_plus.validation import FileReport, validate_topics
 from trectools_plus.validation.topics.engine import check_topics
 from trectools_plus.validation.topics.loading import read_view

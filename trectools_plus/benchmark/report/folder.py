@@ -343,7 +343,7 @@ def _read_collection(source: ReportFolder) -> Topics | None:
 
         return load_hpo_topics(config.test_file)
     if config.dataset is not None and config.dataset.startswith(CATALOGUE_PREFIX):
-        from trectools_plus.formats.catalogue import CatalogueDataset
+        from trectools_plus.formats.ir_datasets import CatalogueDataset
 
         return CatalogueDataset(config.dataset.removeprefix(CATALOGUE_PREFIX)).read_topics()
     return None

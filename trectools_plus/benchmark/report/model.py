@@ -28,7 +28,7 @@ from trectools_plus.benchmark.report.parts import (
     RunInfo,
 )
 from trectools_plus.errors import InputError
-from trectools_plus.formats.opening import unreadable
+from trectools_plus.formats.files.opening import unreadable
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 
@@ -141,7 +141,7 @@ class BenchmarkReport(ReportModel):
 
     def _repr_html_(self) -> str:
         """Means with their intervals, a row per mode, for notebooks."""
-        from trectools_plus.formats.notebook import html_table
+        from trectools_plus.text import html_table
 
         rows = []
         queries = self.manifest.dataset.queries

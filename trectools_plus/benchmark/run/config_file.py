@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.files.remote import is_address
 from trectools_plus.formats.nodes.documents import (
     find_line,
     load_texts,
@@ -21,7 +22,6 @@ from trectools_plus.formats.nodes.documents import (
     refuse_repeats,
 )
 from trectools_plus.formats.nodes.model import Node, TreeError
-from trectools_plus.formats.remote import is_address
 from trectools_plus.retrieval.backends.settings import BackendSettings
 from trectools_plus.retrieval.backends.table import BACKENDS
 from trectools_plus.retrieval.fetch.answering import Collapse
@@ -195,7 +195,7 @@ def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
     except TreeError as error:
         place = error.noticed or (error.line, error.column)
         where = ":".join(str(part) for part in (path, *place) if part)
-        problem = error.what.removeprefix("no YAML: ")
+        problem = error.what.removeprefix("invalid YAML: ")
         raise UsageError(f"no valid YAML: {problem}", where=where) from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"no valid YAML: {error}", where=str(path)) from error

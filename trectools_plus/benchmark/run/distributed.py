@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.mode_runs import Arm, read_arm
 from trectools_plus.benchmark.run.output_folder import OutputFolder
+from trectools_plus.distributed import Workers
 from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
-from trectools_plus.distributed.workers import Workers
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.tables import Run
 from trectools_plus.progress import Progress
 

@@ -8,7 +8,7 @@ from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.text import listed, plural, visible
-from trectools_plus.validation.matching import common_affix, folded, near_matches
+from trectools_plus.validation.id_matching import common_affix, folded, near_matches
 
 _SHOWN = 3
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trectools_plus import choices, extraction, reporting
+from trectools_plus import choices, extraction, reporting, statistics
 from trectools_plus.choices import MODES, STRATEGIES, ChunkLevel, ExtractionMethod, Matching
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import (
@@ -199,11 +199,13 @@ def extraction_run(
             dataset=dataset,
             ontology=ontology,
             settings=extraction.make_extraction_settings(values, _OPTIONS),
-            predictions=predictions,
-            similarity=similarity,
-            intervals=not no_bootstrap_ci,
-            resampling=extraction.Resampling(resamples, seed, confidence),
-            command=format_command(sys.argv),
+            options=extraction.ExtractionOptions(
+                predictions=predictions,
+                similarity=similarity,
+                intervals=not no_bootstrap_ci,
+                resampling=statistics.Resampling(resamples, seed, confidence),
+                command=format_command(sys.argv),
+            ),
             progress=progress,
         )
     files = {} if output_dir is None else reporting.write_extraction(result, output_dir)
@@ -248,7 +250,7 @@ def extraction_compare(
         extraction.read_extraction_report(second),
         view=view,
         matching=matching,
-        resampling=extraction.Resampling(resamples, seed, confidence),
+        resampling=statistics.Resampling(resamples, seed, confidence),
     )
     if output_format == "json":
         write_json(reporting.comparison_document(comparison))
@@ -305,11 +307,13 @@ def extraction_sweep(
             folder,
             dataset=dataset,
             ontology=ontology,
-            systems=split_list(systems),
-            parameter=parameter.replace("-", "_"),
-            values=extraction.DEFAULT_VALUES if values is None else _numbers(values),
-            view=view,
-            resampling=extraction.Resampling(resamples, seed),
+            options=extraction.SweepOptions(
+                systems=split_list(systems),
+                parameter=parameter.replace("-", "_"),
+                values=extraction.DEFAULT_VALUES if values is None else _numbers(values),
+                view=view,
+                resampling=statistics.Resampling(resamples, seed),
+            ),
             progress=progress,
         )
     files = [] if output_dir is None else reporting.write_sweep(found, output_dir)

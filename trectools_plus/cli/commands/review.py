@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import formats, reporting, service
+from trectools_plus import formats, reporting, service, statistics
 from trectools_plus.cli.options.common import Confidence, Report, TextOrJson
 from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import inform
@@ -95,7 +95,7 @@ def review_show(
       trectools-plus review show results/today/review.db --format json
     """
     with closing(service.read_store(database)) as store:
-        summary = service.summarise_review(store, confidence=confidence)
+        summary = service.summarise_review(store, statistics.Resampling(confidence=confidence))
     if output_format == "json":
         write_json(summary.as_dict())
     else:

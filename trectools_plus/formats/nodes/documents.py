@@ -1,4 +1,4 @@
-"""YAML and JSON documents: parsed into a tree, and a tree's values as a loader gives them."""
+"""YAML and JSON documents: parsed to a tree, and converted to the values of a usual loader."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trectools_plus.formats.nodes import json as json_nodes
 from trectools_plus.formats.nodes.model import Items, Mapping, Node, Scalar, Tree, TreeError
 
 MAX_DOCUMENT_BYTES = 64 << 20
-"""Size beyond which YAML and JSON documents are not read: a tree takes several times as much."""
+"""The greatest size of YAML and JSON documents; their tree takes several times as much memory."""
 
 Syntax = Literal["json", "yaml"]
 
@@ -30,20 +30,20 @@ def parse_document(text: str, syntax: Syntax) -> Tree:
         raise TreeError(f"a document of over {MAX_DOCUMENT_BYTES >> 20} MiB", 1)
     if syntax == "json":
         return json_nodes.parse_json(text) if text.strip() else Tree()
-    # PyYAML takes a tenth of the time of a short command.
+    # Loading PyYAML takes a tenth of the time of a short command.
     from trectools_plus.formats.nodes.yaml import parse_yaml
 
     return parse_yaml(text)
 
 
 def load_value(node: Node, syntax: Syntax) -> object:
-    """Return a value as a loader of its syntax gives it: a list, dictionary, text, number, …
+    """Convert a node like a loader of its syntax: to a list, dictionary, text, number, …
 
-    YAML's ``<<`` is a key like any other; an alias is the same object each time.
+    YAML's ``<<`` is an ordinary key; an alias is the same object each time.
 
     Raises:
-        TreeError: If it contains itself, or has a tag without a meaning.
-        ValueError: If a scalar has a type that it does not fit.
+        TreeError: If it contains itself, or has an unsupported tag.
+        ValueError: If a scalar does not match its type.
     """
     if syntax == "json":
         return _Loader(json_nodes.read_scalar).load(node, ())
@@ -53,7 +53,7 @@ def load_value(node: Node, syntax: Syntax) -> object:
 
 
 def load_texts(node: Node) -> object:
-    """Return a value with each scalar as written; ``null``, ``~`` or nothing is ``None``.
+    """Convert a node with each scalar as written; ``null``, ``~`` or an empty value is ``None``.
 
     Raises:
         TreeError: If it contains itself, or has a tag.
@@ -69,11 +69,11 @@ def refuse_repeats(tree: Tree) -> None:
     """
     for repeat in tree.repeats:
         key = repeat.key
-        raise TreeError(f"key '{key.text}' stands here twice", key.line, key.column)
+        raise TreeError(f"key '{key.text}' occurs twice", key.line, key.column)
 
 
 def find_line(root: Node | None, place: Sequence[str | int]) -> int | None:
-    """Return the line of a value, or of the nearest one around it; ``None`` outside the root.
+    """Return the line of a value, or of the nearest value around it; ``None`` outside the root.
 
     Args:
         root: The document.
@@ -98,7 +98,7 @@ def _read_text(node: Scalar) -> str | None:
 
 
 class _Loader:
-    """Converts nodes, each once however often aliases name it.
+    """Converts nodes, each of them once even if it has several aliases.
 
     Args:
         read_scalar: Converts a scalar.
@@ -109,11 +109,13 @@ class _Loader:
         self._loaded: dict[int, object] = {}
 
     def load(self, node: Node, around: tuple[int, ...]) -> object:
-        """Convert a node inside of those with the ids ``around``."""
+        """Convert a node that is inside the nodes with the ids ``around``."""
         if isinstance(node, Scalar):
             return self._read_scalar(node)
         if id(node) in around:
-            raise TreeError("this alias stands inside what it names", node.line, node.column)
+            raise TreeError(
+                "this alias is inside the value that it refers to", node.line, node.column
+            )
         if id(node) not in self._loaded:
             _refuse_tag(node)
             self._loaded[id(node)] = self._load_collection(node, (*around, id(node)))
@@ -123,7 +125,7 @@ class _Loader:
         if isinstance(node, Items):
             return [self.load(item, around) for item in node.items]
         if len(node.merged) > 1:
-            raise TreeError("key '<<' stands here twice", node.line, node.column)
+            raise TreeError("key '<<' occurs twice", node.line, node.column)
         loaded = {key: self.load(value, around) for key, (_, value) in node.pairs.items()}
         if node.merged:
             loaded["<<"] = self.load(node.merged[0], around)
@@ -132,5 +134,5 @@ class _Loader:
 
 def _refuse_tag(node: Node) -> None:
     if node.tag not in _PLAIN_TAGS:
-        what = f"tags such as {node.tag} have no meaning here"
+        what = f"the tag {node.tag} is not supported"
         raise TreeError(what, node.line, node.column)

@@ -1,4 +1,4 @@
-"""JSON as a tree with positions, which the standard library's parser does not give."""
+"""JSON as a tree with positions, which the standard library's parser does not provide."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _WORDS: dict[str, tuple[Meaning, str | None]] = {
 def parse_json(text: str, first_line: int = 1) -> Tree:
     """Parse one JSON document.
 
-    NaN and infinities, which are no JSON, are noted and read over.
+    NaN and infinities, which are not JSON, are accepted and recorded.
 
     Args:
         text: The document.
-        first_line: The number of its first line in the file.
+        first_line: The line number of its first line in the file.
 
     Raises:
         TreeError: If the text is not JSON, or is too large or too deep.
@@ -88,7 +88,7 @@ class _JsonParser:
         return self._tree
 
     def _value(self, at: int) -> int:
-        """Read a value; of a list or mapping, only its beginning and first element."""
+        """Read a scalar, or the start of a list or mapping with its first element."""
         match = _TOKEN.match(self._text, at)
         if match is None:
             raise self._error("expected a value", _blanks_end(self._text, at))
@@ -115,7 +115,7 @@ class _JsonParser:
         return self._element(at)
 
     def _element(self, at: int) -> int:
-        """Read an element of the innermost list or mapping: with its key."""
+        """Read an element of the innermost list, or a key and value of the innermost mapping."""
         if self._builder.wants_key:
             at = _blanks_end(self._text, at)
             if self._text[at : at + 1] != '"':
@@ -148,7 +148,7 @@ class _JsonParser:
             raise self._error(what, min(error.pos, len(self._text))) from None
         line, column = self._place(start)
         if _SURROGATES.search(text):
-            raise TreeError("half a surrogate pair is no character", line, column)
+            raise TreeError("half a surrogate pair is not a character", line, column)
         return Scalar(line, column, text), end
 
     def _plain(self, text: str, kind: str | None, place: tuple[int, int]) -> Scalar:
@@ -170,11 +170,11 @@ class _JsonParser:
         return self._first_line + row, at - self._starts[row] + 1
 
     def _error(self, what: str, at: int) -> TreeError:
-        # What is missing at the end of a file is reported behind its last line that holds text.
+        # An error at the end of a file is reported after its last line with text.
         if at >= len(self._text):
             at = len(self._text.rstrip("\n"))
             what += " before the end"
-        return TreeError(f"no JSON: {what}", *self._place(at))
+        return TreeError(f"invalid JSON: {what}", *self._place(at))
 
 
 def _blanks_end(text: str, at: int) -> int:

@@ -1,7 +1,7 @@
 """The node model: a tree of texts with positions, in which no scalar is converted.
 
-A loader turns ``010`` into 8, ``12:30`` into 750 and ``no`` into false before anybody can look.
-Here every scalar keeps its text, beside what a loader would make of it.
+A YAML loader turns ``010`` into 8, ``12:30`` into 750 and ``no`` into false. Here every scalar has
+its text, and a description of the value that a loader would return.
 """
 
 from __future__ import annotations
@@ -9,39 +9,39 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from trectools_plus.formats.limits import MAX_DEPTH
+from trectools_plus.formats.files.limits import MAX_DEPTH
 
 MAX_NODES = 2_000_000
-"""Values beyond which a document is refused: about half a gigabyte of memory."""
+"""The most values in a document, which take about half a gigabyte of memory."""
 
 JSON_CONSTANTS = frozenset({"NaN", "Infinity", "-Infinity"})
-"""Numbers that Python writes into JSON although JSON does not have them."""
+"""Numbers that Python writes to JSON, although JSON does not have them."""
 
 MAX_REPEATED = 50_000
-"""Values that aliases and merges may add to those that are written."""
+"""The most values that aliases and merges may add to those that are written."""
 
 _VISITS = 4
-"""No value that is written once is looked at more often than this."""
+"""The average number of times that each written value may be visited."""
 
 MAX_MERGES = 16
-"""Depth up to which YAML's ``<<`` is followed."""
+"""The greatest depth of YAML's ``<<`` that is resolved."""
 
 Meaning = Literal["text", "integer", "number", "boolean", "null", "other"]
 
 
 class TreeError(Exception):
-    """A document is not what its syntax allows; reading ends here.
+    """A document does not follow its syntax; parsing ends here.
 
-    Internal: readers raise it again as an error of the file, validators turn it into a finding.
+    Internal: readers turn it into an error of the file, validators into a finding.
 
     Args:
-        what: What is wrong, in one clause.
+        what: The problem, in one clause.
         line: The line, from 1.
-        column: The character column, from 1.
+        column: The column in characters, from 1.
         remedy: What to do about it.
 
     Attributes:
-        noticed: Line and column at which the parser noticed it, where that is another place.
+        noticed: Line and column at which the parser found the problem, if that is another place.
     """
 
     noticed: tuple[int, int] | None = None
@@ -62,13 +62,13 @@ class Scalar:
 
     Attributes:
         line: Its line, from 1.
-        column: Its character column, from 1.
-        text: What is written, without quotes and with escapes resolved.
-        meaning: What a loader makes of it.
-        value: The value in words, where it is not the text: "8", "the boolean false".
-        cut: The line, if a plain YAML text ends where a comment begins on the same line.
-        core: For a text: what loaders of YAML 1.2 read in its place, in words.
-        tag: Its YAML tag, if one is written.
+        column: Its column in characters, from 1.
+        text: The text as written, without quotes and with escapes resolved.
+        meaning: The type that a loader gives it.
+        value: The value in words, if it is not the text: "8", "the boolean false".
+        cut: The line, if a plain YAML text is followed by a comment on the same line.
+        core: For a text: the value that loaders of YAML 1.2 read instead, in words.
+        tag: Its YAML tag, if there is one.
     """
 
     line: int
@@ -86,10 +86,10 @@ class Items:
     """A list.
 
     Attributes:
-        line: Where it begins, from 1.
-        column: Its character column, from 1.
+        line: The line where it starts, from 1.
+        column: Its column in characters, from 1.
         items: Its values.
-        tag: Its YAML tag, if one is written.
+        tag: Its YAML tag, if there is one.
     """
 
     line: int
@@ -100,14 +100,14 @@ class Items:
 
 @dataclass(slots=True, eq=False)
 class Mapping:
-    """A mapping: each key once, in the file's order.
+    """A mapping: each key once, in the order of the file.
 
     Attributes:
-        line: Where it begins, from 1.
-        column: Its character column, from 1.
-        pairs: By the key's text: the key and its value; the first one of equal keys.
-        merged: Values of YAML's ``<<`` keys: their fields count where this mapping has none.
-        tag: Its YAML tag, if one is written.
+        line: The line where it starts, from 1.
+        column: Its column in characters, from 1.
+        pairs: The key and its value by the text of the key; the first of equal keys.
+        merged: Values of YAML's ``<<`` keys, with fields that this mapping inherits.
+        tag: Its YAML tag, if there is one.
     """
 
     line: int
@@ -140,9 +140,9 @@ class Tree:
     """A document.
 
     Attributes:
-        root: Its top value; ``None`` if the document is empty.
+        root: Its outermost value; ``None`` if the document is empty.
         repeats: Keys that occur twice in a mapping, anywhere.
-        constants: The ``JSON_CONSTANTS`` in it.
+        constants: Its ``JSON_CONSTANTS``.
         n_values: The number of values and keys as written; an alias counts once.
     """
 
@@ -153,10 +153,10 @@ class Tree:
 
 
 class TreeBuilder:
-    """Adds values to the list or mapping that is open, without recursion.
+    """Adds values to the innermost open list or mapping, without recursion.
 
     Args:
-        tree: The tree that is being built.
+        tree: The tree to fill.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -166,7 +166,7 @@ class TreeBuilder:
 
     @property
     def depth(self) -> int:
-        """The number of lists and mappings that are open."""
+        """The number of open lists and mappings."""
         return len(self._open)
 
     @property
@@ -211,7 +211,7 @@ class TreeBuilder:
         """Add a list or mapping and open it.
 
         Raises:
-            TreeError: As :meth:`add`, or if it is nested too deeply.
+            TreeError: See :meth:`add`; or if it is nested too deeply.
         """
         self.add(node)
         self._open.append(node)
@@ -226,7 +226,7 @@ class TreeBuilder:
 
     @property
     def innermost(self) -> Items | Mapping | None:
-        """The list or mapping that was opened last and is still open."""
+        """The innermost open list or mapping."""
         return self._open[-1] if self._open else None
 
 
@@ -242,12 +242,12 @@ def describe(node: Node) -> str:
 
 
 class TooMuchError(Exception):
-    """Aliases and merges add more than ``MAX_REPEATED`` values.
+    """Aliases and merges add too many values.
 
     Internal: the reader turns it into a finding.
 
     Args:
-        node: The value at which the bound was exceeded.
+        node: The value at which the limit was exceeded.
     """
 
     def __init__(self, node: Node) -> None:
@@ -256,9 +256,9 @@ class TooMuchError(Exception):
 
 
 class Unfolder:
-    """Gives the items and fields of nodes, with aliases and merges resolved, within a bound.
+    """Returns items and fields of nodes with aliases and merges resolved, up to a limit.
 
-    A few lines with aliases can stand for billions of values.
+    A few lines with aliases can produce billions of values.
 
     Args:
         n_values: The number of values as written.
@@ -271,16 +271,16 @@ class Unfolder:
         """Return the items of a list.
 
         Raises:
-            TooMuchError: If the bound is exceeded.
+            TooMuchError: If the limit is exceeded.
         """
         self._spend(len(node.items), node)
         return node.items
 
     def fields(self, node: Mapping, depth: int = 0) -> list[tuple[Scalar, Node]]:
-        """Return keys and values of a mapping, with those that YAML's ``<<`` merges into it.
+        """Return keys and values of a mapping, including those that YAML's ``<<`` merges into it.
 
         Raises:
-            TooMuchError: If the bound is exceeded.
+            TooMuchError: If the limit is exceeded.
         """
         self._spend(len(node.pairs) + len(node.merged), node)
         if not node.merged or depth > MAX_MERGES:

@@ -1,4 +1,4 @@
-"""XML as nodes, from expat's events: the elements of one kind, each as a mapping."""
+"""XML as nodes, from expat's events: the elements with one name, each as a mapping."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import re
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from trectools_plus.formats.ids import shortened
 from trectools_plus.formats.nodes.model import Mapping, Scalar, TreeError
+from trectools_plus.text import shortened
 
 _BLANKS = re.compile(rb"\s*")
 _PASSED_OVER = {b"<!--": b"-->", b"<?": b"?>"}
-# An entity that only the DTD defines is then an error, and not left out silently.
+# Then an entity that only the DTD defines is an error, and is not left out silently.
 _STANDALONE = b'<?xml version="1.0" standalone="yes"?>'
 _UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
-_NO_ENTITY = "write the character itself, for no DTD is read; &amp; for a plain &"
+_NO_ENTITY = "write the character itself (&amp; for &), because DTDs are not read"
 
 
 @dataclass(slots=True)
 class _Element:
-    """An element while it is being read.
+    """An element that is being read.
 
     Attributes:
-        line: The line it starts on, from 1.
-        column: Its character column, from 1.
+        line: The line where it starts, from 1.
+        column: Its column in characters, from 1.
         attributes: Its attributes, names in lower case.
-        texts: The pieces of text in each child, by its name; its own under the empty name.
+        texts: The parts of the text of each child, by its name; its own under the empty name.
         places: Line and column of the first child of each name.
     """
 
@@ -51,17 +51,17 @@ class _Element:
 
 
 def parse_elements(data: bytes, tag: str) -> list[Mapping]:
-    """Find the elements of a name, wherever they are.
+    """Find all elements with a name.
 
     Args:
-        data: The file, in UTF-8; a sequence of elements without a root is read too.
-        tag: The name, in lower case; case does not count.
+        data: The file, in UTF-8; it may be a sequence of elements without a root.
+        tag: The name, in lower case; the case in the file is ignored.
 
     Returns:
-        The elements in the file's order. A mapping has the attributes of an element under
+        The elements in the order of the file. A mapping has the attributes of an element under
         ``@name``, the texts of its children under their names, and its own text under the empty
-        name. Names are in lower case; texts of children with one name are joined, and what is
-        nested deeper belongs to the child.
+        name. Names are in lower case; texts of children with the same name are joined, and text
+        that is nested deeper belongs to the child.
 
     Raises:
         TreeError: If the XML is not well-formed, or a document type declares entities or default
@@ -107,7 +107,7 @@ def parse_elements(data: bytes, tag: str) -> list[Mapping]:
         parser.Parse(behind, True)
     except expat.ExpatError as error:
         raise TreeError(
-            f"no XML: {expat.ErrorString(error.code)}",
+            f"invalid XML: {expat.ErrorString(error.code)}",
             error.lineno,
             error.offset + 1 - (len(before) if error.lineno == 1 else 0),
             _NO_ENTITY
@@ -118,13 +118,13 @@ def parse_elements(data: bytes, tag: str) -> list[Mapping]:
 
 
 def _with_root(data: bytes) -> tuple[bytes, bytes, bytes]:
-    """Return a file in three parts, of which the middle one is its content, without declaration."""
-    # The place of the declaration keeps its line ends.
+    """Return three parts: an addition before the file, the file without declaration, one after."""
+    # The line ends of the declaration stay, so that line numbers are right.
     declaration = re.match(rb"\s*<\?xml[^>]*\?>", data)
     if declaration:
         data = b"\n" * declaration[0].count(b"\n") + data[declaration.end() :]
-    # An additional root: some files are a bare sequence of elements. It cannot hold a document
-    # type, and a file that has one has a root too.
+    # Some files are a sequence of elements without a root. A root that is added must not contain a
+    # document type, but a file with a document type has a root.
     if _has_document_type(data):
         return _STANDALONE, data, b""
     return b"<root>", data, b"</root>"
@@ -144,9 +144,9 @@ def _has_document_type(data: bytes) -> bool:
 
 
 def _refuse_declarations(parser: expat.XMLParserType) -> None:
-    """Let a document type name a DTD, which is not read, but not define the content of texts.
+    """Refuse entities and default values; a reference to a DTD is allowed, but not followed.
 
-    Entities that contain each other, and long default values, grow without bound.
+    Entities that contain each other, and long default values, can grow without limit.
     """
 
     def refuse(what: str, remedy: str) -> None:
@@ -154,12 +154,12 @@ def _refuse_declarations(parser: expat.XMLParserType) -> None:
 
     def entity(name: str, *_: object) -> None:
         what = f"the document type declares an entity, {shortened(name)!r}"
-        refuse(what, "write the characters themselves, and take the declaration out")
+        refuse(what, "write the characters themselves, and remove the declaration")
 
     def attributes(tag: str, name: str, _: str, default: str | None, __: int) -> None:
         if default is not None:
             what = f"the document type gives <{shortened(tag)}> a default {shortened(name)}"
-            refuse(what, "write the attribute at each element, and take the declaration out")
+            refuse(what, "write the attribute in each element, and remove the declaration")
 
     parser.EntityDeclHandler = entity
     parser.AttlistDeclHandler = attributes

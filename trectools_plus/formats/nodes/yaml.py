@@ -1,4 +1,4 @@
-"""YAML as a tree, from the events of PyYAML's parser: the parser constructs no object."""
+"""YAML as a tree, from the events of PyYAML's parser, which constructs no objects."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _COMMENT_FOLLOWS = re.compile(r"[ \t]+#")
 _OTHER_LINE_ENDS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _USUAL = re.compile("0|[1-9][0-9]*")
-# Of the core schema of YAML 1.2, section 10.3.2: what the rules of 1.1 do not take for a number.
+# Numbers of the core schema of YAML 1.2, section 10.3.2, that are not numbers in YAML 1.1.
 _CORE_OCTAL = re.compile("0o[0-7]+")
 _CORE_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+")
 _DIGITS_READ = 4000
-"""Longer numbers are not computed: it takes Python a time that grows with their square."""
+"""Longer numbers are not computed, because the time grows with the square of their length."""
 
 
 def parse_yaml(text: str) -> Tree:
@@ -56,7 +56,7 @@ def parse_yaml(text: str) -> Tree:
     except yaml.MarkedYAMLError as error:
         raise parser.syntax_error(error) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise TreeError(str(error).splitlines()[0] or "no YAML", 1) from None
+        raise TreeError(str(error).splitlines()[0] or "invalid YAML", 1) from None
 
 
 class _YamlParser:
@@ -64,7 +64,7 @@ class _YamlParser:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        # YAML 1.1 has more line ends than LF; line numbers are to be the file's own all the same.
+        # YAML 1.1 has more line ends than LF, but line numbers must be those of the file.
         odd = _OTHER_LINE_ENDS.search(text) is not None
         lengths = (len(line) + 1 for line in text.split("\n"))
         self._starts = [0, *accumulate(lengths)] if odd else None
@@ -74,7 +74,7 @@ class _YamlParser:
     def parse(self) -> Tree:
         tree = Tree()
         builder = TreeBuilder(tree)
-        # libyaml reads about ten times faster; the pure parser is there wherever PyYAML is.
+        # libyaml is about ten times faster than the parser in Python, but not always available.
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         n_documents = 0
         event: Any
@@ -116,7 +116,7 @@ class _YamlParser:
         if isinstance(event, yaml.MappingStartEvent):
             return Mapping(*place, tag=event.tag)
         text = _SURROGATES.sub("\ufffd", event.value)
-        # The C parser says '' and the pure one None where a scalar is plain.
+        # The style of a plain scalar is '' in the C parser and None in the other one.
         plain = not event.style
         tag = event.tag
         if tag is None or tag == "!":
@@ -129,7 +129,7 @@ class _YamlParser:
         return Scalar(*place, text, meaning, value, line, core, event.tag)
 
     def _place(self, mark: Any) -> tuple[int, int]:
-        """Line and column, from 1."""
+        """Return line and column, from 1."""
         if self._starts is None:
             return mark.line + 1, mark.column + 1
         row = bisect_right(self._starts, mark.index) - 1
@@ -146,18 +146,18 @@ class _YamlParser:
         return TreeError(what, line, found.start() - line_start + 1)
 
     def syntax_error(self, error: Any) -> TreeError:
-        """Return the error of PyYAML's parser, at its place."""
+        """Convert an error of PyYAML's parser."""
         mark, start = error.problem_mark, error.context_mark
         noticed = None if mark is None else self._place(mark)
         if mark is None or (start is not None and not self._text[mark.index :].strip()):
-            mark = start  # what is open at the end of the file is to be closed where it begins
+            mark = start  # report what is open at the end of the file where it starts
         line, column = (1, None) if mark is None else self._place(mark)
         last = self._text.rstrip("\n").count("\n") + 1
         if line > last:
             line, column = last, None
         indent = re.match(r"[ \t]*", self._text.split("\n", line)[line - 1])
-        problem = str(error.problem or error.context or "no YAML")
-        what = f"no YAML: {' '.join(problem.split())}"
+        problem = str(error.problem or error.context or "invalid YAML")
+        what = f"invalid YAML: {' '.join(problem.split())}"
         if "cannot start any token" in problem and indent and "\t" in indent[0]:
             what = "tab used to indent"
         found = TreeError(what, line, column)
@@ -166,11 +166,11 @@ class _YamlParser:
 
 
 def read_scalar(node: Scalar) -> object:
-    """Convert a scalar as PyYAML's safe loader does, by the rules of YAML 1.1.
+    """Convert a scalar like PyYAML's safe loader, by the rules of YAML 1.1.
 
     Raises:
-        TreeError: If its tag has no meaning for it.
-        ValueError: If it is tagged, or looks like, a number or date and is not one.
+        TreeError: If its tag is not valid for it.
+        ValueError: If its tag or form is that of a number or date, and it is not one.
     """
     tag = node.tag
     if tag is None or tag == "!":
@@ -183,18 +183,18 @@ def read_scalar(node: Scalar) -> object:
         return constructor.construct_object(yaml.ScalarNode(tag, node.text))
     except yaml.YAMLError as error:
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise TreeError(f"no YAML: {what}", node.line, node.column) from None
+        raise TreeError(f"invalid YAML: {what}", node.line, node.column) from None
 
 
 def _core_value(text: str) -> str | None:
-    """Return what YAML 1.2 reads in a plain text of YAML 1.1; ``None`` for a text."""
+    """Return the value in YAML 1.2 of a plain text of YAML 1.1; ``None`` if it is a text too."""
     if _CORE_OCTAL.fullmatch(text):
         return str(int(text[2:], 8)) if len(text) <= _DIGITS_READ else "a number"
     return repr(float(text)) if _CORE_FLOAT.fullmatch(text) else None
 
 
 def _value(text: str, tag: str, meaning: Meaning) -> str | None:
-    """Return what PyYAML makes of a scalar, in words; ``None`` if that is the text itself."""
+    """Return PyYAML's value of a scalar in words; ``None`` if that is the text itself."""
     if meaning == "text":
         return None
     if meaning == "other":

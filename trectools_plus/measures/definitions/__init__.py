@@ -1,1 +1,1 @@
-"""Definitions of measures: their base class, the built-in ones, the table of trec_eval's."""
+"""Definitions of measures: base classes, built-in measures, the table of trec_eval's measures."""

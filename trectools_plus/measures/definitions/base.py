@@ -1,13 +1,13 @@
-"""A measure: a name, its parameters, its definition in words, and the provider that computes it.
+"""Base classes: a measure has a name, parameters, a definition in words, and a provider.
 
 ::
 
     Measure                  name, cutoff, relevance level, direction, definition, provider
-    ├── TrecEvalMeasure      computed by pytrec_eval          (providers/pytrec_eval.py)
-    ├── IrMeasure            computed by ir_measures          (providers/ir_measures.py)
-    ├── ColumnMeasure        built in, on whole columns       (providers/builtin.py)
-    └── BaseMeasure          one query at a time: the base class of user measures
-                                                              (providers/user.py)
+    ├── TrecEvalMeasure      computed by pytrec_eval            (providers/pytrec_eval.py)
+    ├── IrMeasure            computed by ir_measures            (providers/ir_measures.py)
+    └── DeclaredMeasure      a class with a label and parameters
+        ├── ColumnMeasure    built in, computed for all queries (providers/builtin.py)
+        └── BaseMeasure      computed query by query; the base of user measures (providers/user.py)
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -26,7 +27,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.measures.judged import MEMBERSHIP_LEVEL, JudgedQueries, RankedRun
 
 MAX_CUTOFF = 2**31 - 1
-"""The deepest cutoff that trec_eval can be handed on every platform."""
+"""The deepest cutoff that trec_eval accepts on every platform."""
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -42,22 +43,22 @@ AVERAGED_OVER = (
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Everything that a figure needs beside it to mean something.
+    """The exact meaning of a measure's figures.
 
     Attributes:
         name: The canonical name.
         alias: The name as the user wrote it, where that differs.
         formula: The formula, in words and symbols; ``rank`` counts from 1.
-        gain: What a document of grade g is worth.
-        cutoff: The deepest rank that is looked at; ``None`` is the whole ranking.
-        denominator: What the sum is divided by.
+        gain: The value of a document of grade g.
+        cutoff: The deepest rank that counts; ``None`` is the whole ranking.
+        denominator: The divisor of the sum.
         relevance_level: The lowest grade that counts as relevant.
-        ties: How equal scores are ordered.
+        ties: The order of documents with equal scores.
         averaged_over: The queries that enter the mean.
-        provider: Who computes it, with its version.
+        provider: The library that computes it, with its version.
         trec_eval_call: The trec_eval call that prints the same figure for each query (with ``-q``);
-            ``None`` if there is none. Its mean also counts queries without a relevant document;
-            see ``trec_eval_sums``.
+            ``None`` if there is no such call. Its mean also counts queries without a relevant
+            document; see ``trec_eval_sums``.
         higher_is_better: Whether a higher value is better; false for costs and ranks.
     """
 
@@ -75,10 +76,7 @@ class Definition:
     higher_is_better: bool = True
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values.
-
-        ``higher_is_better`` is among them only where it is false.
-        """
+        """Return the fields as plain JSON values, without ``higher_is_better`` if it is true."""
         fields = asdict(self)
         if self.higher_is_better:
             del fields["higher_is_better"]
@@ -86,15 +84,15 @@ class Definition:
 
     @property
     def trec_eval_sums(self) -> bool:
-        """Whether trec_eval's line for all queries is a sum, not a mean: so it is for counts."""
+        """Return whether trec_eval's line for all queries is a sum, as for counts, not a mean."""
         return " -m num_" in (self.trec_eval_call or "")
 
 
 class Provider(Protocol):
-    """Computes measures of one kind, and says which it supports."""
+    """A library or module that computes measures, and declares the labels that it supports."""
 
     sees_documents: bool
-    """Whether its measures look at document ids, so that they need the whole ranking."""
+    """Whether its measures depend on document ids, and therefore need the whole ranking."""
 
     def labels(self) -> Sequence[str]:
         """Return the labels of the measures that it supports."""
@@ -108,7 +106,7 @@ class Provider(Protocol):
             at: What follows ``@``; ``None`` for nothing.
 
         Returns:
-            The measure; ``None`` where it does not support the label.
+            The measure; ``None`` if it does not support the label.
 
         Raises:
             UsageError: If a parameter is unknown or out of range.
@@ -126,22 +124,22 @@ class Provider(Protocol):
             without results are not used.
 
         Raises:
-            UsageError: If a measure cannot take this input.
+            UsageError: If a measure cannot score this input.
         """
 
 
 class Measure(ABC):
-    """A measure with its parameters bound, ready to be computed.
+    """A measure with values for all its parameters.
 
     Attributes:
-        cutoff: The deepest rank it looks at; ``None`` is the whole ranking.
-        relevance_level: The lowest grade it counts as relevant.
+        cutoff: The deepest rank that counts; ``None`` is the whole ranking.
+        relevance_level: The lowest grade that counts as relevant.
         alias: The name as the user wrote it, where that differs from ``name``.
-        value_without_results: Its value for a query for which a run returned nothing.
-        sees_unjudged: Whether it says something of a run of which no document is judged.
+        value_without_results: The value for a query for which a run returned nothing.
+        sees_unjudged: Whether it can score a run of which no document is judged.
         higher_is_better: Whether a higher value is better; false for costs and ranks. Best modes,
             gates, marks and plots follow it.
-        provider: What computes it.
+        provider: The library or module that computes it.
     """
 
     provider: ClassVar[Provider]
@@ -156,11 +154,11 @@ class Measure(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The canonical name, such as ``nDCG@10``: what tables and reports call it."""
+        """The canonical name, for example ``nDCG@10``, as in tables and reports."""
 
     @property
     def depth(self) -> int | None:
-        """The deepest rank that it can see; ``None`` for the whole ranking."""
+        """The deepest rank that can change its value; ``None`` for the whole ranking."""
         return self.cutoff
 
     @property
@@ -175,25 +173,40 @@ class Measure(ABC):
         )
 
     def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
-        """Return what a reader of its figures must know of these qrels, a line each.
+        """Return notes on these qrels for readers of the figures, one line each.
+
+        The default notes that no document reaches the relevance level, in all or in some queries.
 
         Args:
-            queries: The queries that count, and their judgments.
+            queries: The scored queries, each with a document of grade 1 or more, and their
+                judgments.
 
         Raises:
-            UsageError: If its figures would say nothing, whatever the run.
+            UsageError: If the figures would be meaningless for any run.
         """
-        return level_notes(self.relevance_level, queries)
+        level = self.relevance_level
+        if level <= MEMBERSHIP_LEVEL:
+            return []
+        highest = queries.frame.select(pl.col("relevance").max()).item()
+        if highest is None:
+            return []
+        if highest < level:
+            return [f"no document of the qrels has grade {level} or more; the highest is {highest}"]
+        reached = queries.frame.filter(pl.col("relevance") >= level)["query"].n_unique()
+        total = len(queries.query_ids)
+        if reached == total:
+            return []
+        return [f"no document of grade {level} or more for {total - reached} of {total} queries"]
 
     def notes_on_run(self, run_name: str, ranked: pl.DataFrame) -> list[str]:  # noqa: ARG002
-        """Return what a reader of its figures must know of this run, a line each.
+        """Return notes on this run for readers of the figures, one line each.
 
         Args:
-            run_name: What the run is called.
-            ranked: ``query, doc_id, rank, score``: the canonical ranking of the queries that count.
+            run_name: The name of the run.
+            ranked: ``query, doc_id, rank, score``: the canonical ranking of the scored queries.
 
         Raises:
-            UsageError: If its figures would say nothing of the run.
+            UsageError: If the figures would be meaningless for this run.
         """
         return []
 
@@ -207,10 +220,49 @@ class Measure(ABC):
         return f"<{type(self).__name__} {self.name}>"
 
 
+class DeclaredMeasure(Measure):
+    """A measure whose class declares its label and parameters.
+
+    Args:
+        cutoff: The deepest rank that counts, at least 1; ``None`` is the whole ranking.
+        parameters: Values for names in ``parameter_defaults``. A parameter ``rel`` is the lowest
+            grade that counts as relevant, at least 1.
+
+    Raises:
+        UsageError: If a parameter is unknown, or cutoff or ``rel`` are missing or out of range.
+    """
+
+    label: ClassVar[str] = ""
+    """The name without parameters; the name of the class if empty."""
+    parameter_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Each parameter with its default."""
+    plain_name: ClassVar[str | None] = None
+    """The name of a built-in measure in service answers and metrics; ``None`` for the canonical
+    name."""
+    requires_cutoff: ClassVar[bool] = False
+    """Whether the name must end in ``@k``."""
+
+    def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
+        label = self._label()
+        refuse_unknown_parameters(label, parameters, self.parameter_defaults)
+        self.cutoff = checked_cutoff(cutoff, label, required=self.requires_cutoff)
+        self.parameters: Mapping[str, Any] = {**self.parameter_defaults, **parameters}
+        self.relevance_level = checked_level(self.parameters.get("rel", 1), label)
+
+    @classmethod
+    def _label(cls) -> str:
+        return cls.label or cls.__name__
+
+    @property
+    def name(self) -> str:
+        """``Label(parameter=value)@cutoff``; parameters with their default value are left out."""
+        return canonical_name(self._label(), self.parameters, self.parameter_defaults, self.cutoff)
+
+
 def canonical_name(
     label: str, parameters: Mapping[str, Any], defaults: Mapping[str, Any], cutoff: float | None
 ) -> str:
-    """Spell a measure as ``ir_measures`` does: ``AP(rel=2)@100``."""
+    """Return a measure's name as ``ir_measures`` writes it: ``AP(rel=2)@100``."""
     spelled = [f"{key}={value!r}" for key, value in parameters.items() if value != defaults[key]]
     arguments = f"({','.join(spelled)})" if spelled else ""
     return f"{label}{arguments}{'' if cutoff is None else f'@{cutoff}'}"
@@ -238,7 +290,7 @@ def checked_cutoff(cutoff: Any, label: str, *, required: bool) -> int | None:
     if not whole or not 1 <= cutoff <= MAX_CUTOFF:
         seen = "none" if cutoff is None else repr(cutoff)
         raise UsageError(
-            f"{label} needs a cutoff from 1 on, got {seen}",
+            f"{label} needs a cutoff of at least 1, got {seen}",
             where=label,
             remedy=f"write it as {label}@10",
         )
@@ -246,12 +298,12 @@ def checked_cutoff(cutoff: Any, label: str, *, required: bool) -> int | None:
 
 
 def checked_level(level: Any, label: str) -> int:
-    """Return the relevance level, or refuse what is not a whole number from 1 on."""
+    """Return the relevance level, or refuse one that is not a whole number of at least 1."""
     if not isinstance(level, int) or isinstance(level, bool) or level < 1:
         raise UsageError(
-            f"rel must be a whole number from 1 on, got {level!r}",
+            f"rel must be a whole number of at least 1, got {level!r}",
             where=label,
-            remedy="grade 0 and below is not relevant",
+            remedy="grades of 0 and below are not relevant",
         )
     return level
 
@@ -259,27 +311,3 @@ def checked_level(level: Any, label: str) -> int:
 def provided_by(distribution: str) -> str:
     """Return an installed distribution's name with its version."""
     return f"{distribution} {version(distribution)}"
-
-
-def level_notes(level: int, queries: JudgedQueries) -> list[str]:
-    """Say when no document reaches a relevance level, in the qrels or in some queries.
-
-    Args:
-        level: The lowest grade that counts as relevant.
-        queries: The queries that count, and their judgments.
-
-    Returns:
-        At most one note. Queries without a document of grade 1 are listed elsewhere.
-    """
-    if level <= MEMBERSHIP_LEVEL:
-        return []
-    highest = queries.frame.select(pl.col("relevance").max()).item()
-    if highest is None:
-        return []
-    if highest < level:
-        return [f"no document of the qrels has grade {level} or more; the highest is {highest}"]
-    reached = queries.frame.filter(pl.col("relevance") >= level)["query"].n_unique()
-    total = len(queries.query_ids)
-    if reached == total:
-        return []
-    return [f"no document of grade {level} or more for {total - reached} of {total} queries"]

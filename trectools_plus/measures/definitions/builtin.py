@@ -1,4 +1,4 @@
-"""The measures that no library has.
+"""Measures that neither pytrec_eval nor ir_measures has.
 
 Each takes a :class:`JudgedRun` and returns one value per query; ``nan`` is undefined.
 """
@@ -11,8 +11,8 @@ from types import MappingProxyType
 import numpy as np
 
 from trectools_plus.measures.definitions.base import Definition, FloatArray
-from trectools_plus.measures.judged import JudgedRun
-from trectools_plus.measures.providers.builtin import ColumnMeasure, ordinals, ratio
+from trectools_plus.measures.judged import JudgedRun, ordinals
+from trectools_plus.measures.providers.builtin import ColumnMeasure, ratio
 
 UNDEFINED = (
     "queries of the qrels with a document of grade 1 or more for which a relevant document was "
@@ -21,14 +21,14 @@ UNDEFINED = (
 
 
 class APcap(ColumnMeasure):
-    """Average precision with a denominator capped at the cutoff, as many RAG benchmarks have it."""
+    """Average precision with a denominator capped at the cutoff, as in many RAG benchmarks."""
 
     label = "APcap"
     plain_name = "map_capped"
     requires_cutoff = True
 
     def score(self, run: JudgedRun) -> FloatArray:
-        """Summed in rank order as trec_eval's ``m_map_cut.c`` does: AP@k itself while R <= k."""
+        """Return sums in rank order, as in trec_eval's ``m_map_cut.c``; AP@k if R <= k."""
         hits = self._hits(run)
         queries = run.query[hits]
         precisions = ordinals(queries) / run.rank[hits]
@@ -49,7 +49,7 @@ class APcap(ColumnMeasure):
 
 
 class _RankOfRelevant(ColumnMeasure):
-    """Base of the rank measures, undefined for a query without a relevant document retrieved."""
+    """Base of rank measures: undefined for a query without a relevant document retrieved."""
 
     value_without_results = math.nan
     higher_is_better = False
@@ -72,7 +72,7 @@ class MeanRank(_RankOfRelevant):
     label = "MeanRank"
 
     def score(self, run: JudgedRun) -> FloatArray:
-        """Mean of the ranks of the relevant documents retrieved, at least 1."""
+        """Return the mean of the ranks of the relevant documents retrieved, at least 1."""
         hits = self._hits(run)
         sums = np.bincount(run.query[hits], weights=run.rank[hits], minlength=len(run.retrieved))
         return ratio(sums, run.count(hits))
@@ -91,7 +91,7 @@ class MinRank(_RankOfRelevant):
     label = "MinRank"
 
     def score(self, run: JudgedRun) -> FloatArray:
-        """Rank of the first relevant document retrieved, at least 1."""
+        """Return the rank of the first relevant document retrieved, at least 1."""
         hits = self._hits(run)
         first = np.full(len(run.retrieved), np.inf)
         np.minimum.at(first, run.query[hits], run.rank[hits])
@@ -111,7 +111,7 @@ class RelRet(ColumnMeasure):
     label = "RelRet"
 
     def score(self, run: JudgedRun) -> FloatArray:
-        """Relevant documents in the first k: a whole number."""
+        """Return the number of relevant documents in the first k."""
         return run.count(self._hits(run)).astype(np.float64)
 
     @property
@@ -136,7 +136,7 @@ class Judged(ColumnMeasure):
     parameter_defaults = MappingProxyType({})
 
     def score(self, run: JudgedRun) -> FloatArray:
-        """Judged documents over documents in the first k, between 0 and 1; 0 without results."""
+        """Return judged over all documents in the first k, between 0 and 1; 0 without results."""
         seen = run.retrieved if self.cutoff is None else np.minimum(run.retrieved, self.cutoff)
         return np.nan_to_num(ratio(run.count(run.within(self.cutoff)), seen), nan=0.0)
 

@@ -1,8 +1,8 @@
-"""Expected reciprocal rank: how soon a user who reads down the ranking is satisfied.
+"""Expected reciprocal rank: the expectation of 1 / the rank at which a user stops reading.
 
 Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009,
-with the highest grade of the TREC Web track's ``gdeval.pl``, so that figures agree with that
-script's. ``ir_measures`` would start it, and with it Perl.
+with the highest grade of the TREC Web track's script ``gdeval.pl``, so that figures are the same.
+``ir_measures`` would run that script, which needs Perl.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import Definition, FloatArray
-from trectools_plus.measures.judged import JudgedRun
-from trectools_plus.measures.providers.builtin import ColumnMeasure, ordinals
+from trectools_plus.measures.judged import JudgedRun, ordinals
+from trectools_plus.measures.providers.builtin import ColumnMeasure
 
 HIGHEST_GRADE = 4
-"""The g_max of the formula, as in ``gdeval.pl`` and so in ``ir_measures``."""
+"""The g_max of the formula, as in ``gdeval.pl``."""
 
 
 class ERR(ColumnMeasure):
@@ -27,20 +27,20 @@ class ERR(ColumnMeasure):
     parameter_defaults = MappingProxyType({})
 
     def score(self, run: JudgedRun) -> FloatArray:
-        """The sum over ranks, added from the top as ``gdeval.pl`` does: between 0 and 1.
+        """Return the sum over ranks, added from the top as in ``gdeval.pl``; between 0 and 1.
 
         Raises:
-            UsageError: If a grade is above the highest that the formula knows.
+            UsageError: If a grade is above :data:`HIGHEST_GRADE`.
         """
         highest = int(run.grade.max(initial=0))
         if highest > HIGHEST_GRADE:
             raise UsageError(
-                f"grade {highest} is above {HIGHEST_GRADE}, the highest that ERR knows",
+                f"grade {highest} is above {HIGHEST_GRADE}, the highest grade that ERR accepts",
                 where=self.name,
                 remedy="rescale the grades",
             )
         hits = self._hits(run)
-        # A step for the first relevant document of every query, then one for the second, …
+        # One step for the first relevant document of every query, one for the second, and so on.
         step = ordinals(run.query[hits])
         order = np.argsort(step, kind="stable")
         query, rank, grade = (a[hits][order] for a in (run.query, run.rank, run.grade))

@@ -19,15 +19,19 @@ from trectools_plus.measures.definitions.base import Definition, FloatArray, Mea
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.providers.builtin import builtin_provider
 from trectools_plus.measures.providers.user import BaseMeasure
-from trectools_plus.ontology.formulas import INFORMATION_FORMULAS, Formula, formula_named
 from trectools_plus.ontology.hpo import load_information, load_ontology
 from trectools_plus.ontology.information import (
     FROM_ANNOTATIONS,
     FROM_GRAPH,
     InformationContent,
 )
-from trectools_plus.ontology.matching import best_matches
 from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.similarity import (
+    INFORMATION_FORMULAS,
+    Formula,
+    best_matches,
+    formula_named,
+)
 
 _SHOWN = 3
 _SOURCES = (None, "graph", "annotations")
@@ -50,7 +54,7 @@ class MaxOntSim(BaseMeasure):
     Args:
         cutoff: The deepest rank it looks at; ``None`` is the whole ranking.
         formula: ``hybrid``, ``hybrid_depth``, ``simple_resnik_like``, ``resnik``, ``lin``,
-            ``jiang_conrath`` or ``path``: see :mod:`trectools_plus.ontology.formulas`.
+            ``jiang_conrath`` or ``path``: see :mod:`trectools_plus.ontology.similarity`.
         ontology: An OBO file; the installed Human Phenotype Ontology when ``None``.
         ic: Where ``resnik``, ``lin`` and ``jiang_conrath`` have information content from:
             ``graph`` or ``annotations``. When ``None``, from annotations where a file is given,

@@ -1,1 +1,1 @@
-"""Providers of measures: pytrec_eval, ir_measures, this package, and code of users."""
+"""Providers of measures: pytrec_eval, ir_measures, this package, and users' code."""

@@ -1,7 +1,7 @@
-"""Measures of this package, computed on whole columns: the base class, and where to find them.
+"""Provider of the measures that this package computes itself, and their base class.
 
-A file of :mod:`trectools_plus.measures.definitions` with a tuple ``MEASURES`` adds its classes;
-nothing else has to know them.
+The measures are the classes in the tuples ``MEASURES`` of the files of
+:mod:`trectools_plus.measures.definitions`; they are listed nowhere else.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from trectools_plus.measures import definitions
 from trectools_plus.measures.definitions.base import (
+    DeclaredMeasure,
     Definition,
     FloatArray,
     Measure,
-    canonical_name,
-    checked_cutoff,
-    checked_level,
     provided_by,
     refuse_unknown_parameters,
 )
@@ -31,7 +30,7 @@ from trectools_plus.measures.providers.user import BaseMeasure, construct
 
 
 def iter_measures() -> Iterator[type[ColumnMeasure | BaseMeasure]]:
-    """Yield the built-in measures, by file name; a file is imported when its turn comes."""
+    """Yield the built-in measures in the order of their files, importing one file at a time."""
     for module in pkgutil.iter_modules(definitions.__path__, f"{definitions.__name__}."):
         yield from getattr(import_module(module.name), "MEASURES", ())
 
@@ -63,34 +62,11 @@ class BuiltinProvider:
         return [measure.score(run.judged) for measure in measures]
 
 
-class ColumnMeasure(Measure):
-    """A built-in measure, computed for all queries at once.
-
-    Args:
-        cutoff: The deepest rank it looks at; ``None`` is the whole ranking.
-        parameters: Values for names in ``parameter_defaults``; ``rel`` is the lowest grade that
-            counts as relevant, at least 1.
-
-    Raises:
-        UsageError: If cutoff or level are missing or out of range.
-    """
+class ColumnMeasure(DeclaredMeasure):
+    """A built-in measure, computed for all queries at once."""
 
     provider = BuiltinProvider()
-    label: ClassVar[str]
-    plain_name: ClassVar[str | None] = None
-    """Its name in service answers and metrics; ``None`` for the canonical one."""
-    requires_cutoff: ClassVar[bool] = False
     parameter_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"rel": 1})
-
-    def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
-        self.cutoff = checked_cutoff(cutoff, self.label, required=self.requires_cutoff)
-        self.parameters: Mapping[str, Any] = {**self.parameter_defaults, **parameters}
-        self.relevance_level = checked_level(self.parameters.get("rel", 1), self.label)
-
-    @property
-    def name(self) -> str:
-        """The canonical name."""
-        return canonical_name(self.label, self.parameters, self.parameter_defaults, self.cutoff)
 
     @abstractmethod
     def score(self, run: JudgedRun) -> FloatArray:
@@ -108,19 +84,13 @@ class ColumnMeasure(Measure):
             **further,
         )
 
-    def _hits(self, run: JudgedRun) -> Any:
+    def _hits(self, run: JudgedRun) -> npt.NDArray[np.bool_]:
+        """Return which judged documents are relevant and in the first k."""
         return run.within(self.cutoff) & (run.grade >= self.relevance_level)
 
 
-def ordinals(queries: IntArray) -> IntArray:
-    """Return 1, 2, 3, … within each stretch of equal entries of a sorted array."""
-    position = np.arange(len(queries))
-    starts = np.r_[True, queries[1:] != queries[:-1]] if len(queries) else np.empty(0, bool)
-    return position - np.maximum.accumulate(np.where(starts, position, 0)) + 1
-
-
 def ratio(numerator: Any, denominator: IntArray) -> FloatArray:
-    """Return quotients, ``nan`` where the denominator is 0."""
+    """Return the quotients; ``nan`` where the denominator is 0."""
     result = np.full(len(denominator), np.nan)
     np.divide(numerator, denominator, out=result, where=denominator > 0)
     return result

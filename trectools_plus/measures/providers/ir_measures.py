@@ -1,7 +1,7 @@
-"""Measures that only ``ir_measures`` knows, scored by it on the canonical ranking.
+"""Provider of measures that only ``ir_measures`` supports.
 
-Its providers break ties in opposite ways, so they are handed strictly falling scores instead of
-the run's own: all see one and the same order.
+The libraries behind ``ir_measures`` break ties in different ways. They therefore get strictly
+falling scores in the canonical order instead of the run's scores.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ UNDEFINED = (
     "non-relevant document were retrieved; the others are undefined and counted aside"
 )
 _BY_PERL = "gdeval"
-"""The provider that starts a Perl script; its measures are computed elsewhere in this package."""
+"""The provider that runs a Perl script; this package computes its measures without Perl."""
 
 
 class IrMeasuresProvider:
-    """Computes measures by way of ``ir_measures``."""
+    """Computes measures with ``ir_measures``."""
 
     sees_documents = True
 
@@ -48,10 +48,10 @@ class IrMeasuresProvider:
         return IrMeasure(label, parameters, at) if label in self.labels() else None
 
     def score(self, measures: Sequence[IrMeasure], run: RankedRun) -> list[FloatArray]:
-        """Score every query; ``nan`` where ``ir_measures`` gave no value or divided by zero.
+        """Score every query; ``nan`` where ``ir_measures`` gives no value or divides by zero.
 
         Raises:
-            UsageError: If one of its providers fails on this input.
+            UsageError: If ``ir_measures`` fails on this input.
         """
         import ir_measures
 
@@ -62,7 +62,7 @@ class IrMeasuresProvider:
             ir_measures.Qrel(str(query), doc_id, relevance)
             for query, doc_id, relevance in graded.iter_rows()
         ]
-        # Falling, and above 0: Compat takes 0 for the score of a document that was not retrieved.
+        # Falling, and above 0, because Compat treats 0 as the score of a document not retrieved.
         falling = (pl.len() + 1 - pl.col("rank")).over("query").cast(pl.Float64)
         scored = [
             ir_measures.ScoredDoc(str(query), doc_id, score)
@@ -78,12 +78,12 @@ class IrMeasuresProvider:
 
 
 class IrMeasure(Measure):
-    """A measure of ``ir_measures`` with its parameters bound.
+    """A measure of ``ir_measures`` with its parameters.
 
     Args:
         label: A name in its registry.
         parameters: Its parameters.
-        at: What stands behind ``@``; ``None`` for nothing.
+        at: The value after ``@``; ``None`` for none.
 
     Raises:
         UsageError: If a parameter is unknown or out of range, or no installed provider computes it.
@@ -103,7 +103,7 @@ class IrMeasure(Measure):
         self.computed_by = _provider_of(self.bound)
         self.cutoff = self.bound.params.get("cutoff")
         self.relevance_level = self._level()
-        # Accuracy compares relevant with non-relevant documents; the rest is always defined.
+        # Accuracy compares relevant with non-relevant documents; other measures are always defined.
         self._may_be_undefined = self.bound.NAME == "Accuracy"
         self.value_without_results = (
             math.nan if self._may_be_undefined else float(self.bound.DEFAULT)
@@ -115,7 +115,7 @@ class IrMeasure(Measure):
 
     @property
     def name(self) -> str:
-        """As ``ir_measures`` spells it."""
+        """The name as ``ir_measures`` writes it."""
         return repr(self.bound)
 
     @property
@@ -133,14 +133,14 @@ class IrMeasure(Measure):
 
 
 def _scores(measure: IrMeasure, qrels: list[Any], run: list[Any]) -> dict[str, float]:
-    """The values of the queries for which the measure is defined."""
+    """Return the values of the queries for which the measure is defined."""
     if not run:
         return {}
     try:
         metrics = measure.computed_by.iter_calc([measure.bound], qrels, run)
         return {metric.query_id: metric.value for metric in metrics}
     except ZeroDivisionError:
-        # One query that has no value is no reason to refuse the others.
+        # Some query has no value: score the queries one by one.
         graded, retrieved = _by_query(qrels), _by_query(run)
         if len(retrieved) == 1:
             return {}
@@ -150,7 +150,7 @@ def _scores(measure: IrMeasure, qrels: list[Any], run: list[Any]) -> dict[str, f
         raise UsageError(
             f"{type(error).__name__}: {error}",
             where=f"{measure.name}, computed by ir_measures ({measure.computed_by.NAME})",
-            remedy="ask for other measures",
+            remedy="choose another measure",
         ) from error
 
 
@@ -197,18 +197,18 @@ def _provider_of(bound: Any) -> Any:
 
 
 def _not_computed(bound: Any, specs: list[Any]) -> UsageError:
-    """Return an error with the fewest changes that a provider would need."""
+    """Return an error with the fewest changes after which a provider could compute it."""
     by_spec = [_errors(bound, spec) for spec in specs if spec.NAME == bound.NAME]
     if not by_spec:
         return UsageError(
             f"nothing computes {bound!r} without Perl or another program",
-            remedy="ask for other measures",
+            remedy="choose another measure",
         )
     errors = min(by_spec, key=len)
     return UsageError(
         f"{bound.NAME} {' and '.join(errors.values())}",
         where=repr(bound),
-        # The description is general; here the parameter may not be left out.
+        # In general the parameter is optional; here it is not.
         remedy="; ".join(
             f"{name}: {bound.SUPPORTED_PARAMS[name].desc.partition(', or NOT_PROVIDED')[0]}"
             for name in errors
@@ -217,7 +217,7 @@ def _not_computed(bound: Any, specs: list[Any]) -> UsageError:
 
 
 def _errors(bound: Any, spec: Any) -> dict[str, str]:
-    """Return what is wrong with each parameter for a provider."""
+    """Return the error of each parameter that a provider does not support."""
     return {
         name: f"cannot take {name}={bound.params[name]!r}"
         if name in bound.params

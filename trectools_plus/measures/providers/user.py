@@ -1,7 +1,6 @@
-"""Measures of users: ``module:Class`` and entry points, and the base class of both.
+"""Measures of users: their base class, ``module:Class`` names, and entry points.
 
-Anything wrong in code from outside this package comes back as an error that names it, not as a
-traceback.
+An exception in a user's code becomes an error that names the code, without a traceback.
 """
 
 from __future__ import annotations
@@ -10,39 +9,35 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
-from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.definitions.base import (
+    DeclaredMeasure,
     Definition,
     FloatArray,
     Measure,
-    canonical_name,
-    checked_cutoff,
-    checked_level,
-    refuse_unknown_parameters,
 )
 from trectools_plus.measures.judged import JudgedQueries, RankedRun
+from trectools_plus.plugins import import_object
 from trectools_plus.text import plural
-from trectools_plus.user_code import import_object
 
-_M = TypeVar("_M", bound=Measure)
+_M = TypeVar("_M", bound=DeclaredMeasure)
 
 ENTRY_POINT_GROUP = "trectools_plus.measures"
 LARGEST_VALUE = 1e100
-"""The largest value, either side of 0, whose sums and squares over any queries stay finite."""
+"""The largest absolute value: sums and squares over any number of queries stay finite."""
 
 
 class UserProvider:
-    """Computes measures query by query, in code from outside this package."""
+    """Computes measures query by query, mostly in code outside this package."""
 
     sees_documents = True
 
     def labels(self) -> list[str]:
-        """Return names of the measures that installed packages register."""
+        """Return the names of the measures that installed packages register."""
         return sorted(entry_points(group=ENTRY_POINT_GROUP).names)
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
@@ -76,8 +71,8 @@ class UserProvider:
         return columns
 
 
-class BaseMeasure(Measure):
-    """A measure that scores one query at a time; subclass it to add a measure.
+class BaseMeasure(DeclaredMeasure):
+    """A measure that scores one query at a time; subclass it to add your own.
 
     ::
 
@@ -88,42 +83,20 @@ class BaseMeasure(Measure):
                 best = max(qrels_of_query.values())
                 return float(qrels_of_query.get(ranked_doc_ids[0], 0) == best)
 
-    Name it ``package.module:FirstIsBest`` (parameters and cutoff as in ``…:Class(weight=2)@10``),
-    or register the class as an entry point of the group ``trectools_plus.measures``.
+    Refer to it as ``package.module:FirstIsBest``, with parameters and cutoff as
+    ``package.module:Class(weight=2)@10``, or register the class as an entry point of the group
+    ``trectools_plus.measures``.
 
     Args:
-        cutoff: The deepest rank it looks at, at least 1; the ranking it is given is cut there.
-        parameters: Values for the names in ``parameter_defaults``. A parameter ``rel`` is the
-            relevance level.
+        cutoff: The deepest rank that counts, at least 1; ``score_query`` gets a ranking cut there.
+        parameters: Values for names in ``parameter_defaults``. A parameter ``rel`` is the lowest
+            grade that counts as relevant, at least 1.
 
     Raises:
-        UsageError: If a parameter is unknown, or the cutoff missing or not positive.
+        UsageError: If a parameter is unknown, or cutoff or ``rel`` are missing or out of range.
     """
 
     provider = UserProvider()
-    label: ClassVar[str] = ""
-    """The name without parameters; the name of the class when empty."""
-    parameter_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
-    """Each parameter it takes, with its default."""
-    plain_name: ClassVar[str | None] = None
-    """The name of a built-in one in service answers and metrics; ``None`` for the canonical one."""
-    requires_cutoff: ClassVar[bool] = False
-    """Whether the name must end in ``@k``."""
-
-    def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
-        self.cutoff = checked_cutoff(cutoff, self._label(), required=self.requires_cutoff)
-        refuse_unknown_parameters(self._label(), parameters, self.parameter_defaults)
-        self.parameters: Mapping[str, Any] = {**self.parameter_defaults, **parameters}
-        self.relevance_level = checked_level(self.parameters.get("rel", 1), self._label())
-
-    @classmethod
-    def _label(cls) -> str:
-        return cls.label or cls.__name__
-
-    @property
-    def name(self) -> str:
-        """``Label(parameter=value)@cutoff``; parameters at their default are left out."""
-        return canonical_name(self._label(), self.parameters, self.parameter_defaults, self.cutoff)
 
     @abstractmethod
     def score_query(
@@ -134,21 +107,21 @@ class BaseMeasure(Measure):
         Args:
             ranked_doc_ids: The documents in canonical order, best first, cut at ``cutoff``; never
                 empty (a query without results gets ``value_without_results``).
-            qrels_of_query: Every judged document's grade; at least one is 1 or more.
+            qrels_of_query: The grade of every judged document; at least one is 1 or more.
 
         Returns:
-            The value; ``nan`` where the measure is undefined for this query. Undefined values are
-            left out of means and counted.
+            The value; ``nan`` if the measure is undefined for this query. Means leave out undefined
+            values, and reports count them.
         """
 
     def score_queries(
         self, rankings: Sequence[Sequence[str]], qrels: Sequence[Mapping[str, int]]
     ) -> FloatArray:
-        """Score many queries; override it where all at once is faster than one by one.
+        """Score many queries; override it if scoring them together is faster.
 
         Args:
-            rankings: As ``ranked_doc_ids``, one per query.
-            qrels: As ``qrels_of_query``, aligned with ``rankings``.
+            rankings: One ``ranked_doc_ids`` of :meth:`score_query` per query.
+            qrels: One ``qrels_of_query`` per query, in the same order.
 
         Returns:
             One value per query, in the same order.
@@ -172,7 +145,7 @@ class BaseMeasure(Measure):
 
 @contextmanager
 def _named_errors(where: str, remedy: str | None = None) -> Iterator[None]:
-    """Turn errors of code from outside into a UsageError that names it."""
+    """Turn an exception in a user's code into a UsageError that names the code."""
     try:
         yield
     except TrectoolsPlusError:
@@ -182,13 +155,13 @@ def _named_errors(where: str, remedy: str | None = None) -> Iterator[None]:
 
 
 def load_class(module_name: str, class_name: str) -> type[BaseMeasure]:
-    """Import a measure class; modules in the working directory are found too.
+    """Import a measure class, also from modules in the working directory.
 
     Raises:
         UsageError: If the module cannot be imported, or the class is not a subclass of BaseMeasure.
     """
     where = f"{module_name}:{class_name}"
-    with _named_errors(where, "name a measure as importable.module:ClassName"):
+    with _named_errors(where, "write a measure as importable.module:ClassName"):
         found = import_object(module_name, class_name)
     return _checked_class(found, where)
 
@@ -204,7 +177,7 @@ def load_entry_point(name: str) -> type[BaseMeasure]:
         raise UsageError(
             f"several installed packages register a measure {name}",
             where=", ".join(point.value for point in found),
-            remedy="name the class as module:Class",
+            remedy="write the measure as module:Class",
         )
     with _named_errors(found[0].value):
         loaded = found[0].load()
@@ -212,7 +185,7 @@ def load_entry_point(name: str) -> type[BaseMeasure]:
 
 
 def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -> _M:
-    """Bind a class's parameters; an error of its constructor becomes a UsageError."""
+    """Bind a class's parameters; an exception in its constructor becomes a UsageError."""
     cutoff = {} if at is None else {"cutoff": at}
     with _named_errors(measure_class.__qualname__):
         measure = measure_class(**cutoff, **parameters)
@@ -225,12 +198,12 @@ def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -
     return measure
 
 
-def refuse_false_name(measure: Measure, is_standard: Callable[[str], bool]) -> None:
-    """Refuse a class from outside whose name would mislead readers of its figures.
+def refuse_misleading_name(measure: Measure, is_standard: Callable[[str], bool]) -> None:
+    """Refuse a user's measure whose name would mislead readers of its figures.
 
     Args:
-        measure: Any measure; the built-in ones are taken as they are.
-        is_standard: Whether a name is taken by a measure that everybody knows.
+        measure: Any measure; built-in ones are not checked.
+        is_standard: Returns whether a name is that of a standard measure.
 
     Raises:
         UsageError: If its name is not a text, is that of a standard measure, or hides its cutoff.
@@ -242,7 +215,9 @@ def refuse_false_name(measure: Measure, is_standard: Callable[[str], bool]) -> N
     with _named_errors(f"name of {where}"):
         name = measure.name
     if not isinstance(name, str) or not name.isprintable() or not name.strip():
-        raise UsageError(f"expected a name but got {name!r}", where=where)
+        raise UsageError(
+            f"expected a name but got {name!r}", where=where, remedy="return a printable text"
+        )
     if is_standard(name):
         raise UsageError(
             f"{name} is the name of a standard measure",
@@ -253,7 +228,7 @@ def refuse_false_name(measure: Measure, is_standard: Callable[[str], bool]) -> N
         raise UsageError(
             f"the name {name} hides the cutoff {measure.cutoff}",
             where=where,
-            remedy=f"end it in @{measure.cutoff}, or set label and leave name alone",
+            remedy=f"end it in @{measure.cutoff}, or set label and do not override name",
         )
 
 
@@ -265,7 +240,7 @@ def _refuse_too_large(measure: BaseMeasure, values: FloatArray, queries: JudgedQ
             f"expected a finite value, at most {LARGEST_VALUE:g} (or nan, for undefined), "
             f"but got {values[query]:g}",
             where=f"{measure.name}, query {queries.query_ids[query]}",
-            remedy="mend its score_query",
+            remedy="fix its score_query",
         )
     without = measure.value_without_results
     number = isinstance(without, int | float) and not isinstance(without, bool)
@@ -279,7 +254,7 @@ def _refuse_too_large(measure: BaseMeasure, values: FloatArray, queries: JudgedQ
 def _scores(
     measure: BaseMeasure, rankings: list[list[str]], grades: list[dict[str, int]]
 ) -> FloatArray:
-    with _named_errors(measure.name, "mend its score_query"):
+    with _named_errors(measure.name, "fix its score_query"):
         values = np.asarray(measure.score_queries(rankings, grades), dtype=np.float64)
     if values.shape != (len(rankings),):
         raise UsageError(

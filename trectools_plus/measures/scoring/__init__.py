@@ -1,1 +1,1 @@
-"""Scoring rankings and run files with any measures, wherever they are read."""
+"""Scoring of rankings and run files, in this process or on workers."""

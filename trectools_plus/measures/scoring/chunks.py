@@ -1,9 +1,8 @@
-"""Scoring a run file in chunks, without ever holding a table of its rows.
+"""Scores of a run file that is read in chunks, without a table of all its rows.
 
-A clean run whose queries stand together is read in chunks of whole queries, several at a time. Of
-each chunk only the places of the judged documents are kept, and those until it is scored, so that
-memory hardly grows with the run. A run that is not clean is left to the plain way, which names what
-is wrong.
+A clean run whose rows are grouped by query is read in chunks of whole queries, several at a time.
+Of each chunk, only the ranks of judged documents stay in memory until it is scored, so memory
+hardly grows with the run. Other runs are read as a whole, which reports their errors.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.opening import can_be_read_twice, file_size
+from trectools_plus.formats.files.opening import can_be_read_twice, file_size
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import IntArray, JudgedRun, Judgments
@@ -30,7 +29,7 @@ from trectools_plus.measures.scoring.processes import Scorer, Scores, open_score
 from trectools_plus.measures.scoring.ranking import depth_seen
 from trectools_plus.ranking import ScorePrecision, rank_documents
 from trectools_plus.validation.chunks import open_chunk
-from trectools_plus.validation.matching import near_matches
+from trectools_plus.validation.id_matching import near_matches
 from trectools_plus.validation.views.order import Rows
 from trectools_plus.validation.views.runs import RunView
 
@@ -39,7 +38,7 @@ OpenView = Callable[[str, bytes], RunView]
 _T = TypeVar("_T")
 
 _AHEAD = 8
-"""Chunks under way at most; more than there are processors while the qrels are read."""
+"""The most chunks in progress; more than there are processors while the qrels are read."""
 
 
 class NotInChunksError(Exception):
@@ -51,26 +50,26 @@ class EmptyRunError(NotInChunksError):
 
 
 class UnsortedError(NotInChunksError):
-    """A query of the run is in several places."""
+    """The rows of a query are not contiguous."""
 
 
 class IdMismatchError(NotInChunksError):
-    """Run and qrels share too few ids, or spell them in two ways."""
+    """Run and qrels share too few ids, or spell them differently."""
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedChunk:
-    """Where a chunk of a run ranks the judged documents.
+    """The ranks of judged documents in a chunk of a run.
 
     Attributes:
-        n_lines: How many lines it has.
-        tags: The tags of its first and its last row; none if it has no rows.
-        query_ids: Its queries.
-        number: For each of them, its number in the qrels, or -1.
-        lengths: For each of them, how many documents it has.
+        n_lines: The number of lines.
+        tags: The tags of the first and the last row; none without rows.
+        query_ids: The queries.
+        number: For each query, its number in the qrels, or -1.
+        lengths: For each query, its number of documents.
         judgments: The judgments of retrieved documents.
-        ranks: The rank of each of these.
-        n_near: Documents that are not judged, but are in another spelling.
+        ranks: The rank of each of these documents.
+        n_near: The number of unjudged documents that are judged in another spelling.
     """
 
     n_lines: int
@@ -91,7 +90,7 @@ class ScoredFile:
         name: The run's tag.
         path: The file, as the user named it.
         query_ids: Its queries, in file order.
-        table: Values of shape (queries that count, measures); ``nan`` is undefined.
+        table: Values of shape (scored queries, measures); ``nan`` is undefined.
     """
 
     name: str
@@ -105,8 +104,8 @@ class ScoredChunk:
     """A chunk of a run file that has been scored.
 
     Attributes:
-        chunk: Where it ranks the judged documents.
-        numbers: Those of its queries that count, as numbers of the qrels.
+        chunk: The ranks of judged documents.
+        numbers: The scored queries, as numbers of the qrels.
         values: Their values, shape (queries, measures).
     """
 
@@ -118,21 +117,21 @@ class ScoredChunk:
 def score_file(
     path: str | Path, judgments: Future[Judgments], measures: Sequence[Measure]
 ) -> ScoredFile | None:
-    """Score a run file if that can be done in chunks.
+    """Score a run file in chunks, if possible.
 
     Args:
         path: The run, compressed or not.
-        judgments: The qrels, which need not be there yet.
+        judgments: The qrels, which may still be loading.
         measures: The measures, none twice, that all ``see_grades_only``.
 
     Returns:
-        The scores, bit for bit those of the plain way; ``None`` if the file has to be read by
-        ``validation.load_run``: it may not be scored, or some query is not in one place, or it
-        cannot be read twice.
+        The scores, bit for bit those of the whole run; ``None`` if ``validation.load_run`` has to
+        read the file: it may have errors, its rows are not grouped by query, or it cannot be read
+        twice.
 
     Raises:
-        TrectoolsPlusError: What reading the qrels raises.
-        UsageError: If a measure cannot take this input.
+        TrectoolsPlusError: As reading the qrels.
+        UsageError: If a measure cannot score this input.
     """
     return _collect(
         path,
@@ -149,7 +148,7 @@ def _collect(
     precision: ScorePrecision = 32,
     depth: int | None = None,
 ) -> _T | None:
-    """Use the chunks of a clean run; ``None`` if the run is not clean."""
+    """Return the result of ``use`` for the chunks of a clean run; ``None`` for another run."""
     if not can_be_read_twice(path):
         return None
     try:
@@ -158,7 +157,7 @@ def _collect(
         with closing(chunks):
             return use(chunks)
     except (NotInChunksError, InputError, FormatError):
-        judgments.result()  # what is wrong with the qrels comes first
+        judgments.result()  # errors of the qrels come first
         return None
 
 
@@ -180,7 +179,7 @@ def score_chunks(
     judgments: Future[Judgments],
     measures: Sequence[Measure],
 ) -> ScoredFile:
-    """Score chunks as they come.
+    """Score chunks as they are read.
 
     Raises:
         NotInChunksError: As :func:`check_chunks` does.
@@ -203,11 +202,11 @@ def join_chunks(
     judgments: Future[Judgments],
     measures: Sequence[Measure],
 ) -> ScoredFile:
-    """Put chunks together that were scored elsewhere.
+    """Join chunks that were scored elsewhere.
 
     Args:
         path: The run, as the user named it.
-        scored: Its chunks, in their order.
+        scored: Its chunks, in order.
         judgments: The qrels.
         measures: The measures that the chunks were scored with.
 
@@ -227,16 +226,16 @@ def join_chunks(
 def judge_file(
     path: str | Path, judgments: Future[Judgments], precision: ScorePrecision
 ) -> tuple[JudgedRun, str] | None:
-    """Find where a run ranks each judged document, if that can be done in chunks.
+    """Find the rank of each judged document in a run file in chunks, if possible.
 
     Args:
         path: The run, compressed or not.
-        judgments: The qrels, which need not be there yet.
-        precision: In how many bits scores are compared.
+        judgments: The qrels, which may still be loading.
+        precision: The number of bits in which scores are compared.
 
     Returns:
-        The run as measures see it, its queries by their numbers in the qrels, and the tag of its
-        last row; ``None`` where :func:`score_file` gives that.
+        The ranks, with queries by their numbers in the qrels, and the tag of the last row;
+        ``None`` where :func:`score_file` returns ``None``.
     """
     chunks = _collect(
         path, judgments, lambda found: list(check_chunks(found, judgments)), precision
@@ -255,7 +254,7 @@ def judge_file(
 
 
 def score_chunk(chunk: JudgedChunk, qrels: Judgments, scorer: Scorer) -> tuple[IntArray, Scores]:
-    """Return the numbers of a chunk's queries that count, and their values."""
+    """Return the numbers of a chunk's scored queries, and their values."""
     known = np.flatnonzero(chunk.number >= 0)
     known = known[qrels.counts[chunk.number[known]]]
     numbers = chunk.number[known]
@@ -271,7 +270,7 @@ def score_chunk(chunk: JudgedChunk, qrels: Judgments, scorer: Scorer) -> tuple[I
 def _table(
     tables: Sequence[tuple[IntArray, Scores]], qrels: Judgments, measures: Sequence[Measure]
 ) -> FloatArray:
-    """Return values of all queries that count; without results, those of each measure."""
+    """Return the values of all scored queries; without results, each measure's default."""
     table = np.empty((len(qrels.query_ids), len(measures)))
     table[:] = [measure.value_without_results for measure in measures]
     for numbers, scores in tables:
@@ -287,25 +286,25 @@ def judge_chunks(
     precision: ScorePrecision = 32,
     depth: int | None = None,
 ) -> Generator[JudgedChunk, None, None]:
-    """Read chunks in threads, and yield them in their order.
+    """Read chunks in threads, and yield them in order.
 
     Args:
         path: The run.
-        chunks: Its lines, whole queries each.
-        judgments: The qrels, which need not be there yet.
-        open_view: Makes a view of a chunk, or raises.
-        precision: In how many bits scores are compared.
-        depth: Judged documents behind that rank need not be found; ``None`` to find all.
+        chunks: Its lines, in chunks of whole queries.
+        judgments: The qrels, which may still be loading.
+        open_view: Makes a view of a chunk, or raises an error.
+        precision: The number of bits in which scores are compared.
+        depth: Judged documents below this rank need not be found; ``None`` to find all.
     """
-    # One more than there are processors: while one holds Python's lock, the others compute.
-    n_hands = (os.cpu_count() or 1) + 1
-    hands = BoundedSemaphore(n_hands)
+    # One more than there are processors, because one of them waits for Python's lock.
+    n_active = (os.cpu_count() or 1) + 1
+    active = BoundedSemaphore(n_active)
 
     def read(chunk: Chunk) -> JudgedChunk:
-        with hands:
+        with active:
             view = open_view(path, chunk())
         qrels = judgments.result()
-        with hands:
+        with active:
             return _judge(view, qrels, precision, depth)
 
     waiting: deque[Future[JudgedChunk]] = deque()
@@ -313,8 +312,8 @@ def judge_chunks(
         try:
             for chunk in chunks:
                 waiting.append(pool.submit(read, chunk))
-                # Pieces under way are what takes memory.
-                if len(waiting) >= (n_hands if judgments.done() else _AHEAD):
+                # The chunks in progress determine the memory used.
+                if len(waiting) >= (n_active if judgments.done() else _AHEAD):
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -325,12 +324,12 @@ def judge_chunks(
 def check_chunks(
     chunks: Iterable[JudgedChunk], judgments: Future[Judgments]
 ) -> Iterator[JudgedChunk]:
-    """Pass chunks on, and check that they make a run that can be scored.
+    """Yield the chunks, and check that together they are a run that can be scored.
 
     Raises:
         EmptyRunError: If no chunk has a row.
         UnsortedError: If a query is in two chunks.
-        IdMismatchError: If run and qrels do not share ids as they should.
+        IdMismatchError: If run and qrels share too few ids.
     """
     query_ids: set[str] = set()
     n_judged = n_near = 0
@@ -357,10 +356,10 @@ def _judge(
     """Look up the judged documents of a chunk."""
     query_ids: list[str] = view.blocks.query_ids.to_list()
     number = qrels.numbers(query_ids)
-    asked = _rows_to_look_up(view, qrels, number, depth)
-    whole = len(asked) == view.n_rows
-    query = number[view.blocks.query if whole else view.blocks.query[asked]].astype(np.uint32)
-    doc_ids = view.frame["doc_id"] if whole else view.frame["doc_id"].gather(asked)
+    rows = _rows_to_look_up(view, qrels, number, depth)
+    whole = len(rows) == view.n_rows
+    query = number[view.blocks.query if whole else view.blocks.query[rows]].astype(np.uint32)
+    doc_ids = view.frame["doc_id"] if whole else view.frame["doc_id"].gather(rows)
     found, judgments = qrels.find(query, doc_ids)
     return JudgedChunk(
         n_lines=0 if view.columns is None else view.columns.facts.n_lines,
@@ -369,13 +368,13 @@ def _judge(
         number=number,
         lengths=view.blocks.sizes,
         judgments=judgments,
-        ranks=_ranks(view, asked[found], precision),
+        ranks=_ranks(view, rows[found], precision),
         n_near=qrels.count_near(query, doc_ids, found),
     )
 
 
 def _rows_to_look_up(view: RunView, qrels: Judgments, number: IntArray, depth: int | None) -> Rows:
-    """Return rows of judged queries, not behind ``depth`` where that is sure to change nothing."""
+    """Return the rows of judged queries, down to ``depth`` if that cannot change a result."""
     if depth is not None and _is_ranked(view) and qrels.can_only_be_equal(view.frame["doc_id"]):
         rows = view.grouped.firsts(depth)
     else:
@@ -386,12 +385,12 @@ def _rows_to_look_up(view: RunView, qrels: Judgments, number: IntArray, depth: i
 
 
 def _is_ranked(view: RunView) -> bool:
-    """Return whether each query stands together, by falling scores."""
+    """Return whether the rows are grouped by query and sorted by falling scores."""
     return not view.blocks.interleaved and view.grouped.falls
 
 
 def _ranks(view: RunView, rows: Rows, precision: ScorePrecision) -> IntArray:
-    """Return ranks of some rows in the canonical ranking."""
+    """Return the ranks of some rows in the canonical ranking."""
     if _is_ranked(view):
         return rows - view.blocks.starts[view.blocks.query[rows]] + 1
     frame = view.frame.select("query_id", "doc_id", "score").with_row_index("row")

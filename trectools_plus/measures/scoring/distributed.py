@@ -1,8 +1,8 @@
-"""Scoring run files on the workers of a scheduler: a file at a time, a large one in chunks.
+"""Scores of run files computed on a scheduler's workers, file by file, large files in chunks.
 
-The judgments and the measures are sent to each worker once; run files are read where they are
-scored, so the workers must see them under the same path, or behind an address. What cannot be
-scored there is left to the caller, whose messages are those of a single machine.
+Judgments and measures are sent to each worker once. Workers read the run files themselves, so they
+must have access to them under the same path or address. The caller scores the remaining files, and
+reports their errors as without workers.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
+from trectools_plus.distributed import Workers
 from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
-from trectools_plus.distributed.workers import Workers
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
-from trectools_plus.formats.opening import file_size, is_plain_file
+from trectools_plus.formats.files.opening import file_size, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
@@ -48,12 +48,12 @@ OpenRun = Callable[[str, "Future[Qrels]", "Future[Judgments]", Sequence[Measure]
 
 @dataclass(frozen=True)
 class Part:
-    """Something for one worker: a run file, or a chunk of one.
+    """A run file, or a chunk of one, for one worker.
 
     Attributes:
         path: The file as the user named it.
-        place: Where a worker finds it.
-        chunk: What to read of it; ``None`` for all.
+        place: The file as workers find it.
+        chunk: The chunk to read; ``None`` for the whole file.
     """
 
     path: str
@@ -63,7 +63,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartScorer:
-    """Scores parts, wherever it is.
+    """Scores parts on a worker.
 
     Attributes:
         qrels: The judgments.
@@ -77,14 +77,14 @@ class PartScorer:
 
     @cached_property
     def judgments(self) -> Future[Judgments]:
-        """The judgments, ready."""
+        """The judgments as a completed future."""
         return _ready(Judgments.of(self.qrels))
 
     def __call__(self, part: Part) -> Run | ScoredFile | ScoredChunk | None:
-        """Score a part; ``None`` if it cannot be scored, or not like this.
+        """Score a part; ``None`` if the caller has to score the file.
 
         Raises:
-            UsageError: If the file is not here, is another one, or cannot be read from here.
+            UsageError: If the file is missing here, is a different file, or cannot be read here.
         """
         check_seen(part.path, part.place)
         try:
@@ -116,10 +116,10 @@ def score_on_workers(
     open_run: OpenRun,
     progress: Progress = no_progress,
 ) -> dict[str, Run | ScoredFile]:
-    """Score the run files that workers can read and that hold no error.
+    """Score the run files that workers can read and that have no errors.
 
     Args:
-        workers: Where.
+        workers: The workers.
         paths: The run files, as the user named them.
         qrels: The judgments.
         measures: The measures, none twice.
@@ -127,11 +127,11 @@ def score_on_workers(
         progress: Gets the number of files done, as ``scoring``.
 
     Returns:
-        By path, as if ``open_run`` had been called here. A file that is missing in it has to be
-        opened here: it is a pipe, or holds an error, or is not clean and large.
+        By path, the results of ``open_run``. The caller has to open files that are missing here:
+        a pipe, a file with errors, or a large file that is not clean.
 
     Raises:
-        UsageError: If workers do not see or reach a file, or a measure cannot take this input.
+        UsageError: If workers cannot find or read a file, or a measure cannot score this input.
         InputError: If the workers or the scheduler are lost.
     """
     scorer = PartScorer(qrels, measures, open_run)
@@ -139,19 +139,19 @@ def score_on_workers(
     last = {part.path: number for number, part in enumerate(parts, 1)}
     ends = sorted(last.values())
 
-    def note(n_parts: int) -> None:
-        """Note as many files as so many parts would make in their order."""
+    def report(n_parts: int) -> None:
+        """Report the number of files completed with the first ``n_parts`` parts."""
         progress("scoring", bisect_right(ends, n_parts), len(ends))
 
     found: dict[str, list[Run | ScoredFile | ScoredChunk | None]] = {}
-    for part, result in zip(parts, workers.map(scorer, parts, note), strict=True):
+    for part, result in zip(parts, workers.map(scorer, parts, report), strict=True):
         found.setdefault(part.path, []).append(result)
     opened = {path: _whole(path, results, scorer) for path, results in found.items()}
     return {path: one for path, one in opened.items() if one is not None}
 
 
 def _parts(path: str, measures: Sequence[Measure]) -> Iterator[Part]:
-    """Yield the parts of a file: none where only this process can read it."""
+    """Yield the parts of a file; none if only this process can read it."""
     place = place_of(path)
     if place is None:
         return

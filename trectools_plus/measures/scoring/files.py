@@ -1,7 +1,4 @@
-"""Qrels and run files for scoring, each read in the way that costs least.
-
-The ways to read a run (whole, in chunks, of unsorted rows) are private behind :func:`open_files`.
-"""
+"""Qrels and run files for scoring, each read as a whole or in chunks, whichever is faster."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from trectools_plus.distributed import current_workers
 from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import refuse_strange
+from trectools_plus.measures.evaluation import refuse_id_mismatch
 from trectools_plus.measures.judged import Judgments
 from trectools_plus.measures.scoring.chunks import ScoredFile, score_file
 from trectools_plus.measures.scoring.low_memory import score_large_file
@@ -30,7 +27,7 @@ def open_files(
     low_memory: bool = False,
     progress: Progress = no_progress,
 ) -> tuple[Qrels, list[Run | ScoredFile]]:
-    """Read qrels and run files, and refuse those that may not be scored.
+    """Read qrels and run files, and refuse those with errors.
 
     Inside :func:`~trectools_plus.distributed.use_scheduler`, workers read and score the runs.
 
@@ -38,22 +35,22 @@ def open_files(
         qrels: The judgments, a file or an address; ``-`` is standard input.
         runs: The run files, likewise.
         measures: The measures they are to be scored with, none twice.
-        low_memory: Never hold a run as a whole.
+        low_memory: Read every run in chunks.
         progress: Gets the number of runs done, as ``scoring``.
 
     Returns:
-        What :func:`~trectools_plus.measures.evaluation.score_runs` needs.
+        The arguments of :func:`~trectools_plus.measures.evaluation.score_runs`.
 
     Raises:
-        FindingsError: If a file holds an error.
-        InputError: If a file cannot be read at all.
-        SeveralFilesError: If either is true of several runs.
-        UsageError: If a measure cannot take this input.
+        FindingsError: If a file has errors.
+        InputError: If a file cannot be read.
+        SeveralFilesError: If several runs have errors or cannot be read.
+        UsageError: If a measure cannot score this input.
     """
     if low_memory:
         _refuse_document_measures(measures)
     with ThreadPoolExecutor(1) as pool:
-        # The first run's lines are looked at meanwhile.
+        # Meanwhile, the first run is read.
         table = pool.submit(load_qrels, qrels) if Path(qrels).is_file() else _load_here(qrels)
         judgments = pool.submit(lambda: Judgments.of(table.result()))
 
@@ -73,10 +70,10 @@ def open_files(
 
 
 def name_runs(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:
-    """Return runs by their tags; by their paths where tags are the same.
+    """Return runs by tag, or by path if several have the same tag.
 
     Raises:
-        UsageError: If one is given twice.
+        UsageError: If a run is given twice.
     """
     tags = [run.name for run in runs]
     named: dict[str, Run | ScoredFile] = {}
@@ -89,7 +86,7 @@ def name_runs(runs: Sequence[Run | ScoredFile]) -> dict[str, Run | ScoredFile]:
 
 
 def _load_here(qrels: str) -> Future[Qrels]:
-    """Read the qrels in this thread: Ctrl-C ends no other that waits for a pipe or a server."""
+    """Read the qrels in this thread, where Ctrl-C can interrupt waiting for a pipe or a server."""
     loaded: Future[Qrels] = Future()
     try:
         loaded.set_result(load_qrels(qrels))
@@ -115,11 +112,11 @@ def _open_large(
 
 
 def _load(path: str, qrels: Qrels, measures: Sequence[Measure]) -> Run:
-    """Read a run as a whole; without judged documents only for measures that see unjudged ones."""
+    """Read a run as a whole; without judged documents only if a measure sees unjudged ones."""
     if not any(measure.sees_unjudged for measure in measures):
         return load_run(path, qrels=qrels)
     run = load_run(path)
-    refuse_strange(run, qrels, measures)
+    refuse_id_mismatch(run, qrels, measures)
     return run
 
 
@@ -129,7 +126,7 @@ def _open_each(
     qrels: Future[Qrels],
     progress: Progress,
 ) -> list[Run | ScoredFile]:
-    """Open every run, so that all that have errors are named at once."""
+    """Open every run, and report the errors of all runs together."""
     opened: list[Run | ScoredFile] = []
     errors: list[CheckFailedError | InputError] = []
     for done, path in enumerate(paths):
@@ -137,7 +134,7 @@ def _open_each(
         try:
             opened.append(open_run(path))
         except (CheckFailedError, InputError) as error:
-            qrels.result()  # no run can be scored against broken ones
+            qrels.result()  # errors of the qrels come first
             errors.append(error)
     raise_all(errors)
     progress("scoring", len(paths), len(paths))
@@ -148,7 +145,7 @@ def _refuse_document_measures(measures: Sequence[Measure]) -> None:
     for measure in measures:
         if not see_grades_only([measure]):
             raise UsageError(
-                f"{measure.name} looks at documents and needs the whole run in memory",
+                f"{measure.name} depends on document ids and needs the whole run in memory",
                 where="--low-memory",
-                remedy="leave one of them out",
+                remedy="leave out the option or the measure",
             )

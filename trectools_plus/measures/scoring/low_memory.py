@@ -1,7 +1,7 @@
-"""Scoring run files larger than memory: always in chunks, also of unsorted rows.
+"""Scores of run files larger than memory, which are always read in chunks, also if unsorted.
 
-A run is scored as its chunks come, as long as each is valid in itself: then so is the run. Where
-one is not, all of them are judged together before anything is scored.
+A run is valid if each of its chunks is valid, so chunks are scored as they are read. Once a chunk
+is not valid, all chunks are validated together before any is scored.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from trectools_plus.errors import CheckFailedError, FormatError, UsageError
-from trectools_plus.formats.opening import can_be_read_twice, is_plain_file
-from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
-from trectools_plus.formats.regrouping import regroup_queries
+from trectools_plus.formats.files.opening import can_be_read_twice, is_plain_file
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks, regroup_queries
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.judged import Judgments
 from trectools_plus.measures.scoring.chunks import (
@@ -43,15 +42,15 @@ from trectools_plus.validation.views.runs import RunView
 
 
 class InvalidChunkError(NotInChunksError):
-    """A chunk holds what may forbid scoring the run."""
+    """A chunk may contain an error of the run."""
 
 
 def score_large_file(
     path: str, judgments: Future[Judgments], measures: Sequence[Measure]
 ) -> ScoredFile:
-    """Score a run file in memory that does not grow with it.
+    """Score a run file in bounded memory.
 
-    Queries that are in several places are first brought together by way of temporary files.
+    Rows that are not grouped by query are first grouped in temporary files.
 
     Args:
         path: The run, compressed or not.
@@ -59,40 +58,40 @@ def score_large_file(
         measures: The measures, none twice, that all ``see_grades_only``.
 
     Raises:
-        FindingsError: If the run holds an error.
-        CheckFailedError: If run and qrels do not meet.
+        FindingsError: If the run has errors.
+        CheckFailedError: If run and qrels share too few ids.
         InputError: If it cannot be read.
-        UsageError: If it cannot be read twice, or a measure cannot take this input.
+        UsageError: If it cannot be read twice, or a measure cannot score this input.
     """
     if not can_be_read_twice(path) and (path == "-" or Path(path).exists()):
         raise UsageError(
-            "is no regular file, which --low-memory reads more than once",
+            "is not a regular file, and --low-memory reads it more than once",
             where=path,
-            remedy="write it into a file first",
+            remedy="write it to a file first",
         )
     try:
         return _score_in_any_order(path, judgments, measures)
     except FormatError as error:
         if is_plain_file(path):
             raise
-        judgments.result()  # what is wrong with the qrels comes first
+        judgments.result()  # errors of the qrels come first
         raise FindingsError(damaged_report(error, "run").findings) from error
     except IdMismatchError:
         raise CheckFailedError(
-            "its query or document ids are not those of the qrels, or are spelled in another way",
+            "its query or document ids differ from those of the qrels, perhaps only in spelling",
             where=path,
             remedy=f"see: trectools-plus runs validate {path} --qrels QRELS",
         ) from None
     except NotInChunksError:
         raise CheckFailedError(
-            "cannot be scored piece by piece", where=path, remedy="leave out --low-memory"
+            "cannot be scored in chunks", where=path, remedy="leave out --low-memory"
         ) from None
 
 
 def _score_in_any_order(
     path: str, judgments: Future[Judgments], measures: Sequence[Measure]
 ) -> ScoredFile:
-    """Score a run in the order of its rows, or, if some query is in several places, in another."""
+    """Score a run in the order of its rows, or regrouped if they are not grouped by query."""
     score = partial(_score, path, judgments, measures)
 
     def in_order() -> ScoredFile:
@@ -141,8 +140,8 @@ def _refuse(
     *,
     known_lines: bool,
 ) -> None:
-    """Refuse the run if it holds an error as a whole."""
-    judgments.result()  # what is wrong with the qrels comes first
+    """Refuse the run if it has errors."""
+    judgments.result()  # errors of the qrels come first
     refuse_errors(check_chunks(path, opening, chunks, known_lines=known_lines))
 
 
@@ -155,7 +154,7 @@ def _view_valid_chunk(path: str, data: bytes) -> RunView:
 
 
 def _view_checked_chunk(path: str, data: bytes) -> RunView:
-    """Return a view of a chunk of a run that has been judged."""
+    """Return a view of a chunk of a run that was validated."""
     view = open_chunk(path, data, "judged")
     assert view is not None
     return view

@@ -1,7 +1,7 @@
-"""Scoring in separate processes: pytrec_eval holds Python's lock for as long as it computes.
+"""Scores computed in separate processes, because pytrec_eval does not release Python's lock.
 
-While one thread scores whole rankings, no other could read the run on. A process beside costs a
-third of a second to start, so only large files get one.
+While a thread scores complete rankings, no other thread can read the run. Starting a process takes
+a third of a second, so only large files are scored in other processes.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.measures.scoring.ranking import depth_seen, score_judged
 
 WORTH_BYTES = 100 << 20
-"""The size of a run, uncompressed or not, that makes a process worth its start."""
-
-_DEEP = 200
+"""The smallest file size for which starting processes saves time."""
+_SHALLOW = 200
+"""Scoring rankings down to this rank is too fast for another process to save time."""
 
 Scores = Callable[[], FloatArray]
-"""Waits for scores."""
+"""Waits for scores and returns them."""
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """Scores chunks of a run, in this process or beside it.
+    """Scores chunks of a run, in this process or in others.
 
     Attributes:
         measures: The measures, none twice, that all ``see_grades_only``.
-        pool: The processes beside this one, if there are any.
+        pool: The other processes, if there are any.
     """
 
     measures: Sequence[Measure]
     pool: Executor | None = None
 
     def score(self, query_ids: Sequence[str], run: JudgedRun) -> Scores:
-        """Begin with what :func:`score_judged` does."""
+        """Start :func:`score_judged`."""
 
         def here() -> FloatArray:
             return score_judged(self.measures, query_ids, run)
@@ -50,14 +50,14 @@ class Scorer:
             return lambda: scores
         try:
             with _without_interrupts():  # this call starts the processes
-                beside = self.pool.submit(score_judged, self.measures, query_ids, run)
+                future = self.pool.submit(score_judged, self.measures, query_ids, run)
         except BrokenExecutor:
             return here
 
         def wait() -> FloatArray:
             try:
-                return beside.result()
-            except BrokenExecutor:  # no memory for another process, or it was killed
+                return future.result()
+            except BrokenExecutor:  # too little memory, or the process was killed
                 return here()
 
         return wait
@@ -65,11 +65,11 @@ class Scorer:
 
 @contextmanager
 def open_scorer(measures: Sequence[Measure], n_bytes: int) -> Iterator[Scorer]:
-    """Give a scorer with processes where they pay.
+    """Open a scorer, with other processes if they save time.
 
     Args:
         measures: The measures.
-        n_bytes: How large the run's file is.
+        n_bytes: The size of the run file.
     """
     depth = depth_seen(measures)
     n_processors = os.cpu_count() or 1
@@ -77,16 +77,16 @@ def open_scorer(measures: Sequence[Measure], n_bytes: int) -> Iterator[Scorer]:
         n_bytes < WORTH_BYTES
         or n_processors == 1
         or _is_daemon()
-        or (depth is not None and depth <= _DEEP)
+        or (depth is not None and depth <= _SHALLOW)
     ):
         yield Scorer(measures)
         return
-    from concurrent.futures import ProcessPoolExecutor  # both take a while to load
+    from concurrent.futures import ProcessPoolExecutor  # slow to load
     from multiprocessing import get_context
 
     pool = ProcessPoolExecutor(
         max(1, n_processors // 2),
-        # Threads are running, which a fork would cut short in the middle of anything.
+        # Threads are running, and a fork would stop them at any point.
         mp_context=get_context("spawn"),
         initializer=_leave_with_parent,
     )
@@ -98,10 +98,9 @@ def open_scorer(measures: Sequence[Measure], n_bytes: int) -> Iterator[Scorer]:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Hold back Ctrl-C in this thread; a process started meanwhile never sees it.
+    """Block Ctrl-C in this thread, and in processes that are started meanwhile.
 
-    A terminal sends it to all processes, and one that is still importing would answer with a
-    traceback.
+    A terminal sends it to all processes, and one that is still importing would print a traceback.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
@@ -114,14 +113,14 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _is_daemon() -> bool:
-    """Whether this process may start none, as the workers of a scheduler may not."""
+    """Return whether this process may not start others, as a scheduler's worker."""
     from multiprocessing import current_process
 
     return current_process().daemon
 
 
 def _leave_with_parent() -> None:
-    """In a new process: leave Ctrl-C to the parent, and end when it ends, in whatever way."""
+    """Ignore Ctrl-C in a new process, and exit when the parent exits for any reason."""
     from multiprocessing import parent_process
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,6 +1,6 @@
-"""One run, many measures: each provider scores its measures on the one ranking.
+"""Scores of one ranking: each provider computes its measures on the same ranking.
 
-Nothing here checks the input; ``evaluate`` does that first.
+The input is not checked here; ``evaluate`` checks it before.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def score_ranking(
         results has each measure's ``value_without_results``.
 
     Raises:
-        UsageError: If a measure cannot take this input.
+        UsageError: If a measure cannot score this input.
     """
     depth = depth_seen(measures)
     cut = ranked if depth is None else ranked.filter(pl.col("rank") <= depth)
@@ -40,28 +40,28 @@ def score_ranking(
 def score_judged(
     measures: Sequence[Measure], query_ids: Sequence[str], run: JudgedRun
 ) -> FloatArray:
-    """Score a run of which only the judged documents are known.
+    """Score a run with only the ranks of its judged documents.
 
     Args:
         measures: The measures, none twice, that all :func:`see_grades_only`.
         query_ids: The queries, for messages.
-        run: Where all of a run's judged documents stand.
+        run: The ranks of all judged documents.
 
     Returns:
-        Array of shape (queries, measures), as by :func:`score_ranking`.
+        As :func:`score_ranking`.
     """
     return _table(measures, RankedRun(query_ids, run.cut(depth_seen(measures))))
 
 
 def score_by_provider(measures: Sequence[Measure], run: RankedRun) -> FloatArray:
-    """Ask each provider for its measures.
+    """Score a run with the provider of each measure.
 
     Args:
         measures: The measures, none twice.
         run: The run.
 
     Returns:
-        Array of shape (queries, measures); values of queries without results mean nothing.
+        Array of shape (queries, measures); values of queries without results are meaningless.
     """
     groups: dict[Provider, list[int]] = {}
     for position, measure in enumerate(measures):
@@ -75,15 +75,12 @@ def score_by_provider(measures: Sequence[Measure], run: RankedRun) -> FloatArray
 
 
 def see_grades_only(measures: Iterable[Measure]) -> bool:
-    """Return whether no measure looks at document ids.
-
-    A :class:`JudgedRun` is all that such measures need.
-    """
+    """Return whether all measures depend only on what a :class:`JudgedRun` contains."""
     return not any(measure.provider.sees_documents for measure in measures)
 
 
 def depth_seen(measures: Sequence[Measure]) -> int | None:
-    """Return the deepest rank that any measure by grades can see; ``None`` for all ranks."""
+    """Return the deepest rank that counts for measures of grades; ``None`` for all ranks."""
     depths = [one.depth for one in measures if not one.provider.sees_documents]
     return None if None in depths else max((depth or 0 for depth in depths), default=1)
 

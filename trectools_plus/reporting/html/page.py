@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.targets import describe_status
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting import wording
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.html.per_query import QueryEvidence, collect_queries

@@ -12,7 +12,7 @@ from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.reporting.comparison import ComparisonTable
 from trectools_plus.reporting.table import Cell
 from trectools_plus.reporting.wording import choose_comparisons, name_difference
-from trectools_plus.statistics.size import advise_on_size
+from trectools_plus.statistics.power import advise_on_size
 
 WIDTH = 120
 """Width of a drawing in SVG units; the page scales it."""

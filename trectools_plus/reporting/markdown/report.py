@@ -13,7 +13,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.targets import describe_status
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.comparison import (
     ComparisonTable,
     fold,
@@ -54,7 +54,7 @@ from trectools_plus.reporting.wording import (
     show_p,
     show_rank,
 )
-from trectools_plus.statistics.size import advise_on_size
+from trectools_plus.statistics.power import advise_on_size
 from trectools_plus.text import plural
 
 _TESTS = ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")

@@ -16,7 +16,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import InputError
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.reporting.comparison import describe_dataset
 from trectools_plus.reporting.plots.differences import plot_differences

@@ -12,7 +12,7 @@ from trectools_plus.benchmark.multilingual import (
     MultilingualResult,
 )
 from trectools_plus.benchmark.report.parts import ends_of
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.markdown.tables import escape, markdown_table
 from trectools_plus.reporting.table import Table, make_row, show, show_interval

@@ -13,6 +13,12 @@ from time import perf_counter
 from typing import Any
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.plugins import (
+    describe_error,
+    import_object,
+    raise_for_signal,
+    working_directory_on_path,
+)
 from trectools_plus.retrieval.source import (
     Backend,
     BackendRequest,
@@ -21,12 +27,6 @@ from trectools_plus.retrieval.source import (
     Query,
     Ranking,
     Source,
-)
-from trectools_plus.user_code import (
-    describe_error,
-    import_object,
-    raise_for_signal,
-    working_directory_on_path,
 )
 
 ENTRY_POINT_GROUP = "trectools_plus.retrievers"

@@ -18,8 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.hashing import sha256_text
-from trectools_plus.formats.ids import digest_id
+from trectools_plus.formats.hashing import digest_id, sha256_text
 from trectools_plus.retrieval.fetch.answering import Answer, FailedQuery
 from trectools_plus.retrieval.source import Failure, Ranking
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import CheckFailedError, InputError
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.run import write_run_frames
 from trectools_plus.formats.tables import Topics

@@ -11,11 +11,16 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.catalogue import CatalogueDataset
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
-from trectools_plus.formats.hashing import ROWS_PER_STEP, sha256_columns, sha256_frames
-from trectools_plus.formats.ids import digest_id, find_suspects
-from trectools_plus.formats.opening import can_be_read_twice
+from trectools_plus.formats.files.opening import can_be_read_twice
+from trectools_plus.formats.hashing import (
+    ROWS_PER_STEP,
+    digest_id,
+    find_suspects,
+    sha256_columns,
+    sha256_frames,
+)
+from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.formats.topics import iter_topics
 from trectools_plus.retrieval.source import Query, check_ids

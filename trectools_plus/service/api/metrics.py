@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
-from trectools_plus.formats.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.service.api.settings import DEFAULT_PREFIX, check_prefix
 from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore, as_label, read_snapshots
 from trectools_plus.service.names import split_measure

@@ -15,13 +15,6 @@ from starlette.responses import Response
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES as SCORE_MEASURES
 from trectools_plus.progress import Progress
 from trectools_plus.service.api import openapi
-from trectools_plus.service.api.checks import (
-    Kind,
-    ScoreAnswer,
-    ValidationAnswer,
-    score_parts,
-    validate_parts,
-)
 from trectools_plus.service.api.evaluation import (
     DEFAULT_MEASURES,
     LONGEST_MEASURES,
@@ -41,6 +34,13 @@ from trectools_plus.service.api.uploads import (
     YAML_TYPES,
     named,
     read_parts,
+)
+from trectools_plus.service.api.validate_and_score import (
+    Kind,
+    ScoreAnswer,
+    ValidationAnswer,
+    score_parts,
+    validate_parts,
 )
 from trectools_plus.service.problems import ProblemError, json_response
 

@@ -20,7 +20,8 @@ from trectools_plus.service.review.judgments import (
 )
 from trectools_plus.service.review.store import Store, Study
 from trectools_plus.statistics.agreement import Agreement
-from trectools_plus.statistics.arrays import DEFAULT_RESAMPLES, DEFAULT_SEED, check_level
+from trectools_plus.statistics.arrays import check_level
+from trectools_plus.statistics.resamples import Resampling
 from trectools_plus.testsets.agreement import GradeAgreement, compare_grades
 
 METHOD = "Wilson over queries"
@@ -200,18 +201,13 @@ class ReviewSummary:
 
 def summarise_review(
     store: Store,
-    *,
-    confidence: float = 0.95,
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = DEFAULT_SEED,
+    resampling: Resampling | None = None,
 ) -> ReviewSummary:
     """Say what came of a review so far.
 
     Args:
         store: The judgments.
-        confidence: Level of all intervals, between 0 and 1.
-        resamples: Of the intervals of kappa.
-        seed: Of the resamples.
+        resampling: The level of all intervals, and the resamples of the intervals of kappa.
 
     Raises:
         UsageError: If an option is out of range.
@@ -221,7 +217,8 @@ def summarise_review(
     judged = {one: read_all_judged(store, one) for one in annotators}
     choices = {one: _choices(found) for one, found in judged.items()}
     modes = store.study.modes
-    options = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    resampling = resampling or Resampling()
+    confidence = resampling.confidence
     return ReviewSummary(
         study=store.study,
         queries=len(shown),
@@ -233,8 +230,8 @@ def summarise_review(
             PairAgreement(
                 one.name,
                 other.name,
-                _compare_grades(store, one, other, options),
-                _compare_choices(choices[one], choices[other], modes, options),
+                _compare_grades(store, one, other, resampling),
+                _compare_choices(choices[one], choices[other], modes, resampling),
             )
             for one, other in combinations(annotators, 2)
         ),
@@ -277,11 +274,14 @@ def _summarise(
 
 
 def _compare_grades(
-    store: Store, one: Annotator, other: Annotator, options: Mapping[str, Any]
+    store: Store, one: Annotator, other: Annotator, resampling: Resampling
 ) -> GradeAgreement | None:
     try:
         return compare_grades(
-            grades_of(store, one), grades_of(store, other), weights="quadratic", **options
+            grades_of(store, one),
+            grades_of(store, other),
+            weights="quadratic",
+            resampling=resampling,
         )
     except IncomparableError:
         return None
@@ -291,15 +291,15 @@ def _compare_choices(
     one: Mapping[str, str],
     other: Mapping[str, str],
     modes: tuple[str, ...],
-    options: Mapping[str, Any],
+    resampling: Resampling,
 ) -> Agreement | None:
-    from trectools_plus.statistics.kappa import cohens_kappa
+    from trectools_plus.statistics.agreement import cohens_kappa
 
     both = sorted(one.keys() & other.keys())
     if not both:
         return None
     labels = [[answers[query_id] for query_id in both] for answers in (one, other)]
-    return cohens_kappa(*labels, categories=[*modes, NO_CHOICE], **options)
+    return cohens_kappa(*labels, categories=[*modes, NO_CHOICE], **asdict(resampling))
 
 
 def _count_flags(

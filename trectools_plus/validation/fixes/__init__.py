@@ -1,8 +1,7 @@
 """Fixing files: safe fixes on request, others by name, and never in the file itself."""
 
 from trectools_plus.validation.draft import Applied, FixOptions
-from trectools_plus.validation.fixes.arguments import split_fix_values
-from trectools_plus.validation.fixes.engine import fix_qrels, fix_run
+from trectools_plus.validation.fixes.engine import fix_qrels, fix_run, split_fix_values
 from trectools_plus.validation.fixes.summary import Change, FixSummary
 from trectools_plus.validation.fixes.topics import fix_topics
 

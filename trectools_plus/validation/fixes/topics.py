@@ -12,17 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.rows import open_output
-from trectools_plus.formats.source import read_source
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.topic_schema import Form, form_of, is_header
+from trectools_plus.formats.writing import open_output
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.draft import FixOptions, Job
-from trectools_plus.validation.fixes.arguments import refuse_overwriting
-from trectools_plus.validation.fixes.engine import fix_bytes
+from trectools_plus.validation.fixes.engine import fix_bytes, refuse_overwriting
 from trectools_plus.validation.fixes.structured import quote_values
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
-from trectools_plus.validation.rules.file.packing import note_compression
+from trectools_plus.validation.rules.file.compression import note_compression
 from trectools_plus.validation.topics.loading import with_tab
 
 _BLANKS = " \t\x0b\x0c"

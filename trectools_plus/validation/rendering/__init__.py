@@ -7,12 +7,54 @@ one file does.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from trectools_plus.validation.findings import FileReport
+from trectools_plus.text import sentences
+from trectools_plus.validation.findings import FileReport, Finding, Severity
 from trectools_plus.validation.rendering.json import iter_json
 from trectools_plus.validation.rendering.junit import iter_junit
-from trectools_plus.validation.rendering.lines import iter_concise, iter_github
+from trectools_plus.validation.rendering.places import iter_occurrences, printable
 from trectools_plus.validation.rendering.sarif import iter_sarif
 from trectools_plus.validation.rendering.text import iter_text
+
+
+def iter_concise(reports: Iterable[FileReport]) -> Iterator[str]:
+    """One line ``path:line:column: severity code: message`` per finding; none without findings."""
+    for report in reports:
+        for finding in iter_occurrences(report):
+            text = sentences(finding.message, finding.remedy)
+            yield f"{printable(f'{finding.place}: {finding.severity} {finding.code}: {text}')}\n"
+
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def iter_github(reports: Iterable[FileReport]) -> Iterator[str]:
+    """One ``::error file=…,line=…::message`` line per finding; nothing without findings."""
+    for report in reports:
+        for finding in iter_occurrences(report):
+            yield f"{_annotation(finding)}\n"
+
+
+def _annotation(finding: Finding) -> str:
+    places = {
+        "file": printable(finding.path),
+        "line": finding.line,
+        "col": finding.column,
+        "title": f"{finding.code} {finding.name}",
+    }
+    properties = ",".join(
+        f"{key}={_escape_property(str(value))}" for key, value in places.items() if value
+    )
+    text = _escape(printable(sentences(finding.message, finding.remedy)))
+    return f"::{_COMMANDS[finding.severity]} {properties}::{text}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")
+
 
 RENDERERS: dict[str, Callable[[Iterable[FileReport]], Iterator[str]]] = {
     "text": iter_text,

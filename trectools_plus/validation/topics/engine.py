@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.source import read_source
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding

@@ -14,14 +14,14 @@ from typing import Any, NoReturn
 import polars as pl
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns import scan_columns
+from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.columns.numbers import DECIMAL
+from trectools_plus.formats.files.limits import Overlong
+from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.nodes.documents import Syntax, parse_document
 from trectools_plus.formats.nodes.json import parse_json
 from trectools_plus.formats.nodes.model import Mapping, TreeError, describe
 from trectools_plus.formats.nodes.xml import parse_elements
-from trectools_plus.formats.numerals import DECIMAL
-from trectools_plus.formats.overlong import Overlong
-from trectools_plus.formats.source import Source
 from trectools_plus.formats.topic_schema import LINE_ID_KEYS, TEXT_KEYS, Form, form_of, is_header
 from trectools_plus.formats.topics import Topic, iter_sgml, xml_topic
 from trectools_plus.text import listed, quoted, visible

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.columns import Columns
+from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.nodes.model import Node
 from trectools_plus.formats.topic_schema import Form
 from trectools_plus.validation.registry import FixName, SeverityName

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.lexer import BOM
-from trectools_plus.formats.source import read_source
-from trectools_plus.validation.matching import (
+from trectools_plus.formats.columns.lexer import BOM
+from trectools_plus.formats.files.source import read_source
+from trectools_plus.validation.id_matching import (
     common_affix,
     folded,
     folds_to_itself,

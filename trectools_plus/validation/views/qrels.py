@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.columns import Columns
-from trectools_plus.formats.numerals import INTEGER
+from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.numbers import INTEGER
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.validation.views.shape import BEIR_FIELDS, Shape, shape_of_qrels
 from trectools_plus.validation.views.tables import NO_REPEATS, Numbers, TableView, texts_of

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from trectools_plus.formats.columns import Columns
-from trectools_plus.formats.numerals import parse_ranks
+from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.numbers import parse_ranks
 from trectools_plus.formats.tables import Run
 from trectools_plus.validation.views.order import Ordered, Ranks, Rows
 from trectools_plus.validation.views.shape import Shape, shape_of_run

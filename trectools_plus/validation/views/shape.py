@@ -12,12 +12,12 @@ from typing import Literal
 
 import polars as pl
 
-from trectools_plus.formats.columns import Columns, scan_columns
-from trectools_plus.formats.numerals import DECIMAL, INTEGER
+from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
+from trectools_plus.formats.files.source import Source
 from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
 from trectools_plus.formats.qrels import has_beir_header
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
-from trectools_plus.formats.source import Source
 
 SNIFFED_BYTES = 4096
 NOT_FINITE = r"(?i)^[+-]?(?:nan|inf|infinity)$"

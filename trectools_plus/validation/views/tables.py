@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.formats.columns import Columns
-from trectools_plus.formats.lexer import BOM
-from trectools_plus.formats.numerals import DECIMAL, INTEGER
+from trectools_plus.formats.columns.columns import Columns
+from trectools_plus.formats.columns.lexer import BOM
+from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.validation.registry import LINES_KEPT, FixName, Hit, SeverityName
 from trectools_plus.validation.views.order import QueryBlocks, Rows, find_blocks, find_repeats
 from trectools_plus.validation.views.shape import Shape, field_of

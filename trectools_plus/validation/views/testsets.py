@@ -8,7 +8,7 @@ from typing import Protocol
 
 import polars as pl
 
-from trectools_plus.validation.text_languages import primary_language
+from trectools_plus.validation.texts import primary_language
 from trectools_plus.validation.topics.view import TopicsView
 from trectools_plus.validation.views.tables import TableView
 

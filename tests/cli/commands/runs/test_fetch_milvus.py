@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from trectools_plus.cli.app import app
 from trectools_plus.formats import collection as collection_module
 from trectools_plus.formats import corpus as corpus_module
-from trectools_plus.formats.catalogue import CatalogueDataset
+from trectools_plus.formats.ir_datasets import CatalogueDataset
 
 pytestmark = pytest.mark.process
 

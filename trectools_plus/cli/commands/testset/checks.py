@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import benchmark, measures, reporting, testsets, validation
+from trectools_plus import benchmark, measures, reporting, statistics, testsets, validation
 from trectools_plus.choices import KappaWeights
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import Confidence, Seed, TextOrJson, measure_option
@@ -142,9 +142,7 @@ def testset_agreement(
         testsets.read_grades(second),
         weights=weights,
         threshold=threshold,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
+        resampling=statistics.Resampling(resamples, seed, confidence),
     )
     if output_format == "json":
         write_json(reporting.agreement_document(found))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trectools_plus.formats.facts import LONG_LINE_BYTES
-from trectools_plus.formats.limits import MAX_LINE_BYTES
+from trectools_plus.formats.columns.facts import LONG_LINE_BYTES
+from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.text import plural
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule

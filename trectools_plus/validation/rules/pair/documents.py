@@ -9,7 +9,7 @@ import polars as pl
 
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.draft import Draft, Job
-from trectools_plus.validation.matching import INVISIBLE, common_affix, normal_form
+from trectools_plus.validation.id_matching import INVISIBLE, common_affix, normal_form
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.pairs import JUDGED_CUTOFF, PairView
 from trectools_plus.validation.views.qrels import QrelsView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trectools_plus.formats.numerals import DECIMAL, INTEGER, INTEGRAL
+from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER, INTEGRAL
 from trectools_plus.text import listed, number, on, plural, quoted, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, SeverityName, fix_step, rule

@@ -8,7 +8,7 @@ from io import StringIO
 
 import polars as pl
 
-from trectools_plus.formats.numerals import DECIMAL, INTEGER
+from trectools_plus.formats.columns.numbers import DECIMAL, INTEGER
 from trectools_plus.formats.run import N_FIELDS as RUN_FIELDS
 from trectools_plus.text import on, plural, quoted
 from trectools_plus.validation.draft import Draft, Job

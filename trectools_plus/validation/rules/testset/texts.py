@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from trectools_plus.text import in_all, listed, plural, quoted, visible
-from trectools_plus.validation.near_texts import near_across, near_pairs
 from trectools_plus.validation.registry import Hit, rule
 from trectools_plus.validation.rules.topics.texts import normalised
-from trectools_plus.validation.text_languages import KNOWN_LANGUAGES, guess_language
+from trectools_plus.validation.texts import KNOWN_LANGUAGES, guess_language, near_across, near_pairs
 from trectools_plus.validation.views.testsets import TestSetView
 
 

@@ -6,7 +6,7 @@ import unicodedata
 
 import polars as pl
 
-from trectools_plus.formats.ids import UNWRITABLE, UNWRITABLE_STARTS
+from trectools_plus.formats.writing import UNWRITABLE, UNWRITABLE_STARTS
 from trectools_plus.text import in_all, on, quoted, visible
 from trectools_plus.validation.registry import FixName, Hit, RuleFix, rule
 from trectools_plus.validation.rules.topics import lines

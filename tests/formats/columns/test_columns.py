@@ -1,0 +1,234 @@
+"""The lexer against a plain splitter, on lines of every kind, and its facts by hand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.formats.columns import columns as columns_module
+from trectools_plus.formats.columns import lexer
+from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.files.source import Source
+
+
+def scan(data: bytes, n_fields: int = 3) -> Columns:
+    return scan_columns(Source("a.txt", data), n_fields)
+
+
+@dataclass
+class Plain:
+    """The content of a file, line by line: the definition that the lexer must match."""
+
+    rows: list[tuple[int | str, ...]] = field(default_factory=list)
+    misshapen: list[tuple[int, int, str]] = field(default_factory=list)
+    comments: list[tuple[int, str]] = field(default_factory=list)
+    blank: list[int] = field(default_factory=list)
+    loose: list[int] = field(default_factory=list)
+    bare_cr: int = 0
+    n_crlf: int = 0
+    n_lf: int = 0
+
+
+def split_plainly(data: bytes, n_fields: int) -> Plain:
+    found = Plain()
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    for number, raw in enumerate(lines, 1):
+        last = number == len(lines)
+        if last and not raw:
+            break
+        if not last and raw.endswith(b"\r"):
+            raw = raw[:-1]
+            found.n_crlf += 1
+        elif not last:
+            found.n_lf += 1
+        found.bare_cr += raw.count(b"\r")
+        text = raw.decode("utf-8", "replace")
+        fields = re.findall(r"[^ \t\v\f]+", text)
+        if text.startswith("#"):
+            found.comments.append((number, text))
+        elif not fields:
+            found.blank.append(number)
+        elif len(fields) != n_fields:
+            found.misshapen.append((number, len(fields), text))
+        else:
+            found.rows.append((number, *fields))
+            if len(text) != sum(map(len, fields)) + n_fields - 1:
+                found.loose.append(number)
+    return found
+
+
+def assert_same(data: bytes, n_fields: int = 3) -> None:
+    columns, plain = scan(data, n_fields), split_plainly(data, n_fields)
+    assert columns.rows.rows() == plain.rows
+    assert columns.misshapen.rows() == plain.misshapen
+    assert columns.comments.rows() == plain.comments
+    assert columns.n_rows == len(plain.rows)
+    facts = columns.facts
+    assert facts.blank_lines.lines.tolist() == plain.blank
+    assert facts.loose_rows.lines.tolist() == plain.loose
+    assert (facts.n_crlf, facts.n_lf) == (plain.n_crlf, plain.n_lf)
+    assert facts.bare_cr.count == plain.bare_cr
+    assert facts.nul.count == data.count(b"\0")
+    for line, _, text in plain.misshapen:
+        assert columns.line_text(line) == text
+
+
+ODD = "\x1c\x1d\x85\xa0\u2028\u200b\u3000\ufeff\r\0\"'#,x\x01\x08\x1f"
+ANY = st.characters(exclude_characters=" \t\v\f\n", exclude_categories=("Cs",))
+FIELD = st.text(st.sampled_from("ab1é" + ODD) | ANY, min_size=1, max_size=4)
+TIDY_FIELD = st.sampled_from(["1", "Q0", "d7", "NA", "null", "1e5", "007", '"a"', "é", "-", "''"])
+BLANK = st.text(st.sampled_from(" \t\v\f"), min_size=1, max_size=3)
+END = st.sampled_from(["\n", "\n", "\n", "\r\n", "\n\n", " \n", "\r\r\n"])
+
+
+@st.composite
+def line(draw: st.DrawFn, some_field: st.SearchStrategy[str], blank: st.SearchStrategy[str]) -> str:
+    n_fields = draw(st.sampled_from([3, 3, 3, 3, 0, 1, 2, 4]))
+    fields = [draw(some_field) for _ in range(n_fields)]
+    start = draw(st.sampled_from(["", "", "", "", "#", "# ", " ", "\t"]))
+    text = start + "".join(part + draw(blank) for part in fields)
+    return text if draw(st.booleans()) else text.rstrip(" \t\v\f")
+
+
+WILD = st.lists(st.tuples(line(FIELD, BLANK), END))
+TIDY_LINE = st.lists(TIDY_FIELD, min_size=3, max_size=3).map(" ".join)
+TIDY = st.lists(st.tuples(TIDY_LINE, st.sampled_from(["\n", "\r\n"])))
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 7, 64, 1 << 19])
+@given(parts=st.lists(WILD | TIDY, max_size=4), final_newline=st.booleans(), bom=st.booleans())
+def test_equals_a_plain_splitter(
+    chunk_bytes: int, parts: list[list[tuple[str, str]]], final_newline: bool, bom: bool
+) -> None:
+    text = "".join(line + end for part in parts for line, end in part)
+    text = text if final_newline else text.removesuffix("\n")
+    data = ("\ufeff" if bom else "").encode() + text.encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexer, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(columns_module, "CHUNK_BYTES", chunk_bytes)
+        assert_same(data)
+
+
+@given(
+    data=st.binary(max_size=60) | st.text(st.sampled_from("a1 \t\n\r\0#é\ufeff")).map(str.encode)
+)
+def test_any_bytes_have_columns(data: bytes) -> None:
+    assert_same(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "\ufeff\ufeffa b c\n",  # a second byte order mark is data, though Polars would drop it
+        "x\x01a b c\n",  # zlib's magic bytes, which Polars would decompress
+        "x\x01 b c\n",
+        "é b c\n",
+        "\r \r \r\n",
+        "a b c\r",
+        '"a b c\n"d" e f\n',
+        "a\tb c\n",
+        "a b c\r\nd e f\n",  # line ends of both kinds in otherwise tidy lines
+    ],
+)
+def test_first_bytes_that_a_csv_reader_would_take_for_more(data: str) -> None:
+    assert_same(data.encode())
+
+
+def test_every_control_character_and_bare_cr_at_once() -> None:
+    controls = "".join(map(chr, (*range(1, 9), *range(14, 32))))
+    assert_same(f"a {controls}\rb c\nd e f\n".encode())
+
+
+def test_typed_parse_is_the_rows_with_types() -> None:
+    columns = scan(b"q d 1.5\n# x\nq2\td2 -2e-3\n")
+    schema = {"q": pl.String, "d": pl.String, "s": pl.Float64}
+    typed = columns.typed(schema)
+    assert typed is not None
+    assert typed.rows() == [("q", "d", 1.5), ("q2", "d2", -0.002)]
+    kept = columns.typed(schema, ["s", "q"])
+    assert kept is not None
+    assert kept.rows() == [(1.5, "q"), (-0.002, "q2")]
+    assert columns.first_row() == ["q", "d", "1.5"]
+    assert columns.typed({"q": pl.String, "d": pl.Int64, "s": pl.Float64}) is None
+
+
+def test_typed_parse_of_no_rows_is_empty() -> None:
+    typed = scan(b"# nothing\n").typed({"q": pl.String, "d": pl.String, "s": pl.Float64})
+    assert typed is not None
+    assert typed.shape == (0, 3)
+
+
+def test_facts_of_a_tidy_file() -> None:
+    facts = scan(b"a b c\nd e f\n").facts
+    assert (facts.n_lines, facts.n_lf, facts.n_crlf, facts.final_newline) == (2, 2, 0, True)
+    assert (facts.spaced_rows, facts.tabbed_rows) == (2, 0)
+    for marks in (facts.bare_cr, facts.nul, facts.blank_lines, facts.loose_rows):
+        assert not marks
+        assert marks.first is None
+    assert not facts.has_bom
+    assert facts.bad_utf8 is None
+    assert facts.encoding_guess is None
+
+
+def test_facts_of_an_untidy_file() -> None:
+    data = "\ufeff# c\r\na b\tc\n\n  d e f\ng\0 h i\nj\vk l\rm".encode()
+    columns = scan(data)
+    facts = columns.facts
+    assert facts.has_bom
+    assert (facts.n_lines, facts.n_crlf, facts.n_lf, facts.final_newline) == (6, 1, 4, False)
+    assert columns.comments.rows() == [(1, "# c")]
+    assert facts.blank_lines.lines.tolist() == [3]
+    assert facts.loose_rows.lines.tolist() == [4]
+    assert facts.nul.lines.tolist() == [5]
+    assert facts.form_feed_lines.lines.tolist() == [6]
+    assert facts.bare_cr.lines.tolist() == [6]
+    assert (facts.spaced_rows, facts.tabbed_rows) == (4, 1)
+    assert columns.lines.to_list() == [2, 4, 5, 6]
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 1 << 19])
+def test_the_first_bad_byte_is_placed(monkeypatch: pytest.MonkeyPatch, chunk_bytes: int) -> None:
+    monkeypatch.setattr(lexer, "CHUNK_BYTES", chunk_bytes)
+    columns = scan(b"\xef\xbb\xbfa b c\n\xc3\xa9 d\xe9 f\ng h \xff\n")
+    bad = columns.facts.bad_utf8
+    assert bad is not None
+    assert (bad.offset, bad.line, bad.column, bad.value) == (13, 2, 4, 0xE9)
+    assert columns.facts.encoding_guess == "latin-1"
+    assert columns.rows["c2"].to_list() == ["b", "d�", "h"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-16-le", "utf-32-be"])
+def test_other_encodings_are_guessed(encoding: str) -> None:
+    facts = scan("1 Q0 d01 1 9.5 base\n".encode(encoding)).facts
+    assert facts.encoding_guess == encoding[:6] + encoding[7:]
+    assert facts.nul
+
+
+def test_long_lines_are_noted_and_still_lexed() -> None:
+    data = b"a b c\n" + b"x" * 70_000 + b" b c\na b c\n"
+    columns = scan(data)
+    assert columns.n_rows == 3
+    assert columns.facts.long_lines.lines.tolist() == [2]
+    assert columns.facts.longest_line == 70_004
+
+
+def test_field_columns_count_characters() -> None:
+    columns = scan("\ufeff é\t\u00a0x  c\n".encode())
+    assert [columns.field_column(1, number) for number in (1, 2, 3)] == [2, 4, 8]
+
+
+def test_large_files_go_through_the_threads() -> None:
+    row = b"q1 Q0 d%d 1 2.5 tag\n"
+    data = b"".join(row % n for n in range(600_000))
+    assert len(data) > 16 * lexer.CHUNK_BYTES
+    columns = scan(data + b"short\n" + b"q2 Q0 d 1 1 t\n", 6)
+    assert columns.n_rows == 600_001
+    assert columns.misshapen.rows() == [(600_001, 1, "short")]
+    assert columns.rows["c3"][-2] == "d599999"
+    assert columns.lines[-1] == 600_002
+    assert columns.line_text(600_001) == "short"

@@ -1,0 +1,296 @@
+"""Files made to hang or to fill the memory: refused in bounded time, with what and where."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import FormatError, InputError, UsageError
+from trectools_plus.formats.columns import lexer
+from trectools_plus.formats.columns.columns import scan_columns
+from trectools_plus.formats.corpus import iter_corpus, read_corpus
+from trectools_plus.formats.files import content as content_module
+from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.compression import PIECE_BYTES, Compression, decompress
+from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.files.limits import find_overlong
+from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.qrels import read_qrels
+from trectools_plus.formats.run import read_run
+from trectools_plus.formats.topics import read_topics
+
+ROW = b"1 Q0 d1 1 9.5 base\n"
+READERS: list[Callable[[Path], object]] = [read_run, read_qrels, read_topics, read_corpus]
+PACK: dict[Compression, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstandard.ZstdCompressor().compress,
+}
+
+
+@pytest.fixture
+def short_lines(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Lines of more than 1,000 bytes are too long."""
+    monkeypatch.setattr(limits, "MAX_LINE_BYTES", 1000)
+    return 1000
+
+
+def _write(folder: Path, data: bytes) -> Path:
+    path = folder / "file"
+    path.write_bytes(data)
+    return path
+
+
+@given(
+    lengths=st.lists(st.integers(0, 40), max_size=30),
+    final_newline=st.booleans(),
+    longest=st.integers(1, 20),
+)
+def test_the_first_overlong_line_is_found(
+    lengths: list[int], final_newline: bool, longest: int
+) -> None:
+    lines = [b"x" * length for length in lengths]
+    data = b"\n".join(lines) + (b"\n" if final_newline else b"")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "MAX_LINE_BYTES", longest)
+        found = find_overlong(lambda begin, end: data[begin:end], len(data))
+    long = next((n for n, line in enumerate(lines) if len(line) > longest), None)
+    assert found == (None if long is None else sum(lengths[:long]) + long)
+
+
+@pytest.mark.parametrize("pack", [bytes, *PACK.values()])
+def test_reading_stops_at_a_line_that_is_too_long(
+    tmp_path: Path, short_lines: int, pack: Callable[[bytes], bytes]
+) -> None:
+    whole = ROW * 3 + b"#" + b"x" * (short_lines - 1) + b"\n"
+    rest = b"y" * (short_lines + 1) + b"\n" + ROW
+    path = _write(tmp_path, pack(whole + rest))
+    source = read_source(path, partial=True)
+    assert source.data == whole
+    assert source.overlong is not None
+    assert (source.overlong.line, source.overlong.head) == (5, rest)
+    columns = scan_columns(source, 6)
+    assert columns.n_rows == 3
+    facts = columns.facts
+    assert (facts.stopped_at, facts.longest_line_at, facts.longest_line) == (5, 5, 1001)
+    assert facts.long_lines.lines.tolist() == [5]
+    for read in (read_source, read_run):
+        with pytest.raises(FormatError, match="line of over 1,000 bytes") as caught:
+            read(path)
+        assert caught.value.line == 5
+    assert read_source(_write(tmp_path, pack(whole))).overlong is None
+
+
+@pytest.mark.usefixtures("short_lines")
+@pytest.mark.parametrize("read", READERS)
+def test_every_reader_refuses_an_overlong_line(
+    tmp_path: Path, read: Callable[[Path], object]
+) -> None:
+    with pytest.raises(FormatError) as caught:
+        read(_write(tmp_path, b"{" * 5000))
+    assert caught.value.line == 1
+
+
+@pytest.mark.parametrize("rest", [b"", b"\n", b"\n" + ROW])
+@pytest.mark.parametrize("chunk_bytes", [7, 300, 999])
+def test_lines_one_by_one_stop_at_one_that_is_too_long(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    short_lines: int,
+    chunk_bytes: int,
+    rest: bytes,
+) -> None:
+    monkeypatch.setattr(content_module, "CHUNK_BYTES", chunk_bytes)
+    above = [*ROW.split(b"\n")[:1] * 3, b"x" * short_lines]
+    lines = iter_lines(_write(tmp_path, b"\n".join([*above, b"y" * (short_lines + 1)]) + rest))
+    assert [next(lines) for _ in above] == above
+    with pytest.raises(FormatError, match="line of over 1,000 bytes") as caught:
+        next(lines)
+    assert caught.value.line == 5
+
+
+def test_a_line_within_a_chunk_is_never_too_long() -> None:
+    # iter_lines() relies on it.
+    assert max(content_module.CHUNK_BYTES, PIECE_BYTES) < limits.MAX_LINE_BYTES
+
+
+def test_a_long_line_is_placed() -> None:
+    data = ROW + b"x" * 70_000 + b"\n" + b"y" * 80_000 + b"\n" + ROW
+    facts = scan_columns(Source("a", data), 6).facts
+    assert facts.long_lines.lines.tolist() == [2, 3]
+    assert (facts.longest_line, facts.longest_line_at, facts.stopped_at) == (80_000, 3, None)
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_line_of_17_mebibytes_is_too_long(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    with pytest.raises(FormatError, match="line of over 16,777,216 bytes") as caught:
+        read(_write(tmp_path, b"{" * (17 << 20)))
+    assert caught.value.line == 1
+
+
+def test_line_numbers_stay_within_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexer, "MAX_LINES", 150)
+    monkeypatch.setattr(lexer, "CHUNK_BYTES", 100)
+    columns = scan_columns(Source("a", ROW * 100), 6)
+    assert columns.facts.stopped_at == columns.n_rows + 1
+    assert 0 < columns.n_rows < 100
+
+
+@pytest.mark.parametrize("name", PACK)
+def test_a_bomb_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: Compression
+) -> None:
+    monkeypatch.setattr(limits, "EXPANSION_FREE_BYTES", 1 << 20)
+    path = _write(tmp_path, PACK[name](ROW * 150_000))
+    for read in (read_source, lambda path: sum(1 for _ in iter_lines(path))):
+        with pytest.raises(FormatError, match=f"{name} stream expands more than 200 times"):
+            read(path)
+
+
+@pytest.mark.parametrize("name", PACK)
+def test_content_comes_out_of_a_stream_in_small_pieces(name: Compression) -> None:
+    data = b"\n" * (5 << 20)
+    pieces = [len(piece) for piece in decompress(iter([PACK[name](data)]), name)]
+    assert sum(pieces) == len(data)
+    assert max(pieces) <= PIECE_BYTES
+
+
+@pytest.mark.parametrize("name", PACK)
+def test_very_many_members_are_read(tmp_path: Path, name: Compression) -> None:
+    member = PACK[name](b"1\n")
+    n_members = 200_000 // len(member)
+    assert read_source(_write(tmp_path, member * n_members)).data == b"1\n" * n_members
+
+
+@pytest.mark.parametrize("name", PACK)
+def test_what_is_packed_twice_is_unpacked_once(tmp_path: Path, name: Compression) -> None:
+    within = PACK[name](ROW * 1000)
+    path = _write(tmp_path, PACK[name](within))
+    assert read_source(path).data == within
+    with pytest.raises(FormatError):
+        read_run(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le"])
+@pytest.mark.parametrize("read", READERS)
+def test_wide_encodings_are_refused(
+    tmp_path: Path, read: Callable[[Path], object], encoding: str
+) -> None:
+    with pytest.raises(FormatError):
+        read(_write(tmp_path, (ROW.decode() * 100).encode(encoding)))
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_surrogates_and_floods_of_nul_are_refused(
+    tmp_path: Path, read: Callable[[Path], object]
+) -> None:
+    for data in (ROW.replace(b"d1", "\ud800".encode("utf-8", "surrogatepass")), bytes(1 << 20)):
+        with pytest.raises(FormatError):
+            read(_write(tmp_path, data))
+
+
+def test_nothing_but_nul_is_no_wide_encoding() -> None:
+    assert scan_columns(Source("a", bytes(5000)), 6).facts.encoding_guess is None
+
+
+def test_a_window_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    parameters = zstandard.ZstdCompressionParameters(window_log=30)
+    packed = io.BytesIO()
+    with zstandard.ZstdCompressor(compression_params=parameters).stream_writer(
+        packed, closefd=False
+    ) as stream:
+        stream.write(ROW)
+    with pytest.raises(FormatError, match="zstd stream is damaged"):
+        read_source(_write(tmp_path, packed.getvalue()))
+
+
+@pytest.mark.parametrize("pack", [bytes, *PACK.values()])
+def test_more_than_the_memory_holds_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
+) -> None:
+    path = _write(tmp_path, pack(os.urandom(1 << 17).hex().encode() + b"\n"))
+    monkeypatch.setattr(content_module, "CHUNK_BYTES", 1 << 16)
+    monkeypatch.setenv(limits.LIMIT_VARIABLE, "0.0001")
+    with pytest.raises(InputError, match=r"more than the .* GiB that are read") as caught:
+        read_source(path)
+    assert limits.LIMIT_VARIABLE in str(caught.value)
+    monkeypatch.setenv(limits.LIMIT_VARIABLE, "1")
+    assert len(read_source(path).data) == (1 << 18) + 1
+
+
+def test_the_limit_is_a_number_of_gibibytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(limits.LIMIT_VARIABLE, raising=False)
+    assert limits.max_content_bytes() >= 256 << 20
+    monkeypatch.setenv(limits.LIMIT_VARIABLE, "1.5")
+    assert limits.max_content_bytes() == 3 << 29
+    for wrong in ("much", "0", "-1", "inf", "nan"):
+        monkeypatch.setenv(limits.LIMIT_VARIABLE, wrong)
+        with pytest.raises(UsageError, match="expected a positive number of GiB"):
+            limits.max_content_bytes()
+
+
+DEEP = 200_000
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ('{"id":"1","text":' + "[" * DEEP, "nested too deeply or has too large"),
+        ('{"id":"1","text":"a","x":' + "9" * DEEP + "}", "nested too deeply or has too large"),
+        ("{" + ",".join(f'"k{n}":1' for n in range(DEEP)) + f',"k{DEEP - 1}":1}}', "occurs twice"),
+        ("<top>\n" * DEEP, "<num> is missing"),
+        ("<top>\n<num> 1 <title> a\n</top>\n" + "<top>\n" * DEEP, "<num> is missing"),
+        ("<topic number='1'>" + "<a>x" * DEEP, "invalid XML"),
+        ("<topic number='1'>" * (DEEP // 4), "invalid XML"),
+        ("x" * DEEP, "no tab"),
+        ("\n" * DEEP, "no topics"),
+        (f"{'q' * DEEP}\ta\n{'q' * DEEP}\tb\n", "on line 1"),
+        (f"{'q' * DEEP} \u00a0\ta\n", "white space"),
+        ("".join(f'{{"id":"{n}","text":"a","f{n}":"b"}}\n' for n in range(2000)), "1,000 diff"),
+    ],
+)
+def test_topics_of_any_depth_and_number_end_in_a_short_message(
+    tmp_path: Path, content: str, what: str
+) -> None:
+    with pytest.raises(FormatError, match=what) as caught:
+        read_topics(_write(tmp_path, content.encode()))
+    assert len(str(caught.value)) < 1000
+
+
+def test_giant_ids_are_cut_in_messages(tmp_path: Path) -> None:
+    giant = "d" * DEEP
+    cases: list[tuple[Callable[[Path], object], str]] = [
+        (read_run, f"1 Q0 d 1 {giant} t\n"),
+        (read_run, f"1 Q0 d {giant} 1 t\n"),
+        (read_qrels, f"1 0 d {giant}\n"),
+        (read_qrels, f"1 0 d {'9' * DEEP}\n"),
+        (read_corpus, f'{{"id":"{giant} ","text":"a"}}\n'),
+        (read_corpus, f'{{"id":"{giant}","text":"a"}}\n' * 2),
+        (read_corpus, f'{{"{giant}":1}}\n'),
+    ]
+    for read, content in cases:
+        with pytest.raises(FormatError) as caught:
+            read(_write(tmp_path, content.encode()))
+        assert len(str(caught.value)) < 1000
+
+
+def test_a_corpus_comes_line_by_line(tmp_path: Path) -> None:
+    lines = b"".join(b'{"id":"%d","text":"a"}\n' % n for n in range(1000))
+    with pytest.raises(FormatError, match="line of over"):
+        _count(iter_corpus(_write(tmp_path, lines + b"{" * (20 << 20))))
+    assert _count(iter_corpus(_write(tmp_path, lines))) == 1000
+
+
+def _count(items: Iterator[object]) -> int:
+    return sum(1 for _ in items)

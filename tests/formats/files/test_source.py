@@ -1,0 +1,141 @@
+"""Bytes come in whatever their compression, whole or with an error."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import zstandard
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.files import content
+from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.files.source import read_source
+
+DATA = b"".join(b"line %d of the file\n" % number for number in range(5000))
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": lambda data: zstandard.ZstdCompressor(write_checksum=True).compress(data),
+}
+
+
+@pytest.fixture(params=[7, 1 << 20])
+def chunk_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(content, "CHUNK_BYTES", request.param)
+    return int(request.param)
+
+
+@pytest.mark.usefixtures("chunk_bytes")
+@pytest.mark.parametrize("name", PACK)
+def test_decompresses_by_magic_bytes_and_any_number_of_members(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "misnamed.txt"
+    path.write_bytes(PACK[name](DATA[:1000]) + PACK[name](b"") + PACK[name](DATA[1000:]))
+    source = read_source(path)
+    assert (source.data, source.compression, source.path) == (DATA, name, str(path))
+    assert list(iter_lines(path)) == DATA.split(b"\n")[:-1]
+
+
+@pytest.mark.usefixtures("chunk_bytes")
+def test_plain_bytes_come_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "plain.gz"
+    path.write_bytes(DATA)
+    assert read_source(path).data == DATA
+    assert read_source(path).compression is None
+    assert list(iter_lines(path)) == DATA.split(b"\n")[:-1]
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [(b"", []), (b"\n", [b""]), (b"a", [b"a"]), (b"a\r\n\nb", [b"a\r", b"", b"b"])],
+)
+def test_lines_end_in_lf_alone(tmp_path: Path, data: bytes, lines: list[bytes]) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(data)
+    assert list(iter_lines(path)) == lines
+
+
+@pytest.mark.parametrize("padding", [b"\0", b"\0" * 512])
+@pytest.mark.parametrize("name", ["gzip", "xz"])
+def test_zero_padding_is_allowed(tmp_path: Path, name: str, padding: bytes) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(PACK[name](DATA) + padding)
+    assert read_source(path).data == DATA
+
+
+@pytest.mark.parametrize("name", PACK)
+def test_a_cut_stream_is_an_error_wherever_it_is_cut(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a"
+    packed = PACK[name](DATA)
+    for length in (12, len(packed) // 2, len(packed) - 1):
+        path.write_bytes(packed[:length])
+        with pytest.raises(FormatError, match=f"{name} stream ends early, after [0-9,]+ whole"):
+            read_source(path)
+        with pytest.raises(FormatError, match="ends early"):
+            list(iter_lines(path))
+
+
+@pytest.mark.parametrize("name", PACK)
+def test_a_damaged_stream_is_an_error(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a"
+    packed = bytearray(PACK[name](DATA))
+    for at in range(len(packed) // 2, len(packed) // 2 + 4):
+        packed[at] ^= 0xFF
+    path.write_bytes(packed)
+    with pytest.raises(FormatError, match=f"{name} stream"):
+        read_source(path)
+
+
+@pytest.mark.parametrize("name", PACK)
+def test_something_behind_the_stream_is_an_error(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(PACK[name](DATA) + b"1 Q0 d1 1 9.5 base\n")
+    with pytest.raises(FormatError, match=f"{name} stream"):
+        read_source(path)
+
+
+def test_text_that_merely_starts_like_magic_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    for text in (b"BZh1 Q0 d1 1 9.5 base\n", b"B", b"\x1f"):
+        path.write_bytes(text)
+        assert read_source(path).data == text
+
+
+class Dribble(io.RawIOBase):
+    """Hands out three bytes at a time, as a slow pipe may."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        return self.data.read(3) if size >= 0 else self.data.read()
+
+
+@pytest.mark.parametrize("packed", [DATA, gzip.compress(DATA)])
+def test_reads_standard_input(monkeypatch: pytest.MonkeyPatch, packed: bytes) -> None:
+    for read in (lambda: read_source("-").data, lambda: b"\n".join(iter_lines("-")) + b"\n"):
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Dribble(packed)))
+        assert read() == DATA
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no such file — .*gone — check the path"):
+        read_source(tmp_path / "gone")
+    with pytest.raises(InputError, match="is a folder, not a file"):
+        read_source(tmp_path)
+    with pytest.raises(InputError, match="cannot read"):
+        read_source("a\0b")
+    with pytest.raises(InputError, match="cannot read"):
+        read_source("x" * 5000)
+    with pytest.raises(InputError, match="no such file"):
+        list(iter_lines(tmp_path / "gone"))

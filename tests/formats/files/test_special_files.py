@@ -1,0 +1,148 @@
+"""Files that are not regular, or change while they are read: bounded reading, or an error."""
+
+from __future__ import annotations
+
+import io
+import os
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.files import limits, opening
+from trectools_plus.formats.files import source as source_module
+from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.qrels import read_qrels
+from trectools_plus.formats.run import read_run
+from trectools_plus.formats.topics import read_topics
+from trectools_plus.validation import validate_qrels, validate_run, validate_topics
+
+ROW = b"1 Q0 d1 1 9.5 base\n"
+READERS: list[Callable[[str | Path], object]] = [read_run, read_qrels, read_topics, read_corpus]
+VALIDATORS: list[Callable[[str | Path], object]] = [validate_run, validate_qrels, validate_topics]
+needs_unix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+
+
+def test_endless_input_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            return ROW * 1000
+
+    monkeypatch.setenv(limits.LIMIT_VARIABLE, "0.01")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Endless()))
+    with pytest.raises(InputError, match=r"more than the 0\.0 GiB"):
+        read_source("-")
+
+
+@needs_unix
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/full"])
+@pytest.mark.parametrize("read", READERS)
+def test_a_device_without_end_is_one_long_line(
+    read: Callable[[str | Path], object], device: str
+) -> None:
+    with pytest.raises(FormatError, match="line of over"):
+        read(device)
+
+
+@needs_unix
+@pytest.mark.parametrize("read", [*READERS, *VALIDATORS])
+def test_sockets_and_folders_are_no_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[str | Path], object]
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket")
+        with pytest.raises(InputError, match="cannot read"):
+            read("socket")
+    with pytest.raises(InputError, match="is a folder"):
+        read(tmp_path)
+    with pytest.raises(InputError, match="no such file"):
+        read("\udcff gone")
+
+
+@needs_unix
+def test_a_named_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=[ROW * 100_000])
+    writer.start()
+    try:
+        assert read_source(path).data == ROW * 100_000
+    finally:
+        writer.join()
+
+
+@pytest.mark.parametrize("read", [*READERS, *VALIDATORS])
+@pytest.mark.parametrize("stdin", [None, io.StringIO("1")])
+def test_standard_input_that_is_none_is_refused(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[str | Path], object], stdin: object
+) -> None:
+    monkeypatch.setattr("sys.stdin", stdin)
+    with pytest.raises(InputError, match="standard input is closed"):
+        read("-")
+
+
+def test_standard_input_closed_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.BytesIO(ROW)
+    stream.close()
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=stream))
+    with pytest.raises(InputError, match="cannot read"):
+        read_source("-")
+
+
+class Part(io.FileIO):
+    """A file of which a little is handed out at a time, as systems do beyond 2 GiB."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        some = super().read(size)
+        if size is not None and size >= 0 and len(some) > 700:
+            self.seek(700 - len(some), os.SEEK_CUR)
+            some = some[:700]
+        return some
+
+
+def test_what_stands_above_an_overlong_line_is_read_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr(opening, "_open_file", Part)
+    path = tmp_path / "file"
+    path.write_bytes(ROW * 500 + b"x" * 2000 + b"\n")
+    source = read_source(path, partial=True)
+    assert source.data == ROW * 500
+    assert source.overlong is not None
+    assert source.overlong.line == 501
+
+
+@pytest.mark.parametrize("left", [0, 5, len(ROW) * 60_000])
+def test_a_file_that_shrinks_while_it_is_read_gives_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(ROW * 100_000)
+    find_overlong = source_module.find_overlong
+
+    def shrink_first(read_at: Callable[[int, int], bytes], size: int) -> int | None:
+        os.truncate(path, left)
+        return find_overlong(read_at, size)
+
+    monkeypatch.setattr(source_module, "find_overlong", shrink_first)
+    assert read_source(path).data == (ROW * 100_000)[:left]
+
+
+@needs_unix
+def test_a_file_that_vanishes_while_it_is_read_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(ROW * 200_000)
+    lines = iter_lines(path)
+    next(lines)
+    path.unlink()
+    assert sum(1 for _ in lines) == 199_999
+    with pytest.raises(InputError, match="no such file"):
+        read_source(path)

@@ -1,0 +1,140 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.ontology.hpo import load_information
+from trectools_plus.ontology.information import information_from_annotations, read_annotations
+
+TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.hpoa"
+HEADER = "database_id\tdisease_name\tqualifier\thpo_id\n"
+
+
+@pytest.fixture
+def write_hpoa(tmp_path):
+    """Writes (object, qualifier, term) rows below a header, and returns the path."""
+
+    def write(*rows, header=HEADER):
+        path = tmp_path / "written.hpoa"
+        path.write_text(header + "".join(f"{o}\tname\t{q}\t{t}\n" for o, q, t in rows))
+        return path
+
+    return write
+
+
+def test_reading(tmp_path):
+    annotations = read_annotations(TOY)
+    assert annotations.version == "2024-01-01"
+    assert annotations.frame.columns == ["object", "term"]
+    assert annotations.frame.height == 10  # 12 rows, one of them twice, one negated
+    assert ("OMIM:4", "TOY:0007") not in annotations.frame.rows()
+
+
+def test_other_spellings_of_the_file_read_the_same(tmp_path):
+    plain = read_annotations(TOY).frame
+    text = TOY.read_text()
+    older = text.replace(
+        "database_id\tdisease_name\tqualifier\thpo_id",
+        "#DatabaseID\tDiseaseName\tQualifier\tHPO_ID",
+    )
+    for name, content in {
+        "older.tab": older,
+        "windows.hpoa": text.replace("\n", "\r\n"),
+        "blank.hpoa": text + "\n\n",
+        "mark.hpoa": "\ufeff" + text,
+        "quotes.hpoa": text.replace("Ann", 'Ann "the one'),
+    }.items():
+        path = tmp_path / name
+        path.write_bytes(content.encode())
+        assert read_annotations(path).frame.equals(plain), name
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "holds none"),
+        ("#only\n# comments\n", "holds none"),
+        (HEADER, "holds none"),
+        (HEADER + "OMIM:1\tname\tNOT\tTOY:0006\n", "holds none"),
+        ("disease\tterm\nOMIM:1\tTOY:0006\n", "database_id and hpo_id .*:1 "),
+        (HEADER + "OMIM:1\tname\t\tTOY:0006\n\nOMIM:2\tname\n", "an object and a term .*:4 "),
+        (HEADER + "\tname\t\tTOY:0006\n", "an object and a term .*:2 "),
+        (HEADER + "OMIM:1\tname\t\t \n", "an object and a term .*:2 "),
+    ],
+)
+def test_what_is_no_annotation_file_is_refused(tmp_path, content, message):
+    path = tmp_path / "bad.hpoa"
+    path.write_text(content)
+    with pytest.raises(FormatError, match=message):
+        read_annotations(path)
+
+
+def test_a_missing_file(toy, tmp_path):
+    with pytest.raises(InputError):
+        load_information(toy, tmp_path / "none.hpoa")
+
+
+def test_counts_by_hand(toy):
+    """Of 8: living 6, artefact 3, animal 5, mammal 4, dog 3 (a hound is one), cat 1, puppy 1."""
+    information = load_information(toy, TOY)
+    objects = [8, 6, 3, 5, 4, 3, 1, 1, 1]  # robot dog: nobody, taken as 1
+    assert information.values.tolist() == pytest.approx([math.log(8 / n) for n in objects])
+    assert information.scaled.max() == 1.0
+    assert "(8 objects)" in information.source
+    assert str(TOY) in information.source
+    assert information.notes == ()
+
+
+def test_similarities_by_hand(toy):
+    information = load_information(toy, TOY)
+    dog, cat, robot_dog, artefact = "TOY:0006", "TOY:0007", "TOY:0009", "TOY:0003"
+    ic = {n: math.log(8 / n) for n in (1, 3, 4)}
+    assert toy.similarity(dog, cat, "resnik", information) == pytest.approx(ic[4] / ic[1])
+    lin = 2 * ic[4] / (ic[3] + ic[1])
+    assert toy.similarity(dog, cat, "lin", information) == pytest.approx(lin)
+    jiang_conrath = 1 - (ic[3] + ic[1] - 2 * ic[4]) / ic[1] / 2
+    assert toy.similarity(dog, cat, "jiang_conrath", information) == pytest.approx(jiang_conrath)
+    assert toy.most_informative_common_ancestor(robot_dog, robot_dog, information) == robot_dog
+    assert toy.most_informative_common_ancestor(robot_dog, artefact, information) == artefact
+    assert toy.max_similarity([dog], [cat], "lin", information) == pytest.approx(lin)
+    assert toy.similarity(dog, cat, "hybrid", information) == toy.similarity(dog, cat)
+
+
+def test_the_trap_of_annotations(toy, write_hpoa):
+    """Different terms that apply to the same objects say the same, so lin calls them equal."""
+    information = load_information(toy, write_hpoa(("A", "", "TOY:0008"), ("B", "", "TOY:0003")))
+    assert toy.similarity("TOY:0006", "TOY:0008", "lin", information) == 1.0
+    assert toy.similarity("TOY:0006", "TOY:0008", "lin") < 1.0
+
+
+def test_terms_of_another_ontology(toy, write_hpoa):
+    path = write_hpoa(("A", "", "TOY:0008"), ("A", "", "X:1"), ("B", "", "X:2"))
+    information = load_information(toy, path)
+    assert "(1 objects)" in information.source
+    (note,) = information.notes
+    assert "2 of 3 terms" in note
+    assert "X:1, X:2" in note
+    with pytest.raises(FormatError, match="the ontology has no term of the annotations: X:1"):
+        load_information(toy, write_hpoa(("A", "", "X:1")))
+
+
+ROWS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 9)), min_size=1, max_size=20)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ROWS)
+def test_counts_equal_brute_force(toy, write_hpoa, rows):
+    path = write_hpoa(*((f"D:{disease}", "", f"TOY:{term:04d}") for disease, term in rows))
+    annotations = read_annotations(path)
+    information = information_from_annotations(toy.ids, toy.hierarchy, annotations)
+    objects = {disease for disease, _ in rows}
+    for place, term_id in enumerate(toy.terms):
+        having = {d for d, term in rows if term_id in toy.ancestors(f"TOY:{term:04d}")}
+        expected = -math.log(max(1, len(having)) / len(objects))
+        assert information.values[place] == pytest.approx(expected, abs=1e-12)
+    assert (information.values >= 0).all()
+    assert np.isfinite(information.values).all()

@@ -1,0 +1,145 @@
+"""Families of comparisons: Tukey's test, several baselines, groups."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from trectools_plus import (
+    adjust_p_values,
+    compare_systems,
+    indistinguishable_groups,
+    randomised_tukey,
+)
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics import group_letters, pairs_of
+
+
+def test_tukey_of_two_systems_is_the_randomisation_test():
+    scores = np.random.default_rng(3).random((40, 2))
+    scores[:, 1] += 0.05
+    tukey = compare_systems(scores, correction="tukey_hsd")
+    randomised = compare_systems(scores, test="randomisation")
+    assert tukey.p_adjusted[0] == pytest.approx(randomised.p_adjusted[0], abs=0.02)
+
+
+def test_tukey_by_enumeration():
+    """Three queries, three systems: 6³ exchanges, each equally likely."""
+    scores = np.array([[0.9, 0.5, 0.1], [0.8, 0.4, 0.3], [0.6, 0.7, 0.2]])
+    orders = [list(itertools.permutations(row)) for row in scores]
+    spreads = np.array([np.ptp(np.mean(rows, axis=0)) for rows in itertools.product(*orders)])
+    p_values = randomised_tukey(scores, resamples=20_000)
+    means = scores.mean(axis=0)
+    for one, two in itertools.combinations(range(3), 2):
+        expected = (spreads >= abs(means[one] - means[two]) - 1e-9).mean()
+        assert p_values[one, two] == pytest.approx(expected, abs=0.015)
+
+
+@given(
+    arrays(np.float64, st.tuples(st.integers(1, 8), st.integers(2, 4)), elements=st.floats(0, 1)),
+    st.integers(0, 50),
+)
+@settings(max_examples=settings().max_examples // 4)
+def test_tukey_is_blind_to_the_order_of_queries_and_systems(scores, seed):
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.permutation(scores.shape[0]), rng.permutation(scores.shape[1])
+    p_values = randomised_tukey(scores, resamples=100)
+    assert ((p_values > 0) & (p_values <= 1)).all()
+    np.testing.assert_array_equal(p_values, p_values.T)
+    shuffled = randomised_tukey(scores[rows][:, columns], resamples=100)
+    np.testing.assert_array_equal(shuffled, p_values[np.ix_(columns, columns)])
+
+
+def test_tukey_keeps_the_family_at_its_level():
+    """Where all of five systems are alike, some pair is told apart in at most about 5%."""
+    rng = np.random.default_rng(1)
+    claims = [
+        randomised_tukey(rng.random((30, 5)), resamples=200, seed=seed).min() <= 0.05
+        for seed in range(400)
+    ]
+    assert 0.02 <= np.mean(claims) <= 0.085
+
+
+def test_the_baseline_is_not_in_the_family():
+    assert pairs_of(4, [1]) == [(1, 0), (1, 2), (1, 3)]
+    assert pairs_of(4, [0, 2]) == [(0, 1), (0, 3), (2, 1), (2, 3)]
+    assert pairs_of(3) == [(0, 1), (0, 2), (1, 2)]
+    scores = np.random.default_rng(0).random((30, 4))
+    result = compare_systems(scores, baselines=[0, 2], test="t_test", resamples=100)
+    assert result.family == "4 comparisons: 2 systems against 2 baselines"
+    raw = [one.tests["t_test"].p_value for one in result.comparisons]
+    assert raw[1] == pytest.approx(stats.ttest_rel(scores[:, 3], scores[:, 0]).pvalue)
+    np.testing.assert_array_equal(result.p_adjusted, adjust_p_values(raw, "holm"))
+    table = result.p_table(4)
+    assert table[2, 3] == table[3, 2] == result.p_adjusted[3]
+    assert np.isnan(table[0, 2])
+    assert compare_systems(scores, resamples=50).family == "6 comparisons: all pairs of 4 systems"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"baselines": [3]}, "from 0 to 2"),
+        ({"baselines": [1, 1]}, "different baselines"),
+        ({"baselines": [0, 1, 2]}, "at least one pair of systems"),
+        ({"baselines": [0], "correction": "tukey_hsd"}, "all pairs"),
+        ({"test": "z"}, "unknown paired test"),
+    ],
+)
+def test_families_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(UsageError, match=message):
+        compare_systems(np.random.default_rng(0).random((5, 3)), **options)
+    with pytest.raises(UsageError, match="at least 2 systems"):
+        randomised_tukey([[0.1], [0.2]])
+
+
+def p_table(systems, *significant):
+    table = np.ones((systems, systems))
+    for one, two in significant:
+        table[one, two] = table[two, one] = 0.01
+    return table
+
+
+def test_groups_by_hand():
+    """Best and worst differ, the middle one from neither: two groups that share it."""
+    groups = indistinguishable_groups([0.2, 0.4, 0.3], p_table(3, (0, 1)))
+    assert groups == [(1, 2), (2, 0)]
+    assert group_letters(groups, 3) == ["b", "a", "ab"]
+    assert indistinguishable_groups([0.2, 0.4], p_table(2)) == [(1, 0)]
+    assert indistinguishable_groups([0.2, 0.4], p_table(2, (0, 1))) == [(1,), (0,)]
+    assert indistinguishable_groups([], np.empty((0, 0))) == []
+
+
+@given(st.integers(1, 7), st.integers(0, 2**21 - 1))
+def test_groups_are_all_the_largest_sets_that_are_not_told_apart(systems, bits):
+    pairs = list(itertools.combinations(range(systems), 2))
+    significant = {pair for place, pair in enumerate(pairs) if bits >> place & 1}
+    groups = indistinguishable_groups(
+        -np.arange(systems, dtype=float), p_table(systems, *significant)
+    )
+    alike = [
+        set(some)
+        for size in range(1, systems + 1)
+        for some in itertools.combinations(range(systems), size)
+        if not significant & set(itertools.combinations(some, 2))
+    ]
+    largest = [one for one in alike if not any(one < other for other in alike)]
+    assert sorted(map(sorted, groups)) == sorted(map(sorted, largest))
+    letters = group_letters(groups, systems)
+    for one, two in pairs:
+        assert ((one, two) in significant) == (not set(letters[one]) & set(letters[two]))
+
+
+def test_group_letters_go_past_z():
+    assert group_letters([(0,)] * 27, 1)[0].endswith("za1")
+
+
+def test_groups_need_a_symmetric_table():
+    with pytest.raises(UsageError, match="symmetric"):
+        indistinguishable_groups([1.0, 2.0], [[1.0, 0.1], [0.2, 1.0]])
+    with pytest.raises(UsageError, match="2 by 2"):
+        indistinguishable_groups([1.0, 2.0], [[1.0]])

@@ -1,0 +1,64 @@
+"""Ids that are meant to be the same."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from trectools_plus.text import listed, number, plural, visible
+from trectools_plus.validation.id_matching import common_affix, near_matches
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "cause"),
+    [
+        ("007", "7", "leading zeros"),
+        ("q07", "q7", "leading zeros"),
+        ("Q7", "q7", "upper and lower case"),
+        ("é", "e\u0301", "Unicode normal form"),
+        ("7\u200b", "7", "invisible characters"),
+        ("7.0", "7", "number form"),
+        ("Q07\ufeff", "q7", "spelling"),
+    ],
+)
+def test_near_matches_name_the_cause(ours: str, theirs: str, cause: str) -> None:
+    assert near_matches([ours], [theirs]) == {ours: (theirs, cause)}
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("70", "7"), ("q1", "q10"), ("1.5", "15"), ("0", "")])
+def test_other_ids_are_other_ids(ours: str, theirs: str) -> None:
+    assert near_matches([ours], [theirs]) == {}
+
+
+@pytest.mark.parametrize("stray", ["03", "3\u200b", "\ufeff3", "3.0"])
+def test_a_stray_spelling_is_found_beside_the_right_one(stray: str) -> None:
+    assert {*near_matches(["1", "3", stray], ["1", "3"])} == {stray}
+    # Theirs, which ours lack, is the likelier one.
+    assert near_matches(["1", "001"], ["1", "01"]) == {"001": ("01", "leading zeros")}
+
+
+def test_ids_that_both_sides_have_are_no_near_matches() -> None:
+    assert near_matches(["1", "01", "A"], ["a", "A", "01", "1"]) == {}
+    assert near_matches(["1"], ["1", "01"]) == {}
+    assert near_matches(["1.1", "1.10"], ["1.1"]) == {}
+    assert near_matches(["1.10"], ["1.1"]) == {"1.10": ("1.1", "number form")}
+
+
+def test_common_affix_needs_half_of_the_ids() -> None:
+    judged = pl.Series(["d1", "d2", "d3"])
+    assert common_affix(pl.Series(["x-d1", "x-d2", "y"]), judged) == ("prefix", "x-")
+    assert common_affix(pl.Series(["d1#0", "d2#0"]), judged) == ("suffix", "#0")
+    assert common_affix(pl.Series(["a", "b"]), judged) is None
+    assert common_affix(pl.Series(["11", "12"]), pl.Series(["1", "2"])) is None
+
+
+def test_wording() -> None:
+    assert visible("d\u00a002\u200b") == "d\\u00a002\\u200b"
+    assert visible("e\u0301") == "e\u0301"
+    assert visible("e\u0301", marks=True) == "e\\u0301"
+    assert len(visible("x" * 500)) == 48
+    assert plural(1, "query", "queries") == "1 query"
+    assert plural(1400, "row") == "1,400 rows"
+    assert listed([str(n) for n in range(8)]) == "0, 1, 2, 3, 4, … (3 more)"
+    assert number(3.0) == "3"
+    assert number(0.1) == "0.1"

@@ -1,0 +1,226 @@
+"""Column files as tables: the rows as strings, all other lines, and facts about the file.
+
+Readers and validators both start here, so nothing in this module refuses a file: any bytes have
+columns. Only LF ends a line; a CR before it belongs to the line end. Fields are separated as by
+trec_eval in the C locale: by space, tab and, reported as facts, form feed and vertical tab. Every
+other character is part of a field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from trectools_plus.formats.columns.facts import FileFacts
+from trectools_plus.formats.columns.lexer import BOM, CHUNK_BYTES, Lexer, OddLines
+from trectools_plus.formats.files.source import Source
+
+# One of these replaces a bare CR while Polars, which trims CRs, splits the rows.
+_STAND_INS = tuple(bytes((byte,)) for byte in (*range(1, 9), *range(14, 32)))
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A file split into columns by :func:`scan_columns`, which accepts any bytes.
+
+    Every line is exactly one of: a row (``n_fields`` fields), misshapen (another number of
+    fields), a comment (its first byte is ``#``; an indented ``#`` is data), or blank. Line numbers
+    count all lines of the file from 1, including comments and blank lines.
+
+    Attributes:
+        source: The content of the file.
+        n_fields: The number of fields of a row.
+        n_rows: The number of rows.
+        misshapen: ``line`` (UInt32), ``n_fields`` (UInt32: the fields of this line), ``text``
+            (String: the line without its end), in file order.
+        comments: ``line`` (UInt32), ``text`` (String: the line with its ``#``, without its end),
+            in file order.
+        facts: Line ends, encoding, spacing.
+        repeated: Words by position from 0, for fields that have the same word in every row.
+    """
+
+    source: Source
+    n_fields: int
+    n_rows: int
+    misshapen: pl.DataFrame
+    comments: pl.DataFrame
+    facts: FileFacts
+    repeated: Mapping[int, str]
+    _body: bytes = field(repr=False)
+    _separator: bytes = field(repr=False)
+    _row_lines: npt.NDArray[np.uint32] | None = field(repr=False)
+    _texts: dict[int, pl.Series] = field(repr=False, default_factory=dict)
+
+    @cached_property
+    def lines(self) -> pl.Series:
+        """The line number of each row: ``line`` (UInt32)."""
+        numbers = self._row_lines
+        if numbers is None:
+            numbers = np.arange(1, self.n_rows + 1, dtype=np.uint32)
+        return pl.Series("line", numbers)
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The rows in file order: ``line`` (UInt32), then Strings ``c1`` … ``c<n_fields>``.
+
+        No field is empty or null. U+FFFD replaces bytes that are not UTF-8. The rows are split on
+        first use and cached; :meth:`typed` is faster.
+        """
+        schema = {f"c{n}": pl.String for n in range(1, self.n_fields + 1)}
+        if b"\r" not in self._body:
+            strings = self._split(self._body, schema)
+        else:
+            strings = self._split_around_cr(schema)
+        return strings.insert_column(0, self.lines)
+
+    def texts(self, number: int) -> pl.Series:
+        """Return one field (from 1) of every row, as in :attr:`rows`, without the other fields."""
+        if "rows" in self.__dict__ or b"\r" in self._body:
+            return self.rows[f"c{number}"]
+        if number not in self._texts:
+            names = {f"c{n}": pl.String for n in range(1, self.n_fields + 1)}
+            self._texts[number] = self._split(self._body, names, [f"c{number}"]).to_series()
+        return self._texts[number]
+
+    def typed(
+        self,
+        schema: Mapping[str, type[pl.DataType]],
+        keep: Sequence[str] | None = None,
+        *,
+        compact: Container[str] = (),
+    ) -> pl.DataFrame | None:
+        """Parse the rows directly to types, in file order, without :attr:`rows`.
+
+        This is faster and takes less memory. Polars accepts floats that runs must not contain
+        (infinities, NaN), so check the values.
+
+        Args:
+            schema: A name and a type for each of the ``n_fields`` fields.
+            keep: The names of the columns to parse, in this order; all by default.
+            compact: Text columns that become an Enum of one word if all rows have the same word.
+                This takes no time, and a sixteenth of the memory.
+
+        Returns:
+            A frame with these columns; ``None`` if a field does not have its type or contains a
+            bare CR. Then :attr:`rows` has the texts that show which.
+        """
+        if b"\r" in self._body:
+            return None
+        names = list(schema if keep is None else keep)
+        words = {
+            name: self.repeated[at]
+            for at, name in enumerate(schema)
+            if name in compact and name in names and at in self.repeated and self.n_rows
+        }
+        parsed = [name for name in names if name not in words]
+        try:
+            frame = self._split(self._body, schema, parsed)
+        except pl.exceptions.ComputeError:
+            return None
+        columns = {
+            name: pl.repeat(word, self.n_rows, dtype=pl.Enum([word]), eager=True)
+            for name, word in words.items()
+        }
+        return frame.with_columns(**columns).select(names) if columns else frame
+
+    def first_row(self) -> list[str]:
+        """Return the fields of the first row; there must be one."""
+        return self._body[: self._body.index(b"\n")].decode().split(self._separator.decode())
+
+    def line_text(self, line: int) -> str:
+        """Return the text of a line (from 1) without its end; U+FFFD replaces invalid bytes.
+
+        It searches from the start of the file: use it for messages, not in loops.
+        """
+        data = self.source.data
+        start = len(BOM) if self.facts.has_bom else 0
+        to_pass = line - 1
+        while (passed := data.count(b"\n", start, start + CHUNK_BYTES)) < to_pass:
+            start += CHUNK_BYTES
+            to_pass -= passed
+        for _ in range(to_pass):
+            start = data.index(b"\n", start) + 1
+        end = data.find(b"\n", start)
+        text = data[start:] if end < 0 else data[start:end].removesuffix(b"\r")
+        return text.decode("utf-8", "replace")
+
+    def field_column(self, line: int, number: int) -> int:
+        """Return the column in characters, from 1, at which a field of a line starts."""
+        text = self.line_text(line)
+        blank = " \t\v\f"
+        starts = [
+            at
+            for at, character in enumerate(text)
+            if character not in blank and (at == 0 or text[at - 1] in blank)
+        ]
+        return starts[number - 1] + 1
+
+    def _split(
+        self,
+        body: bytes,
+        schema: Mapping[str, type[pl.DataType]],
+        keep: Sequence[str] | None = None,
+    ) -> pl.DataFrame:
+        names = list(schema if keep is None else keep)
+        if not self.n_rows:
+            return pl.DataFrame(schema={name: schema[name] for name in names})
+        guard = _needs_guard_row(body)
+        if guard:
+            body = self._separator.join([b"0"] * self.n_fields) + b"\n" + body
+        frame = pl.read_csv(
+            body,
+            has_header=False,
+            separator=self._separator.decode(),
+            quote_char=None,
+            schema=dict(schema),
+            columns=[at for at, name in enumerate(schema) if name in names],
+        ).select(names)
+        return frame.slice(1) if guard else frame
+
+    def _split_around_cr(self, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+        stand_in = next((byte for byte in _STAND_INS if byte not in self._body), b"")
+        while not stand_in or stand_in in self._body:
+            # Eight different bytes in random order, so that two occurrences cannot overlap.
+            stand_in = b"".join(random.sample(_STAND_INS, 8))
+        frame = self._split(self._body.replace(b"\r", stand_in), schema)
+        return frame.with_columns(pl.all().str.replace_all(stand_in.decode(), "\r", literal=True))
+
+
+def scan_columns(source: Source, n_fields: int) -> Columns:
+    """Split a file into rows of ``n_fields`` fields (at least 2) and all other lines."""
+    lexer = Lexer(source.data, n_fields, source.overlong)
+    misshapen = _frame_of(lexer.misshapen)
+    return Columns(
+        source=source,
+        n_fields=n_fields,
+        n_rows=lexer.n_rows,
+        misshapen=misshapen,
+        comments=_frame_of(lexer.comments).drop("n_fields"),
+        facts=lexer.facts,
+        repeated=lexer.repeated,
+        _body=lexer.body,
+        _separator=lexer.separator,
+        _row_lines=lexer.row_lines,
+    )
+
+
+def _frame_of(odd: OddLines) -> pl.DataFrame:
+    empty = np.zeros(0, np.uint32)
+    return pl.DataFrame(
+        {
+            "line": np.concatenate([empty, *odd.lines]),
+            "n_fields": np.concatenate([empty, *odd.n_fields]),
+            "text": pl.concat([pl.Series(dtype=pl.String), *odd.texts]),
+        }
+    )
+
+
+def _needs_guard_row(body: bytes) -> bool:
+    """Return true if the first bytes could be a byte order mark or compression to Polars."""
+    return not body[:2].isascii() or body[0] < 32 or body[1] in range(1, 9)

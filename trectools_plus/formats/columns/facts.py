@@ -1,0 +1,126 @@
+"""Facts about a whole column file: line ends, encoding, spacing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+LONG_LINE_BYTES = 64 * 1024
+"""Longer lines are reported as facts."""
+
+_GUESS_FROM_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Occurrences:
+    """The number of occurrences of something, and their lines.
+
+    Attributes:
+        count: The number of occurrences, of which a line may have several.
+        lines: The numbers of their lines, from 1, ascending, each once (uint32).
+    """
+
+    count: int = 0
+    lines: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    @property
+    def first(self) -> int | None:
+        """The first line; ``None`` if nothing occurs."""
+        return int(self.lines[0]) if len(self.lines) else None
+
+
+@dataclass(frozen=True, slots=True)
+class BadByte:
+    """The first byte that is not UTF-8.
+
+    Attributes:
+        offset: Its position in the (decompressed) data, from 0.
+        line: Its line, from 1.
+        column: Its column in characters, from 1.
+        value: The byte, 0 to 255.
+    """
+
+    offset: int
+    line: int
+    column: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileFacts:
+    """Facts about a whole file; in a tidy file every count is 0 and every list empty.
+
+    Attributes:
+        has_bom: It starts with the UTF-8 byte order mark (which is then part of no field).
+        n_lines: The number of lines, including a last one without LF.
+        n_lf: The number of lines that end in LF alone.
+        n_crlf: The number of lines that end in CR LF.
+        final_newline: The last byte is LF; true for an empty file.
+        bare_cr: CRs that are not followed by LF.
+        nul: Bytes of value 0.
+        bad_utf8: The first byte that is not UTF-8, if any.
+        encoding_guess: A probable other encoding: ``"utf-16"``, ``"utf-32"`` (also if ASCII in
+            UTF-16 happens to be valid UTF-8 with NULs) or ``"latin-1"``.
+        blank_lines: Lines without fields.
+        loose_rows: Rows with leading, trailing or repeated blanks.
+        spaced_rows: The number of rows with a space between fields.
+        tabbed_rows: The number of rows with a tab between fields.
+        form_feed_lines: Lines, except comments, with a form feed or vertical tab, which separate
+            fields as in trec_eval.
+        long_lines: Lines of more than ``LONG_LINE_BYTES`` bytes, including the one at which reading
+            stopped.
+        longest_line: The length of the longest line in bytes, if it is among ``long_lines``, else
+            0; a lower bound for a line at which reading stopped.
+        longest_line_at: The number of that line, from 1; ``None`` if there is none.
+        stopped_at: The line before which reading stopped because it has more than
+            ``limits.MAX_LINE_BYTES``; ``None`` if all was read.
+        is_ascii: There is no byte above 0x7F.
+        has_controls: Some line has a byte from 1 to 31 that is not a blank, CR or LF.
+    """
+
+    has_bom: bool
+    n_lines: int
+    n_lf: int
+    n_crlf: int
+    final_newline: bool
+    bare_cr: Occurrences
+    nul: Occurrences
+    bad_utf8: BadByte | None
+    encoding_guess: str | None
+    blank_lines: Occurrences
+    loose_rows: Occurrences
+    spaced_rows: int
+    tabbed_rows: int
+    form_feed_lines: Occurrences
+    long_lines: Occurrences
+    longest_line: int
+    longest_line_at: int | None = None
+    stopped_at: int | None = None
+    is_ascii: bool = False
+    has_controls: bool = True
+
+
+def guess_encoding(data: bytes, bad_utf8: bool) -> str | None:
+    """Guess the encoding of bytes from a byte order mark or the pattern of NULs.
+
+    Returns:
+        ``None`` for UTF-8; else a name that Python and iconv accept: ``latin-1``, ``utf-16`` or
+        ``utf-32``; without a byte order mark also ``utf-16le`` and so on.
+    """
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return "utf-32"
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    start = data[:_GUESS_FROM_BYTES]
+    tenths = start.count(0) * 10 // len(start) if len(start) >= 8 else 0
+    if 4 <= tenths <= 7:  # half or three quarters of the bytes of a wide encoding are 0
+        width, name = (4, "utf-32") if tenths == 7 else (2, "utf-16")
+        # The high bytes of ASCII characters are 0: the first or the last ones.
+        first, last = start[::width].count(0), start[width - 1 :: width].count(0)
+        return name + ("be" if first > last else "le")
+    return "latin-1" if bad_utf8 else None

@@ -1,0 +1,345 @@
+"""The lexer behind :func:`scan_columns`, which works on whole chunks of lines.
+
+A chunk of tidy rows is recognised by the order of its blanks and line ends and is used as it is.
+Any other chunk is split with NumPy, without a loop over rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from trectools_plus.formats.columns.facts import (
+    LONG_LINE_BYTES,
+    BadByte,
+    FileFacts,
+    Occurrences,
+    guess_encoding,
+)
+from trectools_plus.formats.columns.line_shapes import (
+    CR,
+    HASH,
+    SPACE,
+    TAB,
+    Bytes,
+    Counts,
+    Flags,
+    Lines,
+    LineShapes,
+    Words,
+    count_if_tidy,
+)
+from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.limits import Overlong
+
+BOM = b"\xef\xbb\xbf"
+CHUNK_BYTES = 1 << 19
+PIECE_BYTES = 1 << 14
+_CHUNKS_WORTH_THREADS = 16
+# Line numbers have 32 bits; no real run has as many lines.
+MAX_LINES = (1 << 32) - 1
+
+
+class Lexer:
+    """One pass over the bytes of a file; its attributes are the result.
+
+    Attributes:
+        body: The rows: fields joined by ``separator``, each row ended by LF, valid UTF-8.
+        separator: Space or tab, whichever occurs first in the file.
+        n_rows: The number of rows in ``body``.
+        row_lines: The line number of each row; ``None`` if they are 1, 2, 3, …
+        repeated: Words by position from 0, of fields that have the same word in every row.
+        misshapen, comments: Lines that are not rows.
+        facts: Everything else.
+
+    Args:
+        data: The content of the file, or the part that was read.
+        n_fields: The number of fields of a row.
+        overlong: The line at which reading stopped, if it did.
+    """
+
+    def __init__(self, data: bytes, n_fields: int, overlong: Overlong | None = None) -> None:
+        self.n_fields = n_fields
+        self._overlong = overlong
+        self.n_rows = 0
+        self.misshapen = OddLines()
+        self.comments = OddLines()
+        self._data = data
+        self._start = len(BOM) if data.startswith(BOM) else 0
+        self.separator = _first_separator(data)
+        self._is_ascii = data.isascii()
+        self._has_hash = b"#" in data
+        self._controls = False
+        first = data[self._start : self._start + LONG_LINE_BYTES]
+        self._words = Words.of_first_row(first, n_fields, self.separator)
+        self._pieces: list[bytes | memoryview] | None = None
+        self._row_lines: list[Lines] = []
+        self._stopped_at: int | None = None
+        self._n_lines = 0
+        self._n_crlf = 0
+        self._bare_cr, self._nul, self._blank = Marks(), Marks(), Marks()
+        self._loose, self._form_feeds, self._long = Marks(), Marks(), Marks()
+        self._longest = self._spaced = self._tabbed = 0
+        self._longest_at: int | None = None
+        self._bad_utf8: BadByte | None = None
+        self._run()
+
+    def _run(self) -> None:
+        chunks = list(_line_chunks(self._data, self._start, len(self._data), CHUNK_BYTES))
+        for (begin, end), n_rows in zip(chunks, self._check_all(chunks), strict=True):
+            if self._n_lines + end - begin > MAX_LINES:
+                self._data = self._data[:begin]
+                self._stopped_at = self._n_lines + 1
+                break
+            if n_rows is not None:
+                self._add_rows(n_rows)
+                if self._pieces is not None:
+                    self._pieces.append(memoryview(self._data)[begin:end])
+                continue
+            if self._pieces is None:
+                self._pieces = [memoryview(self._data)[self._start : begin]]
+                self._row_lines = [np.arange(1, self._n_lines + 1, dtype=np.uint32)]
+            # Few lines are untidy, as a rule: only the pieces around them are split.
+            for piece_begin, piece_end in _line_chunks(self._data, begin, end, PIECE_BYTES):
+                self._pieces.append(self._read_piece(piece_begin, piece_end))
+        self.body = self._join_body()
+        self.row_lines = None if self.n_rows == self._n_lines else join_lines(self._row_lines)
+        # Without rows, the words are those of a first line that is not a row.
+        words = self._words.by_field if self.n_rows else {}
+        self.repeated = {at: word.decode() for at, word in words.items()}
+        if self._overlong is not None:
+            self._note_overlong(self._overlong)
+        self.facts = self._facts()
+
+    def _note_overlong(self, overlong: Overlong) -> None:
+        self._stopped_at = self._n_lines + 1
+        self._long.add(np.ones(1, np.bool_), self._stopped_at)
+        self._longest, self._longest_at = limits.MAX_LINE_BYTES + 1, self._stopped_at
+        n_cr = overlong.head.count(b"\r")
+        if n_cr and self._n_lines == 0:  # perhaps CR is the line end of this file
+            self._bare_cr.add(np.array([n_cr]), 1)
+
+    def _facts(self) -> FileFacts:
+        head = self._data or (self._overlong.head if self._overlong else b"")
+        return FileFacts(
+            has_bom=self._start > 0,
+            n_lines=self._n_lines,
+            n_lf=self._n_lines - (not self._final_newline) - self._n_crlf,
+            n_crlf=self._n_crlf,
+            final_newline=self._final_newline,
+            bare_cr=self._bare_cr.done(),
+            nul=self._nul.done(),
+            bad_utf8=self._bad_utf8,
+            encoding_guess=guess_encoding(head, self._bad_utf8 is not None),
+            blank_lines=self._blank.done(),
+            loose_rows=self._loose.done(),
+            spaced_rows=self._spaced,
+            tabbed_rows=self._tabbed,
+            form_feed_lines=self._form_feeds.done(),
+            long_lines=self._long.done(),
+            longest_line=self._longest,
+            longest_line_at=self._longest_at,
+            stopped_at=self._stopped_at,
+            is_ascii=self._is_ascii,
+            has_controls=self._controls,
+        )
+
+    def _check_all(self, chunks: list[tuple[int, int]]) -> Iterable[int | None]:
+        """Check chunks for tidy rows, in threads: NumPy releases the interpreter's lock."""
+        whole: Bytes = np.frombuffer(self._data, np.uint8)
+
+        def check(chunk: tuple[int, int]) -> int | None:
+            begin, end = chunk
+            if self._needs_reading(begin, end):
+                return None
+            return count_if_tidy(whole[begin:end], self.n_fields, self.separator, self._words)
+
+        if len(chunks) < _CHUNKS_WORTH_THREADS:
+            return [check(chunk) for chunk in chunks]
+        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+            return list(pool.map(check, chunks))
+
+    def _needs_reading(self, begin: int, end: int) -> bool:
+        """Return true if a chunk has comments or is not UTF-8."""
+        data = self._data
+        if self._has_hash and (data[begin] == HASH or data.find(b"\n#", begin, end) >= 0):
+            return True
+        if not self._is_ascii:
+            try:
+                data[begin:end].decode()
+            except UnicodeDecodeError:
+                return True
+        return False
+
+    @property
+    def _final_newline(self) -> bool:
+        return len(self._data) == self._start or self._data.endswith(b"\n")
+
+    def _join_body(self) -> bytes:
+        if self._pieces is not None:
+            return b"".join(self._pieces)
+        return self._data[self._start :] if self._start else self._data
+
+    def _add_rows(self, n_rows: int) -> None:
+        """Count the rows of a chunk of tidy rows."""
+        if self._pieces is not None:
+            first_line = self._n_lines + 1
+            self._row_lines.append(np.arange(first_line, first_line + n_rows, dtype=np.uint32))
+        self.n_rows += n_rows
+        self._n_lines += n_rows
+        if self.separator == b"\t":
+            self._tabbed += n_rows
+        else:
+            self._spaced += n_rows
+
+    def _read_piece(self, begin: int, end: int) -> bytes:
+        """Read a piece of an untidy chunk; the piece itself may be tidy."""
+        piece = self._data[begin:end]
+        if not self._needs_reading(begin, end):
+            n_rows = count_if_tidy(
+                np.frombuffer(piece, np.uint8), self.n_fields, self.separator, self._words
+            )
+            if n_rows is not None:
+                self._add_rows(n_rows)
+                return piece
+        return self._tidy(piece, begin)
+
+    def _tidy(self, chunk: bytes, begin: int) -> bytes:
+        """Return a chunk's rows as tidy rows, and record everything else."""
+        chunk = self._as_utf8(chunk, begin)
+        if b"\r\n" in chunk:
+            without_cr = chunk.replace(b"\r\n", b"\n")
+            n_rows = self._count_if_tidy(without_cr)
+            if n_rows is not None:
+                self._n_crlf += len(chunk) - len(without_cr)
+                self._add_rows(n_rows)
+                return without_cr
+        return self._lex(chunk)
+
+    def _count_if_tidy(self, chunk: bytes) -> int | None:
+        if self._has_hash and (chunk.startswith(b"#") or b"\n#" in chunk):
+            return None
+        text: Bytes = np.frombuffer(chunk, np.uint8)
+        return count_if_tidy(text, self.n_fields, self.separator, self._words)
+
+    def _as_utf8(self, chunk: bytes, begin: int) -> bytes:
+        try:
+            chunk.decode()
+        except UnicodeDecodeError as error:
+            if self._bad_utf8 is None:
+                line_start = chunk.rfind(b"\n", 0, error.start) + 1
+                self._bad_utf8 = BadByte(
+                    offset=begin + error.start,
+                    line=self._n_lines + chunk.count(b"\n", 0, error.start) + 1,
+                    column=len(chunk[line_start : error.start].decode()) + 1,
+                    value=chunk[error.start],
+                )
+            return chunk.decode("utf-8", "replace").encode()
+        return chunk
+
+    def _lex(self, chunk: bytes) -> bytes:
+        """Split a chunk by lines (in arrays), record what is untidy, and return its rows."""
+        text: Bytes = np.frombuffer(chunk, np.uint8)
+        lines = LineShapes.of(text)
+        first_line = self._n_lines + 1
+        self._note_lines(text, lines, first_line)
+
+        comment = text[lines.bounds[:-1]] == HASH
+        blank = (lines.n_fields == 0) & ~comment
+        row = (lines.n_fields == self.n_fields) & ~comment
+        wrong = ~(row | blank | comment)
+        self._blank.add(blank, first_line)
+        self._form_feeds.add(lines.has((text == 11) | (text == 12)) & ~comment, first_line)
+        self._loose.add(row & (lines.total(lines.blanks) != self.n_fields - 1), first_line)
+        self._spaced += int((row & lines.has(lines.inner & (text == SPACE))).sum())
+        self._tabbed += int((row & lines.has(lines.inner & (text == TAB))).sum())
+        for odd, which in ((self.misshapen, wrong), (self.comments, comment)):
+            if which.any():
+                odd.add(which, lines.n_fields, lines.texts(text, which), first_line)
+        self._controls |= bool((lines.data & (text < SPACE) & (text != 0) & (text != CR)).any())
+
+        at = np.flatnonzero(row)
+        self._row_lines.append((at + first_line).astype(np.uint32))
+        self.n_rows += len(at)
+        self._n_lines += len(row)
+        tidy = np.where(lines.blanks, np.uint8(self.separator[0]), text)
+        body = tidy[lines.bytes_of(row) & (lines.data | lines.ends | lines.inner)].tobytes()
+        if len(at) and not body.endswith(b"\n"):
+            body += b"\n"
+        # The words of rows that are still not tidy, for example long lines, are unknown.
+        if len(at) and self._words.by_field and self._count_if_tidy(body) is None:
+            self._words.by_field.clear()
+        return body
+
+    def _note_lines(self, text: Bytes, lines: LineShapes, first_line: int) -> None:
+        """Record line ends, NULs and lengths."""
+        self._n_crlf += lines.n_crlf
+        self._bare_cr.add(lines.total((text == CR) & lines.data), first_line)
+        self._nul.add(lines.total(text == 0), first_line)
+        self._long.add(lines.lengths > LONG_LINE_BYTES, first_line)
+        longest = int(lines.lengths.max())
+        if longest > max(LONG_LINE_BYTES, self._longest):
+            self._longest = longest
+            self._longest_at = first_line + int(lines.lengths.argmax())
+
+
+def _line_chunks(data: bytes, start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
+    """Cut data into chunks of whole lines with about ``size`` bytes, or one longer line."""
+    while start < stop:
+        end = data.rfind(b"\n", start, min(start + size, stop)) + 1
+        if not end:
+            end = data.find(b"\n", start + size, stop) + 1 or stop
+        yield start, end
+        start = end
+
+
+def _first_separator(data: bytes) -> bytes:
+    tab, space = data.find(b"\t"), data.find(b" ")
+    return b"\t" if tab >= 0 and (space < 0 or tab < space) else b" "
+
+
+@dataclass(slots=True)
+class Marks:
+    """Occurrences that are being collected."""
+
+    count: int = 0
+    lines: list[Lines] = field(default_factory=list)
+
+    def add(self, per_line: npt.NDArray[np.integer | np.bool_], first_line: int) -> None:
+        """Add the number of occurrences on each line of a chunk."""
+        count = int(per_line.sum())
+        if count:
+            self.count += count
+            self.lines.append((np.flatnonzero(per_line) + first_line).astype(np.uint32))
+
+    def done(self) -> Occurrences:
+        """Return the collected occurrences."""
+        return Occurrences(self.count, join_lines(self.lines)) if self.count else Occurrences()
+
+
+@dataclass(slots=True)
+class OddLines:
+    """Lines that are not rows, with their texts, that are being collected."""
+
+    lines: list[Lines] = field(default_factory=list)
+    n_fields: list[Counts] = field(default_factory=list)
+    texts: list[pl.Series] = field(default_factory=list)
+
+    def add(self, which: Flags, n_fields: Counts, text: bytes, first_line: int) -> None:
+        """Add a chunk's lines; ``text`` has them joined by LF."""
+        at = np.flatnonzero(which)
+        self.lines.append((at + first_line).astype(np.uint32))
+        self.n_fields.append(n_fields[at].astype(np.uint32))
+        # Polars splits the lines, because millions of Python strings would be slow.
+        self.texts.append(pl.Series([text.decode()]).str.split("\n").explode())
+
+
+def join_lines(arrays: list[Lines]) -> Lines:
+    """Join the line numbers of several chunks."""
+    return np.concatenate(arrays) if arrays else np.zeros(0, np.uint32)

@@ -1,0 +1,143 @@
+"""The shape of a chunk of lines: positions of fields, blanks and line ends as NumPy arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.formats.columns.facts import LONG_LINE_BYTES
+
+LF, CR, TAB, SPACE, HASH = 10, 13, 9, 32, 35
+_DATA, _BLANK, _END = 0, 1, 2
+_KIND = np.full(256, _DATA, np.uint8)
+_KIND[[TAB, 11, 12, SPACE]] = _BLANK
+_KIND[LF] = _END
+
+MAX_WORD = 64
+"""The greatest length of a word that is compared in every row."""
+
+Bytes = npt.NDArray[np.uint8]
+Flags = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int64]
+Lines = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LineShapes:
+    """The bytes of a chunk by line and kind: boolean arrays over bytes, other arrays over lines."""
+
+    bounds: Counts  # the start of each line, and the end of the chunk
+    lengths: Counts  # without LF or CR LF
+    n_crlf: int
+    n_fields: Counts
+    data: Flags
+    blanks: Flags
+    ends: Flags  # LF only, without the CR before it
+    inner: Flags  # the last of the blanks between two fields
+
+    @classmethod
+    def of(cls, text: Bytes) -> LineShapes:
+        """Find the shapes of a chunk of whole lines, at least one byte long."""
+        kind = _KIND[text]
+        ends = kind == _END
+        stops = np.flatnonzero(ends)
+        bounds = np.concatenate(([0], stops + 1))
+        if not ends[-1]:
+            stops, bounds = np.append(stops, len(text)), np.append(bounds, len(text))
+        starts, before = bounds[:-1], stops - 1
+        crlf = (stops > starts) & (text[before] == CR)
+        crlf[-1] &= ends[-1]
+        kind[before[crlf]] = _END
+        data = kind == _DATA
+        field_starts = data.copy()
+        field_starts[1:] &= ~data[:-1]
+        fields = np.flatnonzero(field_starts)
+        first_field = np.searchsorted(fields, bounds)
+        follows_field = np.ones(len(fields), np.bool_)
+        follows_field[first_field[:-1][np.diff(first_field) > 0]] = False
+        inner = np.zeros(len(text), np.bool_)
+        inner[fields[follows_field] - 1] = True
+        return cls(
+            bounds=bounds,
+            lengths=stops - starts - crlf,
+            n_crlf=int(crlf.sum()),
+            n_fields=np.diff(first_field),
+            data=data,
+            blanks=kind == _BLANK,
+            ends=ends,
+            inner=inner,
+        )
+
+    def total(self, flags: Flags) -> Counts:
+        """Count the flagged bytes of each line."""
+        totals: Counts = np.diff(np.searchsorted(np.flatnonzero(flags), self.bounds))
+        return totals
+
+    def has(self, flags: Flags) -> Flags:
+        """Flag the lines that have a flagged byte."""
+        return self.total(flags) > 0
+
+    def bytes_of(self, which: Flags) -> Flags:
+        """Flag the bytes of the flagged lines."""
+        return np.repeat(which, np.diff(self.bounds))
+
+    def texts(self, text: Bytes, which: Flags) -> bytes:
+        """Return the flagged lines, joined by LF."""
+        kept = self.bytes_of(which) & (self.data | self.blanks | self.ends)
+        return text[kept].tobytes().removesuffix(b"\n")
+
+
+@dataclass(slots=True)
+class Words:
+    """Words by position from 0, of fields that have the same word in all rows read so far."""
+
+    by_field: dict[int, bytes]
+
+    @classmethod
+    def of_first_row(cls, data: bytes, n_fields: int, separator: bytes) -> Words:
+        """Start with columns 2 and ``n_fields`` of the first line, which often do not change."""
+        fields = data[: data.find(b"\n") + 1].rstrip(b"\r\n").split(separator)
+        if len(fields) != n_fields:
+            return cls({})
+        return cls({at: fields[at] for at in {1, n_fields - 1} if len(fields[at]) <= MAX_WORD})
+
+    def check(self, text: Bytes, breaks: Counts) -> None:
+        """Remove words that a row of a chunk does not have; ``breaks`` are its field ends."""
+        for at, word in list(self.by_field.items()):
+            begins = breaks[:, at - 1] + 1
+            same = bool((breaks[:, at] - begins == len(word)).all())
+            if not (same and all((text[begins + n] == byte).all() for n, byte in enumerate(word))):
+                self.by_field.pop(at, None)
+
+
+def count_if_tidy(
+    text: Bytes, n_fields: int, separator: bytes, words: Words | None = None
+) -> int | None:
+    """Count the rows of a chunk in which all lines are tidy rows; ``None`` for any other chunk.
+
+    In tidy rows the bytes up to 0x20 are not adjacent and form the repeated sequence of
+    ``n_fields - 1`` separators and one LF, and no line is long. This does not check for ``#`` at
+    the start of a line, nor for valid UTF-8.
+
+    Args:
+        text: The chunk, which consists of whole lines.
+        n_fields: The number of fields of a row.
+        separator: The byte between two fields.
+        words: Repeated words, which are checked too.
+    """
+    breaks = np.flatnonzero(text <= SPACE)
+    if len(breaks) == 0 or len(breaks) % n_fields or breaks[0] == 0 or breaks[-1] != len(text) - 1:
+        return None
+    if (breaks[1:] - breaks[:-1]).min() < 2:
+        return None
+    rows = breaks.reshape(-1, n_fields)
+    pattern = np.frombuffer(separator * (n_fields - 1) + b"\n", np.uint8)
+    if not (text.take(rows) == pattern).all():
+        return None
+    if np.diff(rows[:, -1], prepend=-1).max() > LONG_LINE_BYTES:
+        return None
+    if words is not None and words.by_field:
+        words.check(text, rows)
+    return len(rows)

@@ -1,0 +1,38 @@
+"""Numbers in run and qrels files.
+
+The grammar is ASCII only, because evaluators read ``0x1p3``, ``1_000``, ``9,5``, ``nan`` and
+full-width digits in different ways, or not at all.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+INTEGER = r"^[+-]?[0-9]+$"
+INTEGRAL = r"^[+-]?[0-9]+\.0*$"
+
+
+def parse_decimals(texts: pl.Series) -> pl.Series:
+    """Parse scores: ``[+-]digits[.digits][e[+-]digits]``; one side of the point may be empty.
+
+    Returns:
+        Float64 with the values of Python's ``float()``, so infinite if the number is too large;
+        null if the text is not a decimal.
+    """
+    return texts.set(~texts.str.contains(DECIMAL), None).cast(pl.Float64, strict=False)
+
+
+def parse_integers(texts: pl.Series) -> pl.Series:
+    """Parse grades: ``[+-]digits``.
+
+    Returns:
+        Int64; null if the text is not an integer of 64 bits.
+    """
+    return texts.set(~texts.str.contains(INTEGER), None).cast(pl.Int64, strict=False)
+
+
+def parse_ranks(texts: pl.Series) -> pl.Series:
+    """Parse ranks like :func:`parse_integers`, and also ``1.0`` and ``1.``."""
+    integral = texts.str.contains(INTEGRAL)
+    return parse_integers(texts.zip_with(~integral, texts.str.replace(r"\.0*$", "")))

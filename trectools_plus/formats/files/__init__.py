@@ -1,0 +1,1 @@
+"""Files: opening, decompressing and reading them, limits on their size, and atomic writing."""

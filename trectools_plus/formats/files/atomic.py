@@ -1,0 +1,134 @@
+"""Atomic writing: a file is written completely, or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Literal, overload
+
+from trectools_plus.errors import InputError
+
+
+@overload
+def atomic_write(path: str | Path, mode: Literal["w"] = "w") -> AbstractContextManager[IO[str]]:
+    """Open a text file for writing."""
+
+
+@overload
+def atomic_write(path: str | Path, mode: Literal["wb"]) -> AbstractContextManager[IO[bytes]]:
+    """Open a binary file for writing."""
+
+
+def atomic_write(
+    path: str | Path, mode: Literal["w", "wb"] = "w"
+) -> AbstractContextManager[IO[Any]]:
+    """Open a file for writing that gets its name only when all of it is on the disk.
+
+    The content goes to a temporary file in the same folder, which is flushed to the disk and then
+    renamed; the folder is flushed too. If the ``with`` block raises, the disk is full or the
+    process is killed, the previous file does not change. Only a killed process leaves the
+    temporary file behind. A new file gets the default permissions, an existing one keeps its own.
+    A symbolic link is followed. Devices and pipes are written directly, and ``-`` is standard
+    output.
+
+    Args:
+        path: The file.
+        mode: ``"w"`` for UTF-8 text with LF line ends, ``"wb"`` for bytes.
+
+    Raises:
+        InputError: If the folder does not exist, or the operating system refuses to write.
+    """
+    if str(path) == "-":
+        return _standard_output(mode)
+    try:
+        target = Path(os.path.realpath(path))
+        file_mode = target.stat().st_mode
+    except FileNotFoundError:
+        file_mode = stat.S_IFREG
+    except (OSError, ValueError) as error:  # a name that is too long or contains NUL
+        raise _refused(error, str(path)) from error
+    if stat.S_ISDIR(file_mode):
+        raise InputError("is a folder, not a file", where=str(path), remedy="name a file to write")
+    if not stat.S_ISREG(file_mode):
+        return _directly(target, mode, str(path))
+    return _through_temporary(target, mode, str(path))
+
+
+@contextmanager
+def _through_temporary(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]:
+    # Short, so that the name is valid wherever the target's is, and hidden from globs for runs.
+    temporary = target.with_name(f".tmp-{secrets.token_hex(8)}")
+    try:
+        with _open_new(temporary, target, mode) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise _refused(error, shown) from error
+    finally:
+        # After the rename there is no file of this name.
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def _open_new(temporary: Path, target: Path, mode: str) -> IO[Any]:
+    """Create the temporary file with the default permissions or those of the existing file."""
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with suppress(FileNotFoundError):
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        return _wrap(descriptor, mode)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _wrap(descriptor: int, mode: str) -> IO[Any]:
+    if mode == "wb":
+        return open(descriptor, "wb")
+    return open(descriptor, "w", encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def _directly(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]:
+    try:
+        with _wrap(os.open(target, os.O_WRONLY), mode) as stream:
+            yield stream
+    except OSError as error:
+        raise _refused(error, shown) from error
+
+
+@contextmanager
+def _standard_output(mode: str) -> Iterator[IO[Any]]:
+    sys.stdout.flush()
+    stream: IO[Any] = sys.stdout if mode == "w" else sys.stdout.buffer
+    yield stream
+    stream.flush()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Flush the rename to the disk; only POSIX systems can open folders."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _refused(error: OSError | ValueError, shown: str) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError("cannot write: no such folder", where=shown, remedy="create it first")
+    return InputError(
+        f"cannot write: {getattr(error, 'strerror', None) or error}",
+        where=shown,
+        remedy="check free space and permissions; the previous file did not change",
+    )

@@ -1,0 +1,168 @@
+"""Compressed streams, recognised by their first bytes (reading) or the suffix (writing)."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, Literal, NamedTuple, cast
+
+Compression = Literal["gzip", "bz2", "xz", "zstd"]
+
+SUFFIXES: dict[str, Compression] = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
+
+_MAGIC: dict[Compression, tuple[bytes, ...]] = {
+    "gzip": (b"\x1f\x8b",),
+    # "BZh", a level, and the mark of a first block or of an empty stream: a text may start "BZh1".
+    "bz2": tuple(
+        b"BZh%d" % level + mark
+        for level in range(1, 10)
+        for mark in (b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x38\x50\x90")
+    ),
+    "xz": (b"\xfd7zXZ\x00",),
+    # A frame, or a skippable frame before it.
+    "zstd": (b"\x28\xb5\x2f\xfd", *(bytes((0x50 + n,)) + b"\x2a\x4d\x18" for n in range(16))),
+}
+MAGIC_LENGTH = 10
+
+PIECE_BYTES = 1 << 20
+"""The most content that is decompressed at a time."""
+
+# A stream declares how far back it refers, and needs that much memory before its first byte.
+_MAX_WINDOW_BYTES = 1 << 27
+
+_ZLIB_PREFIX = re.compile(r"^Error -?[0-9]+ while [a-z ]+: ")
+"""The start of zlib's messages, which does not help users."""
+
+# These formats allow zero bytes after the last stream, which tapes and alignment add.
+_ZERO_PADDED: frozenset[Compression] = frozenset({"gzip", "xz"})
+
+
+class DamagedStreamError(Exception):
+    """A compressed stream ends early or is damaged.
+
+    Internal: readers turn it into a ``FormatError`` that names the file.
+    """
+
+
+def detect(first_bytes: bytes) -> Compression | None:
+    """Return the compression of a stream by its first ``MAGIC_LENGTH`` bytes; ``None`` if plain."""
+    for compression, marks in _MAGIC.items():
+        if first_bytes.startswith(marks):
+            return compression
+    return None
+
+
+def decompress(chunks: Iterable[bytes], compression: Compression) -> Iterator[bytes]:
+    """Decompress a stream that has any number of members or frames.
+
+    The size of each chunk of content is bounded, whatever the ratio of the compression.
+
+    Raises:
+        DamagedStreamError: If the stream ends early, is damaged or is followed by other data.
+    """
+    method = _METHODS[compression]
+    member: Any = None
+    try:
+        for chunk in chunks:
+            for at in range(0, len(chunk), method.feed_bytes):
+                pending = chunk[at : at + method.feed_bytes]
+                while pending:
+                    if member is None and compression in _ZERO_PADDED:
+                        pending = pending.lstrip(b"\0")
+                        if not pending:
+                            break
+                    if member is None:
+                        member = method.start()
+                    yield from method.feed(member, pending)
+                    pending = member.unused_data
+                    if member.eof:
+                        member = None
+    except _damage_errors() as error:
+        why = _ZLIB_PREFIX.sub("", str(error))
+        raise DamagedStreamError(f"{compression} stream is damaged ({why})") from error
+    if member is not None:
+        raise DamagedStreamError(f"{compression} stream ends early")
+
+
+def open_compressed(stream: IO[bytes], compression: Compression) -> IO[bytes]:
+    """Wrap a binary stream to compress what is written to it.
+
+    The same content gives the same bytes, without time and file name. Closing the result leaves
+    ``stream`` open.
+    """
+    if compression == "gzip":
+        packer = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6)
+        return cast(IO[bytes], packer)
+    if compression == "bz2":
+        return bz2.BZ2File(stream, "wb")
+    if compression == "xz":
+        return lzma.LZMAFile(stream, "wb")
+    import zstandard
+
+    writer: IO[bytes] = zstandard.ZstdCompressor().stream_writer(stream, closefd=False)
+    return writer
+
+
+def _feed_buffering(decompressor: Any, data: bytes) -> Iterator[bytes]:
+    """Feed a bz2 or xz decompressor, which buffers the input that it has not used."""
+    while content := decompressor.decompress(data, PIECE_BYTES):
+        yield content
+        data = b""
+        if decompressor.eof or decompressor.needs_input:
+            break
+
+
+def _feed_gzip(decompressor: Any, data: bytes) -> Iterator[bytes]:
+    """Feed zlib, which returns the input that it has not used."""
+    while content := decompressor.decompress(data, PIECE_BYTES):
+        yield content
+        data = decompressor.unconsumed_tail
+        if decompressor.eof:
+            break
+
+
+def _feed_zstd(decompressor: Any, data: bytes) -> Iterator[bytes]:
+    """Feed zstandard, which returns all content of its input at once."""
+    content = decompressor.decompress(data)
+    for at in range(0, len(content), PIECE_BYTES):
+        yield content[at : at + PIECE_BYTES]
+
+
+def _start_zstd() -> Any:
+    import zstandard
+
+    return zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES).decompressobj()
+
+
+class _Method(NamedTuple):
+    """One compression: how to start a member or frame, and how to feed it.
+
+    Small feeds keep a stream of very many tiny members linear, because each member leaves the rest
+    of its feed to the next. A feed of zstandard can become 32,768 times as large.
+    """
+
+    start: Callable[[], Any]
+    feed: Callable[[Any, bytes], Iterator[bytes]]
+    feed_bytes: int = 1 << 14
+
+
+_METHODS: dict[Compression, _Method] = {
+    "gzip": _Method(lambda: zlib.decompressobj(wbits=31), _feed_gzip),
+    "bz2": _Method(bz2.BZ2Decompressor, _feed_buffering),
+    "xz": _Method(
+        lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=2 * _MAX_WINDOW_BYTES),
+        _feed_buffering,
+    ),
+    "zstd": _Method(_start_zstd, _feed_zstd, feed_bytes=1 << 11),
+}
+
+
+def _damage_errors() -> tuple[type[Exception], ...]:
+    """Return the errors of the four libraries; zstandard loads only after an error."""
+    import zstandard
+
+    return (zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, zstandard.ZstdError)

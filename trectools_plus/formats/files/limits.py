@@ -1,0 +1,147 @@
+"""Limits on what is read, and the search for lines that are too long.
+
+A damaged or hostile file must cost bounded time and memory. The length of a line, the expansion of
+a compressed stream, the depth of nesting and the size of the content are limited.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from trectools_plus.errors import FormatError, UsageError
+
+MAX_LINE_BYTES = 16 << 20
+"""The greatest length of a line; reading stops before a longer one."""
+
+MAX_EXPANSION = 200
+"""The greatest expansion of a compressed stream beyond the first 256 MiB of content.
+
+Runs, qrels and corpora expand three to thirty times.
+"""
+
+EXPANSION_FREE_BYTES = 256 << 20
+"""The size of content up to which its expansion is not limited."""
+
+MAX_DEPTH = 64
+"""The greatest depth of nested lists and mappings in a JSON or YAML document."""
+
+LIMIT_VARIABLE = "TRECTOOLS_PLUS_MAX_CONTENT_GIB"
+"""Environment variable with the greatest size of a file's (decompressed) content in GiB."""
+
+_LEAST_BYTES = 256 << 20
+_SHARE_OF_MEMORY = 8
+_MEMORY_IF_UNKNOWN = 16 << 30
+_CGROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+def max_content_bytes() -> int:
+    """Return the greatest size of a file's content that is read into memory, in bytes.
+
+    It is set by ``TRECTOOLS_PLUS_MAX_CONTENT_GIB``, or else an eighth of the memory that this
+    process may use (tables take several times the size of the text), at least 256 MiB.
+
+    Raises:
+        UsageError: If the variable is not a positive number.
+    """
+    asked = os.environ.get(LIMIT_VARIABLE)
+    if not asked:
+        return max(_usable_memory() // _SHARE_OF_MEMORY, _LEAST_BYTES)
+    try:
+        limit = int(float(asked) * (1 << 30))
+    except (ValueError, OverflowError):
+        limit = 0
+    if limit <= 0:
+        raise UsageError(
+            f"expected a positive number of GiB but got {asked!r}",
+            where=LIMIT_VARIABLE,
+            remedy=f"set it to a number, for example {LIMIT_VARIABLE}=16, or unset it",
+        )
+    return limit
+
+
+def _usable_memory() -> int:
+    """Return the memory that this process may use in bytes: the machine's, or a lower limit."""
+    found = [_MEMORY_IF_UNKNOWN]
+    with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
+        found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for file in _CGROUP_LIMITS:
+        with suppress(OSError, ValueError):
+            found.append(int(file.read_text()))
+    with suppress(ImportError, ValueError, OSError):  # Windows has no such module
+        import resource
+
+        for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+            soft, _ = resource.getrlimit(kind)
+            if soft != resource.RLIM_INFINITY:
+                found.append(soft)
+    return min(found)
+
+
+HEAD_BYTES = 4096
+_STEP_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Overlong:
+    """A line of more than ``MAX_LINE_BYTES``, at which reading stopped.
+
+    Attributes:
+        line: Its number, from 1.
+        head: Its first few thousand bytes, to recognise the kind of file.
+    """
+
+    line: int
+    head: bytes = b""
+
+    @property
+    def what(self) -> str:
+        """The problem in words."""
+        return f"line of over {MAX_LINE_BYTES:,} bytes"
+
+    def as_error(self, path: str) -> FormatError:
+        """Return the error for readers that need the whole file."""
+        return FormatError(
+            self.what,
+            path=path,
+            line=self.line,
+            remedy="check that this is the right file, with a line end after each entry",
+        )
+
+
+def find_overlong(read_at: Callable[[int, int], bytes], size: int) -> int | None:
+    """Find the start of the first line of more than ``MAX_LINE_BYTES``.
+
+    From the start of a line, search backwards for the last line end within the greatest length.
+    It is usually a line's length away, so that little of the file is read.
+
+    Args:
+        read_at: Returns the bytes between two positions.
+        size: The number of bytes.
+
+    Returns:
+        Its position; ``None`` if there is no such line.
+    """
+    line_start = 0
+    while size - line_start > MAX_LINE_BYTES:
+        end = _last_line_end(read_at, line_start, line_start + MAX_LINE_BYTES + 1)
+        if end is None:
+            return line_start
+        line_start = end + 1
+    return None
+
+
+def _last_line_end(read_at: Callable[[int, int], bytes], begin: int, end: int) -> int | None:
+    while end > begin:
+        step = max(begin, end - _STEP_BYTES)
+        at = read_at(step, end).rfind(b"\n")
+        if at >= 0:
+            return step + at
+        end = step
+    return None

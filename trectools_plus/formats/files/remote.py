@@ -1,0 +1,164 @@
+"""Files behind an address such as ``s3://bucket/a.run``, read through fsspec."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import IO, Any
+
+from trectools_plus.errors import InputError, MissingExtraError
+from trectools_plus.redaction import has_secrets, hide_queries, hide_secrets
+
+SILENT_SECONDS = 60
+"""The longest pause of a web server; there is no limit for the whole file."""
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
+"""The extra for a protocol; for all others it is ``distributed``."""
+
+_VERSION_FIELDS = ("ETag", "etag", "generation", "size", "LastModified", "mtime", "updated")
+_NO_OUTPUT = logging.NullHandler()
+
+
+def is_address(path: object) -> bool:
+    """Return true for an address (``s3://…``, ``https://…``), without looking at the disk."""
+    return _ADDRESS.match(str(path)) is not None
+
+
+class RemoteFile:
+    """An open file at an address; errors while it is read are raised as ``InputError``.
+
+    Args:
+        address: The address of the file.
+
+    Raises:
+        InputError: If it cannot be opened, or the address contains a password or a signature.
+        MissingExtraError: If the package for such addresses is not installed.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        match = _ADDRESS.match(address)
+        assert match is not None
+        protocol = match[1].lower()
+        if has_secrets(address):
+            raise InputError(
+                "addresses that contain a user, password, key or signature are not read, because "
+                "addresses are written to reports",
+                where=hide_secrets(address),
+                remedy=f"configure them where fsspec's {protocol} file system looks for them, or "
+                "download the file first",
+            )
+        if "::" in address:
+            raise InputError(
+                "addresses within addresses (::) are not read",
+                where=address,
+                remedy="download the file first",
+            )
+        # Without a handler, the log message of each attempt would be printed with its traceback.
+        logging.getLogger("gcsfs").addHandler(_NO_OUTPUT)
+        try:
+            import fsspec
+
+            options = _options_of(protocol)
+        except ImportError:
+            raise _missing(protocol) from None
+        try:
+            self._file: IO[bytes] = fsspec.open(address, "rb", **options).open()
+            self._version = _version_in(getattr(self._file, "details", None))
+        except ImportError as error:
+            if protocol in _EXTRAS:
+                raise _missing(protocol) from None
+            raise InputError(
+                f"{protocol}:// addresses need another package",
+                where=address,
+                remedy=_one_line(error),
+            ) from None
+        except Exception as error:  # each file system has its own exceptions
+            raise self._translated(error) from error
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        """Read at most ``n_bytes``, or everything.
+
+        Raises:
+            InputError: If that fails, or at the end if the file has changed since it was opened.
+        """
+        try:
+            content = self._file.read(n_bytes)
+            changed = (n_bytes < 0 or not content) and self._has_changed()
+        except Exception as error:
+            raise self._translated(error) from error
+        if changed:
+            raise InputError(
+                "the file changed while it was read", where=self._address, remedy="read it again"
+            )
+        return content
+
+    def __enter__(self) -> RemoteFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _has_changed(self) -> bool:
+        """Return true if the store has another version now; the content may then be mixed."""
+        if not self._version:
+            return False
+        store: Any = self._file
+        return _version_in(store.fs.info(store.path)) != self._version
+
+    def _translated(self, error: Exception) -> InputError:
+        where, cause = self._address, error.__cause__
+        if isinstance(cause, OSError) or getattr(cause, "status", 404) != 404:
+            # fsspec also reports a missing file if a server is down or refuses.
+            return self._refused(cause or error)
+        if isinstance(error, FileNotFoundError):
+            return InputError("no such file", where=where, remedy="check the address")
+        if isinstance(error, IsADirectoryError):
+            return InputError("is a folder, not a file", where=where, remedy="name a file in it")
+        if isinstance(error, ValueError) and "rotocol not known" in str(error):
+            return InputError(
+                "unknown protocol",
+                where=where,
+                remedy="use s3://, gs://, https:// or another protocol of fsspec",
+            )
+        return self._refused(error)
+
+    def _refused(self, error: BaseException) -> InputError:
+        lacks_key = (
+            isinstance(error, PermissionError)
+            or type(error).__name__ == "NoCredentialsError"
+            or getattr(error, "status", None) in (401, 403)
+        )
+        return InputError(
+            f"cannot read: {_one_line(error)}",
+            where=self._address,
+            remedy="check the keys and their permissions" if lacks_key else None,
+        )
+
+
+def _options_of(protocol: str) -> dict[str, Any]:
+    """Return the options of fsspec for a protocol."""
+    if protocol not in ("http", "https"):
+        return {}
+    from aiohttp import ClientTimeout
+
+    # One request for the whole file: some servers do not support ranges, and parts could differ
+    # in their version.
+    timeout = ClientTimeout(total=None, sock_connect=SILENT_SECONDS, sock_read=SILENT_SECONDS)
+    return {"block_size": 0, "timeout": timeout}
+
+
+def _missing(protocol: str) -> MissingExtraError:
+    extra = _EXTRAS.get(protocol, "distributed")
+    return MissingExtraError(f"reading {protocol}:// addresses", extra)
+
+
+def _version_in(details: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the fields that identify the version of a stored file; empty if there are none."""
+    known = details or {}
+    return {name: known[name] for name in _VERSION_FIELDS if known.get(name) is not None}
+
+
+def _one_line(error: BaseException) -> str:
+    return hide_queries(" ".join(str(error).split())) or type(error).__name__

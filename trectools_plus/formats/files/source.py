@@ -1,0 +1,165 @@
+"""The whole content of a file, an address or standard input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from trectools_plus.errors import FormatError, InputError
+from trectools_plus.formats.files import limits
+from trectools_plus.formats.files.compression import Compression, detect
+from trectools_plus.formats.files.content import chunks_of, decompressed, read_first
+from trectools_plus.formats.files.limits import HEAD_BYTES, Overlong, find_overlong
+from trectools_plus.formats.files.opening import opened, regular_size
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The content of a file, as bytes.
+
+    Attributes:
+        path: The file as the user named it; ``-`` is standard input.
+        data: The content, decompressed, with byte order mark; or the part above a line that is
+            too long.
+        compression: ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"``, or ``None`` for plain bytes.
+        overlong: The line that reading stopped at, if it did.
+    """
+
+    path: str
+    data: bytes = field(repr=False)
+    compression: Compression | None = None
+    overlong: Overlong | None = None
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines without their LF; a last LF is not followed by an empty line."""
+        begin = 0
+        while (end := self.data.find(b"\n", begin)) >= 0:
+            yield self.data[begin:end]
+            begin = end + 1
+        if begin < len(self.data):
+            yield self.data[begin:]
+
+    @property
+    def head(self) -> bytes:
+        """The first few thousand bytes of the content, even of a line that is too long."""
+        return self.data[:HEAD_BYTES] or (b"" if self.overlong is None else self.overlong.head)
+
+    @property
+    def text(self) -> str:
+        """The content as text, without byte order mark.
+
+        Raises:
+            FormatError: At the first byte that is not UTF-8.
+        """
+        try:
+            return self.data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise FormatError(
+                f"byte 0x{self.data[error.start]:02X} is not UTF-8",
+                path=self.path,
+                line=self.data.count(b"\n", 0, error.start) + 1,
+                remedy="save the file as UTF-8",
+            ) from None
+
+
+def read_source(path: str | Path, *, partial: bool = False) -> Source:
+    """Read a whole file, decompressed if it is compressed.
+
+    Args:
+        path: A file, an address such as ``s3://bucket/name``, or ``-`` for standard input.
+        partial: If a line has more than ``limits.MAX_LINE_BYTES``, return the part above it, with
+            ``overlong`` set, instead of raising.
+
+    Raises:
+        InputError: If it does not exist, is a folder, is not readable or is too large for the
+            memory.
+        FormatError: If a compressed stream ends early, is damaged or expands too much, or a line
+            is too long.
+    """
+    shown = str(path)
+    with opened(path) as stream:
+        first = read_first(stream)
+        compression = detect(first)
+        size = regular_size(stream) if compression is None else None
+        if size is not None:
+            data, overlong = _read_plain(stream, first, size, shown)
+        else:
+            chunks = decompressed(chunks_of(stream, first), compression, shown)
+            data, overlong = _collect(chunks, shown)
+    if overlong is not None and not partial:
+        raise overlong.as_error(shown)
+    return Source(shown, data, compression, overlong)
+
+
+def source_of(path: str, data: bytes) -> Source:
+    """Return a chunk of a file, up to a line of more than ``limits.MAX_LINE_BYTES``."""
+    above, overlong = _above_overlong(data)
+    return Source(path, above, overlong=overlong)
+
+
+def _read_plain(
+    stream: IO[bytes], first: bytes, size: int, shown: str
+) -> tuple[bytes, Overlong | None]:
+    """Read a file of known size at once, after looking for a line that is too long."""
+    if size <= len(first):
+        first += stream.read()
+        return _above_overlong(first)
+
+    def read_at(begin: int, end: int) -> bytes:
+        stream.seek(begin)
+        return _read_up_to(stream, end - begin)
+
+    overlong_from = find_overlong(read_at, size)
+    if (overlong_from or size) > limits.max_content_bytes():
+        raise _too_large(shown, size)
+    stream.seek(0)
+    if overlong_from is None:
+        return stream.read(), None
+    head = read_at(overlong_from, overlong_from + HEAD_BYTES)
+    data = read_at(0, overlong_from)
+    return data, Overlong(data.count(b"\n") + 1, head)
+
+
+def _read_up_to(stream: IO[bytes], n_bytes: int) -> bytes:
+    """Read at most ``n_bytes``; systems return no more than 2 GiB at a time."""
+    parts = []
+    while n_bytes > 0 and (part := stream.read(n_bytes)):
+        parts.append(part)
+        n_bytes -= len(part)
+    return b"".join(parts)
+
+
+def _collect(chunks: Iterable[bytes], shown: str) -> tuple[bytes, Overlong | None]:
+    """Join a stream of unknown length, up to a line that is too long."""
+    limit = limits.max_content_bytes()
+    parts: list[bytes] = []
+    size = n_open = 0
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        n_open = n_open + len(chunk) if (at := chunk.rfind(b"\n")) < 0 else len(chunk) - 1 - at
+        if n_open > limits.MAX_LINE_BYTES:
+            break
+        if size > limit:
+            raise _too_large(shown, size)
+    return _above_overlong(b"".join(parts))
+
+
+def _above_overlong(data: bytes) -> tuple[bytes, Overlong | None]:
+    overlong_from = find_overlong(lambda begin, end: data[begin:end], len(data))
+    if overlong_from is None:
+        return data, None
+    head = data[overlong_from : overlong_from + HEAD_BYTES]
+    return data[:overlong_from], Overlong(data.count(b"\n", 0, overlong_from) + 1, head)
+
+
+def _too_large(shown: str, size: int) -> InputError:
+    limit = limits.max_content_bytes()
+    return InputError(
+        f"at least {size / 2**30:.1f} GiB of content, more than the {limit / 2**30:.1f} GiB that "
+        "are read on this machine",
+        where=shown,
+        remedy=f"split it, or set {limits.LIMIT_VARIABLE} if the memory is large enough",
+    )

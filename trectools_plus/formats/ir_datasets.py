@@ -1,0 +1,157 @@
+"""Collections of the ``ir_datasets`` catalogue: ``irds:<id>``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+import polars as pl
+
+from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.corpus import collect_corpus
+from trectools_plus.formats.jsonl import as_field_text
+from trectools_plus.formats.tables import Corpus, Document, Qrels, Topics
+
+_T = TypeVar("_T")
+
+
+class CatalogueDataset:
+    """A dataset of the catalogue; its parts are downloaded and read on demand.
+
+    ``ir_datasets`` stores downloads under ``IR_DATASETS_HOME``.
+
+    Args:
+        dataset_id: The id in the catalogue, for example ``cranfield`` or ``beir/scifact/test``.
+
+    Raises:
+        UsageError: If the catalogue has no such id.
+    """
+
+    def __init__(self, dataset_id: str) -> None:
+        import ir_datasets
+
+        self.dataset_id = dataset_id
+        self.name = f"irds:{dataset_id}"
+        try:
+            self._dataset: Any = ir_datasets.load(dataset_id)
+        except KeyError as error:
+            near = get_close_matches(dataset_id, list(ir_datasets.registry), n=3)
+            raise UsageError(
+                f"ir_datasets has no dataset '{dataset_id}'",
+                where=self.name,
+                remedy=f"did you mean {', '.join(near)}?" if near else "see ir-datasets.com",
+            ) from error
+        except Exception as error:
+            raise self._unreadable("dataset", error) from error
+
+    def read_corpus(self) -> Corpus:
+        """Read the documents: ``title`` and ``text`` if they have both, else all their text.
+
+        Raises:
+            InputError: If there are none, or they cannot be downloaded or read.
+        """
+        return self._read("documents", "docs", lambda: collect_corpus(self._documents(), self.name))
+
+    def iter_documents(self) -> Iterator[Document]:
+        """Return an iterator over the documents of :meth:`read_corpus`.
+
+        Raises:
+            InputError: See :meth:`read_corpus`.
+        """
+        return self._each("documents", "docs", self._documents)
+
+    def read_topics(self) -> Topics:
+        """Read the queries; further texts, numbers and flags become columns of text.
+
+        Line ends in texts stay.
+
+        Raises:
+            InputError: If there are none, or they cannot be downloaded or read.
+        """
+        return self._read("queries", "queries", self._topics)
+
+    def iter_queries(self) -> Iterator[tuple[str, str]]:
+        """Return an iterator over id and text of each query.
+
+        Raises:
+            InputError: See :meth:`read_topics`.
+        """
+        queries = self._each("queries", "queries", lambda: iter(self._dataset.queries_iter()))
+        return ((query.query_id, _text_of(query)) for query in queries)
+
+    def read_qrels(self) -> Qrels:
+        """Read the judgments.
+
+        Raises:
+            InputError: If there are none, or they cannot be downloaded or read.
+        """
+        return self._read("qrels", "qrels", self._qrels)
+
+    def _each(self, what: str, attribute: str, start: Callable[[], Iterator[_T]]) -> Iterator[_T]:
+        items = self._read(what, attribute, start)
+        while (item := self._read(what, attribute, lambda: next(items, None))) is not None:
+            yield item
+
+    def _read(self, what: str, attribute: str, read: Callable[[], _T]) -> _T:
+        if not getattr(self._dataset, f"has_{attribute}")():
+            raise InputError(
+                f"this dataset has no {what}",
+                where=self.name,
+                remedy="use one of its subsets, see ir-datasets.com",
+            )
+        try:
+            return read()
+        except TrectoolsPlusError:
+            raise
+        # The catalogue has dozens of parsers and downloads with different errors.
+        except Exception as error:
+            raise self._unreadable(what, error) from error
+
+    def _documents(self) -> Iterator[Document]:
+        for document in self._dataset.docs_iter():
+            text = getattr(document, "text", None)
+            title = getattr(document, "title", None)
+            if isinstance(text, str) and isinstance(title, str):
+                yield Document(document.doc_id, title, text)
+            else:
+                yield Document(document.doc_id, "", document.default_text())
+
+    def _topics(self) -> Topics:
+        queries = list(self._dataset.queries_iter())
+        further = {}
+        for name in self._dataset.queries_cls()._fields:
+            values = [getattr(query, name) for query in queries]
+            texts = [as_field_text(value) for value in values]
+            # A field with a list or object in any query does not become a column.
+            plain = all(
+                text is not None or value is None for text, value in zip(texts, values, strict=True)
+            )
+            if name not in ("query_id", "text") and plain and any(texts):
+                further[name] = texts
+        columns = {
+            "query_id": [query.query_id for query in queries],
+            "text": [_text_of(query) for query in queries],
+            **further,
+        }
+        return Topics(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), self.name)
+
+    def _qrels(self) -> Qrels:
+        rows = [
+            (qrel.query_id, getattr(qrel, "iteration", None) or "0", qrel.doc_id, qrel.relevance)
+            for qrel in self._dataset.qrels_iter()
+        ]
+        names = ("query_id", "iteration", "doc_id", "relevance")
+        return Qrels(pl.DataFrame(rows, schema=names, orient="row"), self.name)
+
+    def _unreadable(self, what: str, error: Exception) -> InputError:
+        lines = str(error.args[0] if error.args else "").splitlines() or [type(error).__name__]
+        return InputError(
+            f"cannot read the {what}: {lines[0]}",
+            where=self.name,
+            remedy="check the network, and that IR_DATASETS_HOME is your ir_datasets folder",
+        )
+
+
+def _text_of(query: Any) -> str:
+    return str(getattr(query, "text", None) or query.default_text())

@@ -1,0 +1,95 @@
+"""Writing tables as lines that every TREC tool reads, and the ids that a file can contain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Literal
+
+import polars as pl
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.files.compression import SUFFIXES, open_compressed
+from trectools_plus.text import shortened
+
+UNWRITABLE = r"[\s\x00-\x1f\x7f-\x9f]"
+"""Characters at which some reader splits or stops: Unicode white space and control characters.
+
+The pattern has the same meaning in Polars and in Python.
+"""
+
+UNWRITABLE_STARTS = ("#", "\ufeff")
+"""Starts of a line that readers take for a comment or a byte order mark."""
+
+_UNWRITABLE = re.compile(UNWRITABLE)
+
+
+def id_problem(text: str, kind: Literal["query", "document"]) -> str | None:
+    """Return the problem of an id, for example "empty query id"; ``None`` if it is valid."""
+    if not text:
+        return f"empty {kind} id"
+    if _UNWRITABLE.search(text):
+        return f"white space or control character in {kind} id {shortened(text)!r}"
+    if kind == "query" and text.startswith(UNWRITABLE_STARTS):
+        return f"{kind} id {shortened(text)!r} would start a comment in a run or qrels file"
+    return None
+
+
+def refuse_unwritable(frame: pl.DataFrame, columns: Iterable[str], kind: str) -> None:
+    """Refuse a table whose fields readers would not read back unchanged.
+
+    Args:
+        frame: The table.
+        columns: Its text columns, starting with the one at the start of the line.
+        kind: The kind of table, for the message.
+
+    Raises:
+        InputError: If it has no rows, or a field is empty, contains white space or control
+            characters, or starts the line with ``#`` or a byte order mark.
+    """
+    if frame.is_empty():
+        raise InputError("no rows to write", where=kind, remedy="readers refuse an empty file")
+    for position, column in enumerate(columns):
+        texts = frame[column].unique()
+        wrong = (texts == "") | texts.str.contains(UNWRITABLE)
+        if position == 0 and column != "tag":
+            wrong |= texts.str.slice(0, 1).is_in(UNWRITABLE_STARTS)
+        if wrong.any():
+            raise InputError(
+                f"{column} {texts.filter(wrong).min()!r} cannot be written to a file",
+                where=kind,
+                remedy="ids must not be empty, contain white space or start with '#'",
+            )
+
+
+def write_rows(frames: Iterable[pl.DataFrame], path: str | Path, separator: str = " ") -> None:
+    """Write the rows of one or more frames atomically, compressed according to the suffix.
+
+    Floats get the shortest text that reads back as the same value. Fields are not checked: call
+    :func:`refuse_unwritable` first.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    with open_output(path) as stream:
+        for frame in frames:
+            frame.write_csv(stream, include_header=False, separator=separator, quote_style="never")
+
+
+@contextmanager
+def open_output(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file for atomic writing, compressed according to its suffix.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    compression = SUFFIXES.get(Path(path).suffix.lower())
+    with atomic_write(path, "wb") as stream:
+        if compression is None:
+            yield stream
+        else:
+            with open_compressed(stream, compression) as compressed:
+                yield compressed

@@ -1,0 +1,372 @@
+"""Similarity of terms: common ancestors of pairs, formulas, and best matches of lists of terms.
+
+Three common ancestors matter: the deepest (the lowest common ancestor), the most informative, and
+the one on the shortest path. In a hierarchy with several parents these may be three terms.
+
+Notation: a term is one of its own ancestors. ``depth`` counts the edges on the shortest path to a
+root, ``D`` is the largest depth of the ontology, ``LCA`` the deepest common ancestor. ``IC`` is the
+information content (see :mod:`trectools_plus.ontology.information`), ``MICA`` the common ancestor
+with the highest. Every formula is one pure function; it is symmetric, gives values in [0, 1], and
+0 for terms without a common ancestor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.errors import UsageError
+from trectools_plus.ontology.hierarchy import FloatArray, Hierarchy, IntArray, ragged_ranges
+from trectools_plus.ontology.ids import TermIds
+from trectools_plus.ontology.information import InformationContent, information_from_graph
+
+_PAIRS_AT_ONCE = 2048
+"""The most rows of the look-up table, which has one 16-bit number per term."""
+
+_STEP_BITS, _TERM_BITS = 18, 28
+_MOST_STEPS, _MOST_TERMS = (1 << _STEP_BITS) - 1, (1 << _TERM_BITS) - 1
+
+_Key = Callable[[IntArray, IntArray], IntArray]
+"""Returns a number for each ancestor and its distance from both terms; the largest is chosen."""
+
+
+class TermPairs:
+    """Pairs of terms; attributes are computed on first use.
+
+    Args:
+        hierarchy: The hierarchy of the terms.
+        a: Term numbers, shape ``(n_pairs,)``.
+        b: Term numbers, shape ``(n_pairs,)``.
+        information: The information content of the terms; ``None`` to compute it from the graph.
+    """
+
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        a: IntArray,
+        b: IntArray,
+        information: InformationContent | None = None,
+    ) -> None:
+        self.hierarchy = hierarchy
+        self.a = a
+        self.b = b
+        self._information = information
+
+    @cached_property
+    def equal(self) -> npt.NDArray[np.bool_]:
+        """True where both terms are the same; shape ``(n_pairs,)``."""
+        equal: npt.NDArray[np.bool_] = self.a == self.b
+        return equal
+
+    @cached_property
+    def depth_a(self) -> IntArray:
+        """The depths of the first terms."""
+        return self.hierarchy.depths[self.a]
+
+    @cached_property
+    def depth_b(self) -> IntArray:
+        """The depths of the second terms."""
+        return self.hierarchy.depths[self.b]
+
+    @cached_property
+    def lca(self) -> IntArray:
+        """The deepest common ancestors; −1 if there is none.
+
+        Of several equally deep ones, that with the shortest path from both terms, then the one with
+        the smallest number.
+        """
+        return np.where(self._deepest >= 0, _MOST_TERMS - (self._deepest & _MOST_TERMS), -1)
+
+    @cached_property
+    def lca_depth(self) -> IntArray:
+        """The depths of the deepest common ancestors; 0 if there is none."""
+        return np.where(self._deepest >= 0, self._deepest >> (_STEP_BITS + _TERM_BITS), 0)
+
+    @cached_property
+    def lca_steps(self) -> IntArray:
+        """The edges on the shortest paths from both terms to the LCA, added; 0 if there is none."""
+        steps = _MOST_STEPS - (self._deepest >> _TERM_BITS & _MOST_STEPS)
+        return np.where(self._deepest >= 0, steps, 0)
+
+    @cached_property
+    def _deepest(self) -> IntArray:
+        """Depth, steps and number of the LCA as one number; −1 if there is none."""
+        depths = self.hierarchy.depths
+
+        def deepest_nearest_first(ancestor: IntArray, steps: IntArray) -> IntArray:
+            key = (depths[ancestor] << _STEP_BITS) + _MOST_STEPS - steps
+            return (key << _TERM_BITS) + _MOST_TERMS - ancestor
+
+        return self._best(deepest_nearest_first)
+
+    @cached_property
+    def information(self) -> InformationContent:
+        """The information content of all terms."""
+        return self._information or information_from_graph(self.hierarchy)
+
+    @cached_property
+    def most_informative(self) -> IntArray:
+        """The most informative common ancestors (MICA); −1 if there is none.
+
+        Of several equally informative ones, that with the smallest number.
+        """
+        ranks = self.information.ranks
+        best = self._best(lambda ancestor, _steps: ranks[ancestor])
+        return np.where(best >= 0, self.information.order[best], -1)
+
+    @cached_property
+    def shortest(self) -> IntArray:
+        """The edges on the shortest paths by a common ancestor; −1 if there is none."""
+        best = self._best(lambda _ancestor, steps: _MOST_STEPS - steps)
+        return np.where(best >= 0, _MOST_STEPS - best, -1)
+
+    def _best(self, key: _Key) -> IntArray:
+        """Return the largest key (at least 0) of the common ancestors; −1 without one."""
+        order = np.argsort(self.a, kind="stable")  # neighbours share rows of the table
+        best = np.empty(self.a.size, dtype=np.int64)
+        for start in range(0, order.size, _PAIRS_AT_ONCE):
+            block = order[start : start + _PAIRS_AT_ONCE]
+            best[block] = _best_of_block(self.hierarchy, self.a[block], self.b[block], key)
+        return best
+
+
+def _best_of_block(hierarchy: Hierarchy, a: IntArray, b: IntArray, key: _Key) -> IntArray:
+    table, row_of_a = _steps_up(hierarchy, a)
+    lengths = hierarchy.offsets[b + 1] - hierarchy.offsets[b]
+    position = ragged_ranges(hierarchy.offsets[b], lengths)
+    ancestor = hierarchy.ancestors[position]
+    steps_a = table[np.repeat(row_of_a, lengths), ancestor].astype(np.int64)
+    keys = key(ancestor, steps_a + hierarchy.steps[position])
+    keys[steps_a < 0] = -1
+    best: IntArray = np.maximum.reduceat(keys, np.cumsum(lengths) - lengths)
+    return best
+
+
+def _steps_up(hierarchy: Hierarchy, terms: IntArray) -> tuple[npt.NDArray[np.int16], IntArray]:
+    """Return a table of edges from each distinct term to each ancestor, else −1; and the rows."""
+    distinct, row = np.unique(terms, return_inverse=True)
+    starts = hierarchy.offsets[distinct]
+    lengths = hierarchy.offsets[distinct + 1] - starts
+    position = ragged_ranges(starts, lengths)
+    table = np.full((distinct.size, hierarchy.depths.size), -1, dtype=np.int16)
+    rows = np.repeat(np.arange(distinct.size), lengths)
+    table[rows, hierarchy.ancestors[position]] = hierarchy.steps[position]
+    return table, row
+
+
+Formula = Callable[[TermPairs], FloatArray]
+"""Returns n similarities in [0, 1] for n pairs."""
+
+_DEPTH_WEIGHT, _DISTANCE_WEIGHT = 0.7, 0.3
+
+
+def simple_resnik_like(pairs: TermPairs) -> FloatArray:
+    """depth(LCA) / D: the specificity of the deepest common ancestor.
+
+    A term compared with itself gets its own depth divided by D, so less than 1 unless its depth is
+    D; if an ancestor has a greater depth (by the shortest path), it gets the depth of that one.
+    """
+    return pairs.lca_depth / max(pairs.hierarchy.max_depth, 1)
+
+
+def hybrid(pairs: TermPairs) -> FloatArray:
+    """0.7·depth(LCA)/D + 0.3·max(0, 1 − p/(depth1 + depth2)); 1.0 only for equal terms.
+    p: the edges on the shortest paths from both terms to the LCA, added.
+    """
+    return np.where(pairs.equal, 1.0, _specific_and_near(pairs, pairs.lca_steps))
+
+
+def hybrid_depth(pairs: TermPairs) -> FloatArray:
+    """0.7·depth(LCA)/D + 0.3·max(0, 1 − p/(depth1 + depth2)); 1.0 if p is 0, which is also the
+    case for some different terms. p = max(0, depth1 + depth2 − 2·depth(LCA)).
+
+    This is the computation of the HPO benchmark that introduced the measure
+    (https://github.com/berntpopp/phentrieve). An ancestor can have a greater depth than its
+    descendant, so p can be 0, and the similarity 1.0, for different terms: use it only to compare
+    with the published figures of that benchmark.
+    """
+    distance = np.maximum(0, pairs.depth_a + pairs.depth_b - 2 * pairs.lca_depth)
+    same = (pairs.lca >= 0) & (distance == 0)
+    return np.where(same, 1.0, _specific_and_near(pairs, distance))
+
+
+def resnik(pairs: TermPairs) -> FloatArray:
+    """IC(MICA) / the highest IC of any term.
+
+    Resnik: Using information content to evaluate semantic similarity in a taxonomy, IJCAI 1995;
+    the division scales it to [0, 1]. A term compared with itself gets its own IC divided by the
+    highest, so less than 1 unless it has the highest IC.
+    """
+    return _shared(pairs, pairs.information.scaled)
+
+
+def lin(pairs: TermPairs) -> FloatArray:
+    """2·IC(MICA) / (IC1 + IC2): the fraction of the terms' information that they have in common.
+
+    Lin: An information-theoretic definition of similarity, ICML 1998. A term compared with itself
+    gets 1, even if its IC is 0. Different terms get 1 only if they and the MICA have the same IC,
+    which is possible with annotations, but not with IC from the graph.
+    """
+    values = pairs.information.values
+    total = values[pairs.a] + values[pairs.b]
+    return np.where(pairs.equal, 1.0, 2 * _shared(pairs, values) / np.where(total > 0, total, 1.0))
+
+
+def jiang_conrath(pairs: TermPairs) -> FloatArray:
+    """1 − (IC1 + IC2 − 2·IC(MICA)) / 2, each IC over the highest IC of any term.
+
+    The distance in parentheses is that of Jiang and Conrath: Semantic similarity based on corpus
+    statistics and lexical taxonomy, ROCLING 1997; the similarity is that of Seco, Veale and Hayes
+    (ECAI 2004). It is 1 for a term and itself, and 0 for two terms with the highest IC that have
+    only a root with IC 0 in common. Different terms get 1 as with ``lin``, and if all three IC
+    are 0.
+    """
+    values = pairs.information.scaled
+    distance = values[pairs.a] + values[pairs.b] - 2 * _shared(pairs, values)
+    return np.where(pairs.most_informative >= 0, 1 - distance / 2, 0.0)
+
+
+def path(pairs: TermPairs) -> FloatArray:
+    """1 / (1 + p), with the edges p on the shortest path between the terms by a common ancestor.
+
+    The distance p is that of Rada, Mili, Bicknell and Blettner: Development and application of a
+    metric on semantic nets, IEEE Trans. SMC 1989. The similarity is 1 for a term and itself, and
+    0.5 for a term and its parent. The common ancestor may not be the LCA.
+    """
+    return np.where(pairs.shortest >= 0, 1 / (1.0 + np.maximum(pairs.shortest, 0)), 0.0)
+
+
+def _specific_and_near(pairs: TermPairs, distance: IntArray) -> FloatArray:
+    near = np.maximum(0.0, 1.0 - distance / np.maximum(pairs.depth_a + pairs.depth_b, 1))
+    mixed = _DEPTH_WEIGHT * simple_resnik_like(pairs) + _DISTANCE_WEIGHT * near
+    return np.where(pairs.lca >= 0, mixed, 0.0)
+
+
+def _shared(pairs: TermPairs, information: FloatArray) -> FloatArray:
+    """Return IC(MICA); 0 if there is none."""
+    mica = pairs.most_informative
+    return np.where(mica >= 0, information[mica], 0.0)
+
+
+FORMULAS: Mapping[str, Formula] = MappingProxyType(
+    {
+        formula.__name__: formula
+        for formula in (
+            hybrid,
+            hybrid_depth,
+            simple_resnik_like,
+            resnik,
+            lin,
+            jiang_conrath,
+            path,
+        )
+    }
+)
+
+INFORMATION_FORMULAS = frozenset({resnik, lin, jiang_conrath})
+"""Formulas that use information content."""
+
+
+def formula_named(name: str) -> Formula:
+    """Return the formula with a name.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    try:
+        return FORMULAS[name]
+    except (KeyError, TypeError):
+        raise UsageError(
+            f"unknown similarity formula {name!r}",
+            remedy=f"use one of: {', '.join(FORMULAS)}",
+        ) from None
+
+
+_PAIRS_PER_GROUP = 500_000
+"""The approximate number of pairs in a group of queries, which limits memory."""
+
+TermLists = Sequence[Sequence[str]]
+
+
+def best_matches(
+    ids: TermIds,
+    hierarchy: Hierarchy,
+    expected: TermLists,
+    predicted: TermLists,
+    formula: Formula,
+    information: InformationContent | None = None,
+) -> FloatArray:
+    """Return the highest similarity of an expected and a predicted term, for each query.
+
+    It is 1.0 for an exact match, by the same id or by two ids of the same term, with any formula,
+    and 0 if one of the lists is empty. An id without a live term is similar only to itself.
+
+    Args:
+        ids: The ids of the ontology.
+        hierarchy: The hierarchy of the terms of ``ids``.
+        expected: The expected terms of each query.
+        predicted: The predicted terms of each query, aligned with ``expected``.
+        formula: The similarity of two terms.
+        information: The information content of the terms, for formulas that use it; ``None`` to
+            compute it from the graph.
+
+    Returns:
+        One value in [0, 1] per query, shape ``(n_queries,)``.
+    """
+    same_id = (not set(e).isdisjoint(p) for e, p in zip(expected, predicted, strict=True))
+    values = np.fromiter(same_id, dtype=np.float64, count=len(expected))
+    open_queries = np.flatnonzero(values == 0)
+    expected_terms = _Ragged.of([expected[query] for query in open_queries.tolist()], ids)
+    predicted_terms = _Ragged.of([predicted[query] for query in open_queries.tolist()], ids)
+    for group in _groups(expected_terms.lengths * predicted_terms.lengths):
+        a, b, lengths = _all_pairs(expected_terms.take(group), predicted_terms.take(group))
+        pairs = TermPairs(hierarchy, a, b, information)
+        similarity = np.where(pairs.equal, 1.0, formula(pairs))
+        filled = lengths > 0
+        starts = (np.cumsum(lengths) - lengths)[filled]
+        if starts.size:
+            values[open_queries[group][filled]] = np.maximum.reduceat(similarity, starts)
+    return values
+
+
+class _Ragged:
+    """Term numbers of many queries in one array, without ids that have no live term."""
+
+    def __init__(self, numbers: IntArray, lengths: IntArray) -> None:
+        self.numbers = numbers
+        self.lengths = lengths
+        self.starts = np.cumsum(lengths) - lengths
+
+    @classmethod
+    def of(cls, lists: TermLists, ids: TermIds) -> _Ragged:
+        numbers = ids.numbers(list(chain.from_iterable(lists)))
+        sizes = np.array([len(terms) for terms in lists], dtype=np.int64)
+        query = np.repeat(np.arange(len(lists)), sizes)
+        known = numbers >= 0
+        return cls(numbers[known], np.bincount(query[known], minlength=len(lists)))
+
+    def take(self, queries: IntArray) -> _Ragged:
+        lengths = self.lengths[queries]
+        return _Ragged(self.numbers[ragged_ranges(self.starts[queries], lengths)], lengths)
+
+
+def _all_pairs(first: _Ragged, second: _Ragged) -> tuple[IntArray, IntArray, IntArray]:
+    """Pair every term of ``first`` with every term of ``second`` of the same query."""
+    lengths = first.lengths * second.lengths
+    query = np.repeat(np.arange(lengths.size), lengths)
+    pair = ragged_ranges(np.zeros_like(lengths), lengths)
+    in_first, in_second = np.divmod(pair, second.lengths[query])
+    a = first.numbers[first.starts[query] + in_first]
+    b = second.numbers[second.starts[query] + in_second]
+    return a, b, lengths
+
+
+def _groups(sizes: IntArray) -> Iterator[npt.NDArray[np.intp]]:
+    """Split positions into groups whose sizes add up to about ``_PAIRS_PER_GROUP``."""
+    group = np.cumsum(sizes) // _PAIRS_PER_GROUP
+    yield from np.split(np.arange(sizes.size), np.flatnonzero(np.diff(group)) + 1)

@@ -1,0 +1,86 @@
+"""User code: importing it by name (``module:object``), signals while it runs, its errors."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_LONGEST = 200
+
+SIGNALS: list[int] = []
+"""Signals received so far that ask this process to end."""
+
+
+class EndedBySignal(SystemExit):
+    """This process was asked to end by a signal other than SIGINT."""
+
+
+def end_for_signal(number: int, _frame: object = None) -> None:
+    """Handle a signal that asks this process to end: record it and raise its error.
+
+    Raises:
+        KeyboardInterrupt: For SIGINT.
+        EndedBySignal: For another signal.
+    """
+    SIGNALS.append(number)
+    raise_for_signal()
+
+
+def raise_for_signal() -> None:
+    """Raise the error of the last signal again, if one was received.
+
+    Call this after user code: it may have caught the error, and then its result or exception must
+    not be used.
+
+    Raises:
+        KeyboardInterrupt: After SIGINT.
+        EndedBySignal: After another signal.
+    """
+    if not SIGNALS:
+        return
+    if SIGNALS[-1] == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise EndedBySignal(128 + SIGNALS[-1])
+
+
+@contextmanager
+def working_directory_on_path() -> Iterator[None]:
+    """Make modules in the working directory importable, as ``python`` itself does."""
+    here = str(Path.cwd())
+    if here in sys.path or "" in sys.path:
+        yield
+        return
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)
+
+
+def import_object(module_name: str, object_name: str) -> Any:
+    """Import a module and return one of its objects.
+
+    Args:
+        module_name: The module, which may be in the working directory.
+        object_name: A name in the module; dots lead into classes.
+
+    Raises:
+        Exception: Any error of the import, or ``AttributeError`` if the name does not exist.
+    """
+    with working_directory_on_path():
+        found: Any = importlib.import_module(module_name)
+        for part in object_name.split("."):
+            found = getattr(found, part)
+    return found
+
+
+def describe_error(error: BaseException) -> str:
+    """Return type and message of an error on one line, like ``ValueError: no such index``."""
+    message = " ".join(str(error).split())
+    shown = message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"
+    return f"{type(error).__name__}: {shown}" if shown else type(error).__name__

@@ -1,0 +1,195 @@
+"""Two systems compared query by query: mean difference, interval, effect size, wins, five tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.statistics.arrays import (
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    ROUNDING,
+    FloatArray,
+    Resampling,
+    as_pair,
+    as_table,
+    check_choice,
+)
+from trectools_plus.statistics.bootstrap import bootstrap_intervals
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PairedTest, t_intervals
+
+INTERVAL_METHODS = ("percentile", "bca", "t")
+
+
+@dataclass(frozen=True, slots=True)
+class PairedComparison:
+    """A summary of paired differences.
+
+    Attributes:
+        n: The number of defined pairs.
+        difference: The mean difference; ``None`` without pairs.
+        low: Lower end of its interval; ``None`` for fewer than two pairs.
+        high: Upper end.
+        level: The interval's confidence level, between 0 and 1.
+        method: The interval's method: ``percentile``, ``bca`` or ``t``.
+        spread: Standard deviation of the differences (ddof = 1); ``None`` for fewer than two.
+        effect_size: Cohen's d_z: mean difference over standard deviation of the differences
+            (ddof = 1; Cohen 1988, 2.3.5); ``None`` for fewer than two differences, or equal ones.
+        wins: Pairs with a positive difference, larger than rounding (1e-12).
+        ties: Pairs without a difference.
+        losses: Pairs with a negative difference.
+        tests: By name, in the order requested; empty without pairs.
+    """
+
+    n: int
+    difference: float | None
+    low: float | None
+    high: float | None
+    level: float
+    method: str
+    spread: float | None
+    effect_size: float | None
+    wins: int
+    ties: int
+    losses: int
+    tests: Mapping[str, PairedTest]
+
+
+def compare_paired(
+    contrast: npt.ArrayLike,
+    baseline: npt.ArrayLike,
+    *,
+    tests: Sequence[str] = tuple(PAIRED_TESTS),
+    interval: str = "percentile",
+    **resampling: Unpack[Resampling],
+) -> PairedComparison:
+    """Compare two systems' scores of the same queries.
+
+    Args:
+        contrast: Shape (queries,), all defined; larger is better.
+        baseline: The same queries in the same order.
+        tests: Names of ``PAIRED_TESTS``; all five by default.
+        interval: Method of the mean difference's interval: ``percentile``, ``bca`` or ``t``.
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
+
+    Returns:
+        The comparison of contrast minus baseline. The order of the pairs changes no p-value.
+
+    Raises:
+        UsageError: If the shapes differ, a value is NaN or infinite, or an option is unknown.
+    """
+    first, second = as_pair(contrast, baseline, "paired comparison")
+    return compare_columns(first - second, tests=tests, interval=interval, **resampling)[0]
+
+
+def compare_columns(
+    differences: npt.ArrayLike,
+    *,
+    tests: Sequence[str] = tuple(PAIRED_TESTS),
+    interval: str = "percentile",
+    confidence: float = 0.95,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = DEFAULT_SEED,
+) -> list[PairedComparison]:
+    """Compare many pairs of systems, or measures, on shared resamples.
+
+    Args:
+        differences: Shape (rows, columns) or (rows,); ``nan`` for an undefined pair, which is left
+            out of its column and of the column's ``n``.
+        tests: Names of ``PAIRED_TESTS``; all five by default.
+        interval: Method of the intervals: ``percentile``, ``bca`` or ``t``.
+        confidence: The level of the intervals, between 0 and 1.
+        resamples: The number of resamples, for bootstrap and randomisation; at least 1.
+        seed: The seed; columns with the same number of defined rows get the same draws.
+
+    Returns:
+        One comparison per column.
+
+    Raises:
+        UsageError: If there is no row, a value is infinite, or an option is unknown.
+    """
+    table = as_table(differences, "paired comparison", undefined=True)
+    for name in tests:
+        check_choice(name, PAIRED_TESTS, "paired test")
+    check_choice(interval, INTERVAL_METHODS, "interval method")
+    # A difference within rounding would otherwise count as a win and get a rank.
+    table = np.where(np.abs(table) <= ROUNDING, 0.0, table)
+    defined = ~np.isnan(table)
+    results: dict[int, PairedComparison] = {}
+    for pattern in np.unique(defined, axis=1).T:
+        columns = np.flatnonzero((defined == pattern[:, None]).all(axis=0))
+        block = table[np.ix_(pattern, columns)]
+        if len(block):
+            found = _compare(block, tests, interval, confidence, resamples, seed)
+        else:
+            empty = PairedComparison(
+                0, None, None, None, confidence, interval, None, None, 0, 0, 0, {}
+            )
+            found = [empty] * len(columns)
+        results |= zip(columns.tolist(), found, strict=True)
+    return [results[column] for column in range(table.shape[1])]
+
+
+def _compare(
+    table: FloatArray,
+    tests: Sequence[str],
+    interval: str,
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> list[PairedComparison]:
+    """Compare the columns of a table of defined differences."""
+    if interval == "t":
+        low, high = t_intervals(table, confidence=confidence)
+    else:
+        intervals = bootstrap_intervals(
+            table, method=interval, resamples=resamples, seed=seed, confidence=confidence
+        )
+        low, high = intervals.low, intervals.high
+    tested = {name: PAIRED_TESTS[name](table, resamples, seed) for name in tests}
+    wins, losses = (table > 0).sum(axis=0).tolist(), (table < 0).sum(axis=0).tolist()
+    comparisons = []
+    for column in range(table.shape[1]):
+        ascending = np.sort(table[:, column])
+        difference, spread = float(ascending.mean()), _standard_deviation(ascending)
+        comparisons.append(
+            PairedComparison(
+                n=len(table),
+                difference=difference,
+                low=_none_if_nan(low[column]),
+                high=_none_if_nan(high[column]),
+                level=confidence,
+                method=interval,
+                spread=spread,
+                effect_size=difference / spread if spread else None,
+                wins=wins[column],
+                ties=len(table) - wins[column] - losses[column],
+                losses=losses[column],
+                tests={
+                    name: PairedTest(
+                        name, float(result.statistic[column]), float(result.p_value[column])
+                    )
+                    for name, result in tested.items()
+                },
+            )
+        )
+    return comparisons
+
+
+def _none_if_nan(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _standard_deviation(values: FloatArray) -> float | None:
+    """Return the standard deviation (ddof = 1); ``None`` for fewer than two values.
+
+    A standard deviation within rounding is 0.
+    """
+    if len(values) < 2:
+        return None
+    deviation = float(values.std(ddof=1))
+    return 0.0 if deviation <= ROUNDING else deviation

@@ -1,0 +1,165 @@
+"""Similarity of rankings: Kendall's tau and tau-AP of scores, rank-biased overlap of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics.arrays import FloatArray, as_pair
+
+DEFAULT_PERSISTENCE = 0.9
+
+
+def kendall_tau(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """Return Kendall's tau-b of two scorings of the same items (Kendall 1945), from SciPy.
+
+    Args:
+        first: Scores, shape (items,).
+        second: Scores of the same items.
+
+    Returns:
+        Between −1 and 1, corrected for ties; ``nan`` where all scores of a scoring are equal.
+
+    Raises:
+        UsageError: If the shapes differ, there is no item, or a value is NaN or infinite.
+    """
+    from scipy import stats
+
+    one, two = as_pair(first, second, "Kendall's tau")
+    if (one == one[0]).all() or (two == two[0]).all():
+        return float("nan")
+    return float(stats.kendalltau(one, two).statistic)
+
+
+def tau_ap(reference: npt.ArrayLike, estimated: npt.ArrayLike) -> float:
+    """Return the AP rank correlation, in which disagreement near the top costs more.
+
+    τ_AP = 2/(n − 1) · Σ_{i=2..n} C(i)/(i − 1) − 1, where C(i) is the number of items above rank i
+    of the estimated order that are above the item at rank i in the reference too (Yilmaz, Aslam
+    and Robertson, SIGIR 2008). It is not symmetric. Items tied in the estimated order count as
+    their average over all orders of the tied items; a pair tied in the reference counts half
+    (Urbano and Marrero, SIGIR 2017, case a).
+
+    Args:
+        reference: The scores taken as true, shape (items,); larger is better.
+        estimated: Scores of the same items.
+
+    Returns:
+        Between −1 and 1; ``nan`` for fewer than two items.
+
+    Raises:
+        UsageError: If the shapes differ, there is no item, or a value is NaN or infinite.
+    """
+    truth, guess = as_pair(reference, estimated, "tau-AP")
+    items = len(truth)
+    if items < 2:
+        return float("nan")
+    correct = (np.sign(truth[:, None] - truth[None, :]) + 1.0) / 2.0
+    above = (guess[:, None] > guess[None, :]).astype(np.float64)
+    tied = (guess[:, None] == guess[None, :]).astype(np.float64)
+    np.fill_diagonal(tied, 0.0)
+    total = sum(
+        _expected_precision(*case)
+        for case in zip(
+            above.sum(axis=0).astype(int).tolist(),
+            tied.sum(axis=0).astype(int).tolist(),
+            (correct * above).sum(axis=0).tolist(),
+            (correct * tied).sum(axis=0).tolist(),
+            strict=True,
+        )
+    )
+    return float(2.0 * total / (items - 1) - 1.0)
+
+
+def _expected_precision(above: int, tied: int, correct_above: float, correct_tied: float) -> float:
+    """Return C(i)/(i − 1) of an item, averaged over its places among the items tied with it."""
+    tied_above = np.arange(tied + 1, dtype=np.float64)
+    found: FloatArray = correct_above + tied_above * (correct_tied / tied if tied else 0.0)
+    ranked_above = above + tied_above
+    # The sum starts at the second item.
+    counted = ranked_above > 0
+    return float((found[counted] / ranked_above[counted]).sum() / (tied + 1))
+
+
+def rank_biased_overlap(
+    first: Sequence[Hashable], second: Sequence[Hashable], *, p: float = DEFAULT_PERSISTENCE
+) -> float:
+    """Return the extrapolated rank-biased overlap, RBO_EXT, of two rankings.
+
+    The rankings may differ in length and documents. For each depth d, the overlap of the first d
+    documents is divided by d and weighted by (1 − p)·p^(d − 1). Beyond the ends of the rankings
+    the agreement at the ends is assumed. Webber, Moffat and Zobel, A Similarity Measure for
+    Indefinite Rankings, TOIS 28 (2010), equation 32.
+
+    A ranking has no ties. Order tied documents by the same rule in both rankings first, as the
+    package's canonical ranking does.
+
+    Args:
+        first: Documents from the top, each once.
+        second: Documents from the top, each once.
+        p: Persistence, between 0 and 1: with 0.9, the first 10 ranks have 86% of the weight.
+
+    Returns:
+        Between 0 and 1; 1 for two empty rankings, 0 if only one is empty. Symmetric.
+
+    Raises:
+        UsageError: If a document is in a ranking twice, or ``p`` is out of range.
+    """
+    check_persistence(p)
+    check_no_duplicates(first, "RBO")
+    check_no_duplicates(second, "RBO")
+    short, long = sorted((len(first), len(second)))
+    if not short:
+        return float(not long)
+    overlap = overlaps(first, second, long)
+    depth = np.arange(1, long + 1, dtype=np.float64)
+    weight = p**depth
+    at_short, at_long = overlap[short - 1], overlap[-1]
+    seen = (overlap / depth * weight).sum()
+    beyond = depth[short:]
+    assumed = (at_short * (beyond - short) / (short * beyond) * weight[short:]).sum()
+    rest = ((at_long - at_short) / long + at_short / short) * p**long
+    return float(min(1.0, (1.0 - p) / p * (seen + assumed) + rest))
+
+
+def overlaps(first: Sequence[Hashable], second: Sequence[Hashable], depth: int) -> FloatArray:
+    """Return the number of documents among the first d of both rankings, for d = 1 … depth."""
+    place = {document: rank for rank, document in enumerate(second)}
+    entered = np.zeros(depth)
+    for rank, document in enumerate(first):
+        later = max(rank, place.get(document, depth))
+        if later < depth:
+            entered[later] += 1
+    return np.cumsum(entered)
+
+
+def check_persistence(p: float) -> None:
+    """Refuse a persistence outside (0, 1).
+
+    Raises:
+        UsageError: If ``p`` is outside.
+    """
+    if not 0.0 < p < 1.0:
+        raise UsageError(
+            f"expected p between 0 and 1 but got {p}", where="RBO", remedy="0.9 is usual"
+        )
+
+
+def check_no_duplicates(ranking: Sequence[Hashable], where: str) -> None:
+    """Refuse a ranking that contains a document twice.
+
+    Raises:
+        UsageError: If a document, which the error names, is there twice.
+    """
+    seen: set[Hashable] = set()
+    for document in ranking:
+        if document in seen:
+            raise UsageError(
+                f"expected each document once but got {document!r} twice",
+                where=where,
+                remedy="keep its best rank",
+            )
+        seen.add(document)

@@ -1,0 +1,170 @@
+"""Near-duplicate texts, and the languages of texts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+
+import numpy as np
+
+NEAR = 0.75
+"""Share of common character trigrams from which two texts count as nearly the same."""
+
+_LANGUAGES = {"en": "english", "de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
+_ROWS_AT_ONCE = 256
+_WORD = re.compile(r"[^\W_]+")
+_DIGITS = re.compile(r"\d+")
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text without case and compatibility forms, accents kept."""
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def near_pairs(texts: Sequence[str], language: str = "") -> list[tuple[int, int]]:
+    """Pairs of texts that are the same or nearly the same, as ``(earlier, later)`` positions.
+
+    Two texts are nearly the same if they have the same word stems, in whatever order, or if at
+    least :data:`NEAR` of all their character trigrams are common to both (Jaccard). Texts that
+    hold different numbers (type 1, type 2) are different.
+
+    Args:
+        texts: The texts.
+        language: Their language, for the stemmer; English where it is none of those known here.
+
+    Returns:
+        Every pair once, in the order of the later text. Of many with the same stems, each is
+        paired with the first.
+    """
+    words = [words_of(text) for text in texts]
+    pairs = {*_same_stems(words, language), *_alike(words)}
+    return sorted(pairs, key=lambda pair: (pair[1], pair[0]))
+
+
+def near_groups(texts: Sequence[str], language: str = "") -> list[list[int]]:
+    """Positions of the texts in groups: what is near to one of a group belongs to it.
+
+    Returns:
+        Every position once, groups in the order of their first text.
+    """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    count = len(texts)
+    pairs = near_pairs(texts, language)
+    rows, columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    graph = csr_matrix((np.ones(len(pairs)), (rows, columns)), shape=(count, count))
+    groups: dict[int, list[int]] = {}
+    for position, group in enumerate(connected_components(graph, directed=False)[1].tolist()):
+        groups.setdefault(group, []).append(position)
+    return list(groups.values())
+
+
+def near_across(
+    earlier: Sequence[str], later: Sequence[str], language: str = ""
+) -> list[tuple[int, int]]:
+    """For each text of ``later`` that is near to any of ``earlier``: the first of those, and it.
+
+    Returns:
+        Positions in ``earlier`` and in ``later``, in the order of the latter.
+    """
+    size = len(earlier)
+    first: dict[int, int] = {}
+    for one, other in near_pairs([*earlier, *later], language):
+        if one < size <= other:
+            first.setdefault(other - size, one)
+    return sorted(((one, other) for other, one in first.items()), key=lambda pair: pair[1])
+
+
+def _same_stems(words: Sequence[Sequence[str]], language: str) -> Iterator[tuple[int, int]]:
+    """Each text with words, and the first text of the same stems before it."""
+    import Stemmer
+
+    stem = Stemmer.Stemmer(_LANGUAGES.get(language, "english")).stemWord
+    first: dict[tuple[str, ...], int] = {}
+    for position, each in enumerate(words):
+        key = tuple(sorted(map(stem, each)))
+        if key and first.setdefault(key, position) != position:
+            yield first[key], position
+
+
+def _alike(words: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
+    """Pairs with common trigrams enough, and the same numbers."""
+    from scipy import sparse
+
+    joined = [f" {' '.join(each)} " for each in words]
+    grams = [{text[at : at + 3] for at in range(len(text) - 2)} for text in joined]
+    columns = {gram: at for at, gram in enumerate(dict.fromkeys(g for each in grams for g in each))}
+    if not columns:
+        return
+    places = [columns[gram] for each in grams for gram in each]
+    sizes = np.array([len(each) for each in grams])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    table = sparse.csr_matrix(
+        (np.ones(len(places), np.int32), places, starts), shape=(len(grams), len(columns))
+    )
+    numbers = [Counter(_DIGITS.findall(text)) for text in joined]
+    for start in range(0, len(grams), _ROWS_AT_ONCE):
+        common = (table[start : start + _ROWS_AT_ONCE] @ table.T).tocoo()
+        later, earlier = common.row + start, common.col
+        union = sizes[later] + sizes[earlier] - common.data
+        near = (earlier < later) & (common.data >= NEAR * union)
+        for one, other in zip(earlier[near].tolist(), later[near].tolist(), strict=True):
+            if numbers[one] == numbers[other]:
+                yield one, other
+
+
+KNOWN_LANGUAGES = MappingProxyType(
+    {"en": "EN_PLUS", "de": "GERMAN", "fr": "FRENCH", "es": "SPANISH", "nl": "DUTCH"}
+)
+"""Languages that are distinguished, with the name of their list of stop words in ``bm25s``."""
+
+LEAST_WEIGHT = 1.5
+"""Least weight of the small words of a text whose language is guessed."""
+
+LEAD = 2.0
+"""Least ratio of that weight to the weight for any other language."""
+
+
+def primary_language(code: str) -> str:
+    """The language of a code, without region or script: ``en`` of ``en-GB`` and ``EN_us``."""
+    return re.split(r"[-_]", code.strip(), maxsplit=1)[0].lower()
+
+
+def guess_language(text: str) -> str | None:
+    """The language whose small words a text has.
+
+    A word weighs 1 if it is a stop word of one language alone, 1/2 if of two, and so on. They have
+    to weigh :data:`LEAST_WEIGHT` together, and :data:`LEAD` times as much as those of any other
+    language. Most short texts have too few: nothing is said of those.
+
+    Returns:
+        An ISO 639-1 code, or ``None``.
+    """
+    weights = dict.fromkeys(KNOWN_LANGUAGES, 0.0)
+    lists = _stop_words()
+    for word in words_of(text):
+        languages = lists.get(word, ())
+        for language in languages:
+            weights[language] += 1.0 / len(languages)
+    first, second = sorted(weights, key=lambda language: -weights[language])[:2]
+    if weights[first] < LEAST_WEIGHT or weights[first] < LEAD * weights[second]:
+        return None
+    return first
+
+
+@lru_cache(maxsize=1)
+def _stop_words() -> dict[str, list[str]]:
+    """The languages of each stop word."""
+    from bm25s import stopwords
+
+    found: dict[str, list[str]] = {}
+    for language, name in KNOWN_LANGUAGES.items():
+        for word in sorted(set(getattr(stopwords, f"STOPWORDS_{name}"))):
+            if len(word) > 1:  # single letters are names of substances as often
+                found.setdefault(word, []).append(language)
+    return found
