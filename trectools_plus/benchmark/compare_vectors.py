@@ -1,4 +1,4 @@
-"""One vector for each document against one for each part of it, as a benchmark."""
+"""The benchmark of one vector per document against one vector per part of it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ SINGLE_LABEL = "Single-Vector"
 def compare_vectors_options(
     options: ConfigOptions, strategies: Sequence[str] | None = None, *, single: bool = True
 ) -> ConfigOptions:
-    """The settings of a benchmark whose modes are the ways to score by vectors.
+    """Return the settings of a benchmark whose modes are the ways to score by vectors.
 
     Args:
-        options: Further settings, such as ``dataset``; see
+        options: Further settings, for example ``dataset``; see
             :class:`trectools_plus.benchmark.run.config.BenchmarkConfig`.
         strategies: Aggregation strategies of a multi-vector index; all if ``None``.
-        single: Whether the search with one vector for each document takes part; then every
-            strategy is compared with it, else every pair with each other.
+        single: Include the search with one vector per document and compare every strategy with it;
+            otherwise compare every pair of strategies.
 
     Returns:
         Settings for :func:`trectools_plus.benchmark.run.config_file.load_config`.
 
     Raises:
         UsageError: If a strategy is unknown or named twice, there is nothing to compare, or the
-            settings say ``multi_vector``.
+            settings include ``multi_vector``.
     """
     chosen = STRATEGIES if strategies is None else tuple(strategies)
     unknown = [name for name in chosen if name not in STRATEGIES]
@@ -47,7 +47,7 @@ def compare_vectors_options(
         )
     if "multi_vector" in (options.get("retrieval") or {}):
         raise UsageError(
-            "the modes compared say which vectors they have",
+            "the strategies decide which vectors each mode has",
             where="multi_vector",
             remedy="leave it out",
         )

@@ -158,7 +158,7 @@ def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
         ({"retriever": ["a:b"], "backend": "http"}, "goes with the backend python"),
         (
             {"retriever": ["a:b"], "retrieval": {"reranker": "lexical"}},
-            "the backend python has settings of its own — retrieval — leave out",
+            "the backend python has its own settings — retrieval — leave out",
         ),
         ({"backend": "milvus", "modes": ["splade"], "corpus": "c"}, "milvus has no mode 'splade'"),
         ({"collapse": {"method": "max"}}, "the embedded modes find documents"),

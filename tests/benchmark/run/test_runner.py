@@ -412,7 +412,7 @@ def test_a_mode_that_finds_nothing_is_reported(small: Small, tmp_path: Path) -> 
     assert lexical.measures["nDCG@10"].mean == 0
     assert lexical.measures["nDCG@10"].n == 4
     assert lexical.diagnostics.status == "incomplete"
-    assert lexical.diagnostics.notes == ["no results for any query (4 asked)"]
+    assert lexical.diagnostics.notes == ["no results for any of 4 queries"]
     assert lexical.diagnostics.judged == {"Judged@10": None}
     assert lexical.latency_ms is not None
     assert "lexical" not in set(report.best_mode.values())

@@ -206,7 +206,7 @@ def test_nothing_found_is_said_on_stderr() -> None:
         ),
         (
             ["benchmark", "compare-vectors", "--set", "multi_vector=true"],
-            "the modes compared say which vectors they have",
+            "the strategies decide which vectors each mode has",
         ),
         (["benchmark", "compare-vectors", "--cutoffs", "x"], "got 'x' — --cutoffs"),
         (

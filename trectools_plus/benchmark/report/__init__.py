@@ -22,7 +22,6 @@ from trectools_plus.benchmark.report.modes import (
     UnscoredMode,
 )
 from trectools_plus.benchmark.report.parts import (
-    ArmStatus,
     ConfidenceInterval,
     FindingRecord,
     MeasureDefinition,
@@ -30,6 +29,7 @@ from trectools_plus.benchmark.report.parts import (
     ModeStatus,
     NearMiss,
     Relation,
+    ResultStatus,
     RunInfo,
     SourceFile,
     TargetResult,
@@ -42,7 +42,6 @@ from trectools_plus.retrieval.latency import Latency
 
 __all__ = [
     "SCHEMA_VERSION",
-    "ArmStatus",
     "BenchmarkReport",
     "Comparison",
     "ComponentMeasure",
@@ -62,6 +61,7 @@ __all__ = [
     "ModeStatus",
     "NearMiss",
     "Relation",
+    "ResultStatus",
     "RunInfo",
     "SetSize",
     "SourceFile",

@@ -18,7 +18,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.id_overlap import check_meeting
+from trectools_plus.benchmark.run.id_overlap import check_id_overlap
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
 from trectools_plus.measures.definitions.base import Measure
@@ -187,7 +187,7 @@ def evaluate_test_set(
         refuse_many(len(test_set.queries), settings.limits.queries)
         topics, qrels = topics_of(test_set, path), documents.judgments(test_set, path)
         refuse_errors(check_qrels(qrels))
-        check_meeting(documents.corpus, topics, qrels, path)
+        check_id_overlap(documents.corpus, topics, qrels, path)
         run, latency_ms = search.ask(mode, topics, progress)
         progress("scoring", 0, 1)
         evaluation = score_runs(qrels, {mode: run}, measures, "zero")

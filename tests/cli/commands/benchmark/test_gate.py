@@ -126,7 +126,7 @@ def test_exit_codes_and_streams(call: Call, reports: tuple[Path, Path], bench: A
     other = bench.make("other", {"bm25": {}}, grade=2)
     code, out, err = call("--current", other, "--baseline", before)
     assert (code, out) == (3, "")
-    assert "other qrels" in err
+    assert "different qrels" in err
     code, out, err = call("--current", "nowhere.json", "--baseline", before)
     assert (code, out) == (2, "")
     assert call("--current", after, "--baseline", before, "-m", "nosuch@3")[0] == 2

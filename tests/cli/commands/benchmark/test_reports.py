@@ -63,7 +63,7 @@ def test_compare(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
     assert "the queries that changed most" in out
     code, out, err = call("compare", reports[0], bench.make("third", {"bm25": {}}, grade=3))
     assert (code, out) == (3, "")
-    assert err.startswith("error: the reports cannot be compared: other qrels")
+    assert err.startswith("error: the reports cannot be compared: different qrels")
 
 
 def test_compare_runs_configurations(call: Call, bench: Any) -> None:

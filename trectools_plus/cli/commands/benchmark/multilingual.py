@@ -65,12 +65,12 @@ def benchmark_multilingual(
         ontology=ontology,
         annotations=annotations,
         retrieval=searching.values() or None,
+        output_dir=str(output_dir),
         **figures.settings(),
     )
     with show_progress() as progress:
         result = benchmark.run_multilingual(
             sets,
-            output_dir,
             options,
             progress,
             command=format_command(sys.argv),
