@@ -151,7 +151,11 @@ def run_multilingual(
     results: dict[str, BenchmarkResult] = {}
     try:
         for language, name in by_language.items():
-            own = {"dataset": "hpo", "test_file": name, "output_dir": str(folder / language)}
+            own: ConfigOptions = {
+                "dataset": "hpo",
+                "test_file": name,
+                "output_dir": str(folder / language),
+            }
             results[language] = run_benchmark(
                 load_config(options={**options, **own}),
                 _prefix(progress or no_progress, language),
