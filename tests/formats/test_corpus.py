@@ -1,4 +1,4 @@
-"""Corpora as JSON Lines, strictly."""
+"""Corpora as JSON Lines, read strictly."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def test_doc_id_and_text_compressed_and_one_by_one(tmp_path: Path) -> None:
         ('{"_id": "1", "text": "a"}\n{"_id": "2", ', 2, "invalid JSON"),
     ],
 )
-def test_what_is_wrong_is_placed(tmp_path: Path, data: str, line: int | None, what: str) -> None:
+def test_errors_have_a_line_and_column(
+    tmp_path: Path, data: str, line: int | None, what: str
+) -> None:
     with pytest.raises(FormatError) as caught:
         read_corpus(write(tmp_path, data))
     assert what in caught.value.what

@@ -7,6 +7,7 @@ from trectools_plus.service.api.metrics import write_textfile as write_textfile
 from trectools_plus.service.api.settings import Limits as Limits
 from trectools_plus.service.api.settings import ServiceSettings as ServiceSettings
 from trectools_plus.service.api.snapshots import read_snapshots as read_snapshots
+from trectools_plus.service.review.app import ReviewOptions as ReviewOptions
 from trectools_plus.service.review.app import run_review as run_review
 from trectools_plus.service.review.judgments import export_qrels as export_qrels
 from trectools_plus.service.review.store import read_store as read_store

@@ -26,15 +26,19 @@ from trectools_plus.service.api.metrics import (
     BUCKETS,
     push,
     render_metrics,
-    render_report,
     write_textfile,
 )
-from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.api.settings import DEFAULT_PREFIX, ServiceSettings
 from trectools_plus.service.api.snapshots import Figure, Snapshot, SnapshotStore, read_snapshots
 from trectools_plus.service.names import answer_key, split_measure
 
 GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def render_report(path: str | Path, prefix: str = DEFAULT_PREFIX) -> bytes:
+    """The figures of a report in the text format of Prometheus."""
+    return render_metrics(read_snapshots(path), prefix)
 
 
 def samples(text: str) -> Samples:
@@ -313,7 +317,7 @@ def test_pushgateway(report: Path, gateway: tuple[str, list[tuple[str, str, byte
     url, taken = gateway
     assert call(report, "--pushgateway", url, "--job", "nightly").exit_code == 0
     assert taken == [("PUT", "/metrics/job/nightly", render_report(report))]
-    with pytest.raises(InputError, match="does not take"):
+    with pytest.raises(InputError, match="does not accept"):
         push(url, read_snapshots(report), job="bad")
 
 
@@ -324,7 +328,7 @@ def test_a_gateway_that_is_none(report: Path, url: str) -> None:
 
 
 def test_a_gateway_that_is_not_there(report: Path) -> None:
-    with pytest.raises(InputError, match="does not take"):
+    with pytest.raises(InputError, match="does not accept"):
         push("http://127.0.0.1:1", read_snapshots(report))
 
 

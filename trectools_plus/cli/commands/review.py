@@ -68,17 +68,13 @@ def review_serve(
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise MissingExtraError("the review page", "service")
-    service.run_review(
-        report,
-        database,
-        host=host,
-        port=port,
+    options = service.ReviewOptions(
         modes=None if modes is None else [name.strip() for name in modes.split(",")],
         depth=depth,
         seed=seed,
         key=None if key_from_env is None else service.read_key(key_from_env),
-        tell=inform,
     )
+    service.run_review(report, database, options, host=host, port=port, notify=inform)
 
 
 def review_show(
