@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from trectools_plus import measures, retrieval, testsets, validation
 from trectools_plus.choices import ALL_MODES
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.table import BACKENDS
+from trectools_plus.retrieval.backends.registry import BACKENDS
 
 Completion = Callable[[str], list[str]]
 """Takes the text before the cursor; the shell shows the values that start with it."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from trectools_plus.choices import ChunkLevel, ExtractionMethod, RetrieverName
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.values import explain_problem
+from trectools_plus.retrieval.setting_types import explain_problem
 
 
 class ExtractionSettings(BaseModel):

@@ -95,9 +95,9 @@ def test_a_baseline_that_was_not_scored(data: dict[str, str]) -> None:
 
 
 def test_no_arm_at_all_is_no_report(data: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="broken is failed: 8 of 8 queries have no answer"):
+    with pytest.raises(InputError, match="broken failed: 8 of 8 queries have no answer"):
         run(data, "broken")
-    with pytest.raises(TrectoolsPlusError, match=r"half is incomplete[\s\S]*broken is failed"):
+    with pytest.raises(TrectoolsPlusError, match=r"half is incomplete[\s\S]*broken failed"):
         run(data, "half broken")
     assert not Path("out").exists()
 
@@ -133,8 +133,8 @@ def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
     assert isinstance(result.exception, CheckFailedError)
     assert str(result.exception) == (
         "half is incomplete: 1 of 8 queries has no answer (q3: TimeoutError: the index is gone)"
-        " — runs — add --resume to ask only these again; half.run.manifest.json lists them with"
-        " the reasons"
+        " — runs — add --resume to send only these queries again; half.run.manifest.json lists"
+        " them with the reasons"
     )
     assert "q3" not in read_run("runs/half.run").query_ids
     manifest = json.loads(Path("runs/half.run.manifest.json").read_text())

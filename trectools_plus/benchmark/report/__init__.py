@@ -38,7 +38,7 @@ from trectools_plus.benchmark.report.parts import (
     TieInfo,
     UnscoredStatus,
 )
-from trectools_plus.retrieval.latency import Latency
+from trectools_plus.retrieval.fetch.outcome import Latency
 
 __all__ = [
     "SCHEMA_VERSION",

@@ -11,7 +11,7 @@ from trectools_plus import benchmark
 from trectools_plus.choices import CollapseMethod
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import BACKENDS
-from trectools_plus.retrieval.backends.table import EMBEDDED, list_backends
+from trectools_plus.retrieval.backends.registry import EMBEDDED, list_backends
 
 Backend = Annotated[
     str | None,

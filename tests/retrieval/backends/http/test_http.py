@@ -215,7 +215,7 @@ def test_a_service_that_only_reports_errors_is_not_scored(start: Any, tmp_path: 
     service = start()
     texts = {f"q{number}": "fail 200 99" for number in range(50)}
     options = {"retries": 1, "concurrency": 1}
-    with pytest.raises(InputError, match="dense is failed: 50 of 50 queries"):
+    with pytest.raises(InputError, match="dense failed: 50 of 50 queries"):
         fetch(service.url, texts, tmp_path, http=options)
     assert len(service.asked()) == 10  # five queries, twice each
     assert not (tmp_path / "dense.run").exists()
@@ -345,10 +345,10 @@ def test_a_missing_key_is_said_before_anything_is_asked(
     service = start()
     monkeypatch.delenv("SERVICE_KEY", raising=False)
     http = {"key_env": "SERVICE_KEY"}
-    with pytest.raises(UsageError, match="not set or empty — key_env SERVICE_KEY — export"):
+    with pytest.raises(UsageError, match="not set or empty — key_env SERVICE_KEY — run export"):
         fetch(service.url, {"q1": "a"}, tmp_path, http=http)
     monkeypatch.setenv("SERVICE_KEY", "two\nlines")
-    with pytest.raises(UsageError, match="cannot stand in a header") as caught:
+    with pytest.raises(UsageError, match="not valid in a header") as caught:
         fetch(service.url, {"q1": "a"}, tmp_path, http=http)
     assert "lines" not in str(caught.value)
     assert service.asked() == []
@@ -362,6 +362,6 @@ def test_a_refused_key_ends_the_asking(
     monkeypatch.setenv("SERVICE_KEY", "wrong")
     texts = {f"q{number}": "plain" for number in range(50)}
     http = {"key_env": "SERVICE_KEY"}
-    with pytest.raises(InputError, match="dense is failed: 50 of 50 queries"):
+    with pytest.raises(InputError, match="dense failed: 50 of 50 queries"):
         fetch(service.url, texts, tmp_path, http=http)
     assert len(journal_of(tmp_path)) <= 8
