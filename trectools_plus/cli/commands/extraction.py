@@ -246,8 +246,8 @@ def extraction_compare(
       extraction compare results/names results/both --matching soft --format markdown
     """
     comparison = extraction.compare_extractions(
-        extraction.read_extraction_report(first),
-        extraction.read_extraction_report(second),
+        extraction.load_extraction_report(first),
+        extraction.load_extraction_report(second),
         view=view,
         matching=matching,
         resampling=statistics.Resampling(resamples, seed, confidence),
@@ -303,7 +303,7 @@ def extraction_sweep(
       extraction sweep data --systems both --parameter num_results --values 1,5,10,30
     """
     with show_progress() as progress:
-        found = extraction.run_sweep(
+        found = extraction.sweep_extraction(
             folder,
             dataset=dataset,
             ontology=ontology,

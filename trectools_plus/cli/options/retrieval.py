@@ -181,4 +181,4 @@ def open_documents(dataset: str | None, corpus: str | None, ontology: str | None
         return benchmark.open_corpus(dataset or "hpo", ontology)
     if dataset is not None or ontology is not None:
         raise UsageError("--corpus and --dataset or --ontology exclude each other")
-    return formats.read_corpus(corpus)
+    return formats.load_corpus(corpus)

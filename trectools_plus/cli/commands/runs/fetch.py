@@ -168,7 +168,7 @@ def _open_data(
         documents = collection.corpus if documents is None else documents
         queries = collection.topics if queries is None else queries
     if options.corpus is not None and documents is None:
-        documents = formats.read_corpus(options.corpus)
+        documents = formats.load_corpus(options.corpus)
     if options.topics is not None and queries is None:
         queries = formats.read_topics(options.topics)
     if documents is None and settings.needs_corpus:

@@ -137,7 +137,7 @@ def testset_agreement(
       trectools-plus testset agreement anna.json ben.json
       trectools-plus testset agreement anna.qrels ben.qrels --weights quadratic --format json
     """
-    found = testsets.compare_grades(
+    found = testsets.grade_agreement(
         testsets.read_grades(first),
         testsets.read_grades(second),
         weights=weights,
