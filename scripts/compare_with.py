@@ -1,7 +1,7 @@
 """Run another commit and the working tree on the same inputs, and list what differs.
 
 The inputs are the cases of `tests/contract`: fixtures, and real data in the folder that
-TRECTOOLS_PLUS_SHARED_DATA names. Both versions run each command in a process of its own, in turns.
+TRECTOOLS_PLUS_SHARED_DATA names. The two versions run each command alternately, in new processes.
 Listed are
 
 - every difference in figures, keys, codes, exit codes, files, commands and options, without times,
@@ -45,14 +45,14 @@ from harness.program import SETTINGS, Done, Program
 
 NOISE = 0.05
 ENOUGH_SECONDS = 5.0
-"""A case that takes longer is not run again: its times say enough."""
+"""Cases that take longer are not repeated."""
 MEBIBYTE = 1024.0
 NEW, OTHER = "working tree", "other commit"
 
 
 @dataclass
 class Version:
-    """An installed version, and what its commands took.
+    """An installed version, and the time and memory of its commands.
 
     Args:
         name: How it is called in the output.
@@ -90,7 +90,7 @@ class Version:
                 stderr=stderr,
             )
             _, status, usage = os.wait4(process.pid, 0)
-        # Other work on the machine changes the time on the clock far more than this one.
+        # Other work on the machine affects wall-clock time far more than processor time.
         seconds = usage.ru_utime + usage.ru_stime
         process.returncode = os.waitstatus_to_exitcode(status)
         peak = usage.ru_maxrss / MEBIBYTE
@@ -99,7 +99,7 @@ class Version:
         return Done(process.returncode, paths[0].read_bytes(), paths[1].read_text("utf-8"))
 
     def run(self, case: Case, shared: Path | None, number: int) -> tuple[dict[str, Any], float]:
-        """Run a case, and return what it did and how long it took."""
+        """Run a case, and return its results and its times."""
         folder = self.folder / f"round-{number}" / case.name
         folder.parent.mkdir(exist_ok=True)
         prepare(case, folder, shared if "shared" in case.needs else None, self.folders)

@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: what the site shows otherwise than the pages as they stand here."""
+"""MkDocs hooks: differences between the site and the Markdown pages."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _OUT_OF_DOCS = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Show links to source files as words: readers of the site have no repository beside it."""
+    """Show links to source files as text, because the site does not contain them."""
     return _OUT_OF_DOCS.sub(r"\1", markdown)

@@ -1,10 +1,10 @@
-# Sourced by the other scripts: a virtual environment in .venv with this package installed.
+# Sourced by the other scripts: create a virtual environment in .venv with this package.
 #
 #   prepare_venv EXTRA...     e.g. prepare_venv hpo    or    prepare_venv dev hpo
 #
 # Installs only when pyproject.toml or the constraints changed, or an extra is new.
-# TRECTOOLS_PLUS_VENV names another folder; PYTHON another interpreter; CONSTRAINTS another file than
-# constraints.txt.
+# TRECTOOLS_PLUS_VENV selects another folder, PYTHON another interpreter, and CONSTRAINTS another file
+# than constraints.txt.
 
 find_python() {
     local candidate

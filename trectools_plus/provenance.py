@@ -7,7 +7,7 @@ import platform
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import PurePath
@@ -35,7 +35,7 @@ PACKAGES = (
     "transformers",
     "wordllama",
 )
-"""Distributions that affect figures; those that are not installed are left out."""
+"""Distributions that affect figures."""
 
 _SECRET_OPTION = re.compile(
     r"^--(?:.+[-_])?(?:token|secret|password|passwd|api[-_]?key|key|credentials?)$", re.IGNORECASE
@@ -56,10 +56,10 @@ def format_time(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def package_versions() -> dict[str, str]:
-    """Return the installed versions of :data:`PACKAGES`, by distribution name."""
+def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Return the versions of the installed distributions by name; others are left out."""
     versions = {}
-    for name in PACKAGES:
+    for name in names:
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

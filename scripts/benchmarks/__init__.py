@@ -1,1 +1,1 @@
-"""What scripts/bench measures."""
+"""Measurements of scripts/bench."""

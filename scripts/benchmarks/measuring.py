@@ -17,7 +17,7 @@ HEADER = f"{'':46} {'other s':>8} {'ours s':>8} {'ratio':>7} {'from–to':>12} {
 
 @dataclass(frozen=True)
 class Spent:
-    """What a task took: seconds, and the most memory of its process where it had its own."""
+    """Time in seconds, and peak memory if the task had its own process."""
 
     seconds: float
     peak_mib: float | None = None
@@ -52,7 +52,7 @@ class Row:
 
 
 def process(command: list[str]) -> Task:
-    """A task in a process of its own; what it prints and its exit code do not matter."""
+    """A task in a new process; output and exit code are ignored."""
 
     def run() -> Spent:
         begin = time.perf_counter()

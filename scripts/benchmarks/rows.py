@@ -1,4 +1,4 @@
-"""What is compared with what. For more, write a function that yields rows, and add it to ROWS."""
+"""Comparisons. To add one, write a function that yields rows, and add it to ROWS."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def scoring(inputs: Inputs) -> Iterator[Row]:
 
 
 def scoring_by_ranx(inputs: Inputs, python: str) -> Iterator[Row]:
-    """ranx lives in an environment of its own: it pins NumPy."""
+    """ranx needs a separate environment, because it pins NumPy."""
     code = (
         "import sys; from ranx import Qrels, Run, evaluate; "
         "print(evaluate(Qrels.from_file(sys.argv[1], kind='trec'), "
@@ -156,7 +156,7 @@ def _pytrec_eval(inputs: Inputs, measures: str = "") -> Task:
 
 
 def _bare_options(path: Path) -> dict[str, object]:
-    """What Polars needs to get through a file at all."""
+    """Time Polars reading the file, as a lower bound."""
     options: dict[str, object] = {"has_header": False, "separator": " ", "quote_char": None}
     if path.name.startswith("broken"):
         options |= {"truncate_ragged_lines": True, "ignore_errors": True}

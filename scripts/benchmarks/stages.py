@@ -1,4 +1,4 @@
-"""Where the time of `eval` goes: its stages one after another, in one thread of Python."""
+"""Time of the stages of `eval`, one after another in one thread."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_significance_needs_the_values_per_query(bench: Any) -> None:
     before = bench.make("before", {"bm25": {}})
     after = bench.make("after", {"bm25": lost(4)})
     (before / "per_query.parquet").unlink()
-    with pytest.raises(InputError, match="needs the values per query"):
+    with pytest.raises(InputError, match="needs the per-query values"):
         run_gate(after, before, GateRules(("R@10",), require_significant=True))
     result = run_gate(after, before, R10)
     assert not result.passed
@@ -135,7 +135,7 @@ def test_a_mean_does_not_improve_by_leaving_out_queries(bench: Any) -> None:
     (entry,) = result.entries
     assert (entry.baseline, entry.current) == pytest.approx((1.0, 1.2))
     assert entry.failed
-    assert "MeanRank of bm25 is judged by the means over the 50 queries that both define" in (
+    assert "MeanRank of bm25 is compared over the 50 queries that both reports define" in (
         result.notes
     )
     for folder in (before, after):
@@ -147,7 +147,7 @@ def test_a_mean_does_not_improve_by_leaving_out_queries(bench: Any) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"grade": 2}, "other qrels"),
+        ({"grade": 2}, "different qrels"),
         ({"queries": 59}, "means over 59 and 60 queries"),
         ({"missing": "drop"}, "count as drop and zero"),
     ],
@@ -167,7 +167,7 @@ def test_other_data_are_refused(bench: Any, settings: dict[str, Any], words: str
         (
             lambda d: d["modes"].update(other=d["modes"].pop("bm25")),
             IncomparableError,
-            "the current report does not",
+            "missing in the current report",
         ),
         (
             lambda d: d["modes"]["bm25"]["measures"]["R@10"].update(mean=None),
@@ -179,8 +179,12 @@ def test_other_data_are_refused(bench: Any, settings: dict[str, Any], words: str
             IncomparableError,
             "dataset versions",
         ),
-        (lambda d: d["manifest"]["dataset"]["contents"].clear(), IncomparableError, "which qrels"),
-        (lambda d: d.pop("modes"), InputError, "no benchmark report"),
+        (
+            lambda d: d["manifest"]["dataset"]["contents"].clear(),
+            IncomparableError,
+            "no hash of its qrels",
+        ),
+        (lambda d: d.pop("modes"), InputError, "not a benchmark report"),
     ],
 )
 def test_nothing_is_green_by_accident(
@@ -196,7 +200,7 @@ def test_nothing_is_green_by_accident(
 def test_a_baseline_of_nothing_is_no_baseline(bench: Any) -> None:
     before = bench.make("before", {"bm25": lost(60)})
     after = bench.make("after", {"bm25": {}})
-    with pytest.raises(IncomparableError, match="nothing could be lost"):
+    with pytest.raises(IncomparableError, match="cannot get worse"):
         run_gate(after, before, R10)
     with pytest.raises(UsageError, match="its own baseline"):
         run_gate(after, after / "BenchmarkReport.json", R10)

@@ -111,7 +111,7 @@ def test_a_changed_run_is_named_with_the_figures_that_fell(report: Path) -> None
         (lambda d: d["modes"]["a"]["run"].update(sha256="0" * 64), "a.run: the file changed"),
         (
             lambda d: d["manifest"]["dataset"]["contents"].update(qrels="0" * 64),
-            "other judgments",
+            "judgments are not those",
         ),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_source_that_changed_is_named(bench: Any) -> None:
     report = bench.make("out", {"a": {}, "b": {7: 0}})
     source = report.parent / "out-data" / "a.run"
     source.write_text(source.read_text() + "\n")
-    assert verify_report(report).problems == [f"{source}: the file changed (its hash is another)"]
+    assert verify_report(report).problems == [f"{source}: the file changed (its hash differs)"]
 
 
 def test_a_folder_without_its_checksums_is_a_finding(report: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_file_that_the_checksums_leave_out_is_named(report: Path, name: str) -
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.endswith(f"  {name}\n")))
     assert verify_report(report).problems == [
-        f"{report / name}: not listed in SHA256SUMS, so a change to it would not be noticed"
+        f"{report / name}: not listed in SHA256SUMS, so a change to it cannot be detected"
     ]
 
 
@@ -195,7 +195,7 @@ def test_a_copy_of_the_report_under_another_name_is_not_covered(report: Path) ->
     copy = report / "copy.json"
     copy.write_bytes((report / "BenchmarkReport.json").read_bytes())
     assert verify_report(copy).problems == [
-        f"{copy}: not listed in SHA256SUMS, so a change to it would not be noticed"
+        f"{copy}: not listed in SHA256SUMS, so a change to it cannot be detected"
     ]
     alone = report.parent / "alone.json"
     alone.write_bytes(copy.read_bytes())
@@ -234,7 +234,7 @@ def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
             }
 
     edit(out, as_1_0)
-    changed = f"{out / 'BenchmarkReport.json'}: the file changed (its hash is another)"
+    changed = f"{out / 'BenchmarkReport.json'}: the file changed (its hash differs)"
     assert verify_report(out).problems == [changed]
     edit(out, lambda d: d["components"][0]["measures"]["nDCG@10"].update(p_adjusted=0.01))
     assert any("without bm25 nDCG@10 p_adjusted" in line for line in verify_report(out).problems)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.extraction.assertion import assert_mentions
-from trectools_plus.extraction.mentions import ASSERTIONS, Mention
+from trectools_plus.extraction.predictions import ASSERTIONS, Mention
 
 
 def mention(text, word):

@@ -105,7 +105,7 @@ def test_reports_of_other_documents_cannot_be_compared(call, words, collection, 
     call(*base, tmp_path / "b")
     code, _, err = call("extraction", "compare", tmp_path / "a", tmp_path / "b")
     assert code == 3
-    assert "other documents" in err
+    assert "different documents" in err
 
 
 def test_sweep_refuses_what_is_no_number(call, words):

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.extraction.comparison import compare_extractions, randomised_p_values
-from trectools_plus.extraction.runner import run_extraction
-from trectools_plus.extraction.scores import Resampling, averages_of, figures_of
+from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
+from trectools_plus.extraction.scoring import averages_of, figures_of
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.statistics.paired_tests import randomisation_test
+from trectools_plus.statistics.resamples import Resampling
 
 
 def rows(documents):
@@ -80,14 +81,14 @@ def test_other_documents_and_other_formulas_are_refused(reports, collection, obo
         collection,
         ontology=obo_path,
         settings=ExtractionSettings(method="dictionary"),
-        similarity="simple_resnik_like",
+        options=ExtractionOptions(similarity="simple_resnik_like"),
     ).report
     compare_extractions(first, other)
     with pytest.raises(IncomparableError, match="simple_resnik_like"):
         compare_extractions(first, other, matching="soft")
     path = collection / "small" / "annotations" / "d3.json"
     path.write_text(path.read_text("utf-8").replace("Nothing", "Little"), "utf-8")
-    with pytest.raises(IncomparableError, match="other documents"):
+    with pytest.raises(IncomparableError, match="different documents"):
         compare_extractions(first, reports())
 
 
@@ -105,5 +106,5 @@ def test_one_document_is_no_comparison(collection, obo_path):
         (collection / "small" / "annotations" / f"{name}.json").unlink()
     settings = ExtractionSettings(method="dictionary")
     report = run_extraction(collection, ontology=obo_path, settings=settings).report
-    with pytest.raises(UsageError, match="compare over at least two"):
+    with pytest.raises(UsageError, match="at least two documents"):
         compare_extractions(report, report)

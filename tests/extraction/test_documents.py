@@ -47,7 +47,7 @@ def test_spans_that_do_not_fit_are_only_noted(tmp_path, ontology):
     annotation = {"hpo_id": "X:4", "evidence_spans": spans}
     write(tmp_path / "annotations", "a.json", document("a", annotation))
     assert read_documents(tmp_path, ontology).notes == (
-        "evidence spans that do not fit their text (not used): 2",
+        "evidence spans that do not match their text (not used): 2",
     )
 
 

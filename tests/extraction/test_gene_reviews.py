@@ -5,10 +5,10 @@ import importlib.util
 import pytest
 
 from trectools_plus.extraction.comparison import compare_extractions
-from trectools_plus.extraction.names import eligible_terms, names_of
+from trectools_plus.extraction.dictionary import eligible_terms, names_of
 from trectools_plus.extraction.runner import run_extraction
+from trectools_plus.extraction.search import WordReplacements
 from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.extraction.wordings import Wordings
 from trectools_plus.ontology.hpo import load_ontology
 
 pytestmark = pytest.mark.skipif(
@@ -75,7 +75,7 @@ def test_exchanges_learnt_from_half_of_the_terms_hold_on_the_other():
     names = [one for one in names_of(ontology, eligible_terms(ontology)) if len(one.stems) > 1]
     terms = sorted({name.term_id for name in names})
     half = set(terms[::2])
-    wordings = Wordings([name for name in names if name.term_id in half])
+    learnt = WordReplacements([name for name in names if name.term_id in half])
     owners = {}
     for name in names:
         owners.setdefault(tuple(sorted(name.stems)), set()).add(name.term_id)
@@ -87,7 +87,7 @@ def test_exchanges_learnt_from_half_of_the_terms_hold_on_the_other():
             (
                 (trust, other)
                 for place, stem in enumerate(key)
-                for meant, trust in wordings.exchanges(stem).items()
+                for meant, trust in learnt.replacements(stem).items()
                 if (other := tuple(sorted((*key[:place], *key[place + 1 :], meant)))) in owners
             ),
             default=(0.0, ()),

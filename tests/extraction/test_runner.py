@@ -3,13 +3,13 @@ import json
 import pytest
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.extraction.mistakes import relation_of
 from trectools_plus.extraction.predictions import read_predictions, write_predictions
-from trectools_plus.extraction.report import extraction_report_schema, read_extraction_report
-from trectools_plus.extraction.runner import run_extraction
-from trectools_plus.extraction.scores import Resampling
+from trectools_plus.extraction.report import extraction_report_schema, load_extraction_report
+from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
+from trectools_plus.extraction.scoring import relation_of
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.reporting.results.extraction import render_extraction_json, write_extraction
+from trectools_plus.statistics.resamples import Resampling
 
 DICTIONARY = ExtractionSettings(method="dictionary", max_gap=2)
 
@@ -48,7 +48,9 @@ def test_relations(ontology):
 def test_own_predictions_score_the_same_when_read_back(collection, obo_path, tmp_path):
     result = run_extraction(collection, ontology=obo_path, settings=DICTIONARY)
     write_predictions(result.predictions, tmp_path / "p.jsonl")
-    again = run_extraction(collection, ontology=obo_path, predictions=tmp_path / "p.jsonl")
+    again = run_extraction(
+        collection, ontology=obo_path, options=ExtractionOptions(predictions=tmp_path / "p.jsonl")
+    )
     assert again.report.scores == result.report.scores
     assert again.report.documents == result.report.documents
     assert again.report.system.settings is None
@@ -83,13 +85,15 @@ def test_wrong_predictions_are_named_by_line(collection, obo_path, tmp_path, rec
     path = tmp_path / "p.jsonl"
     path.write_text(lines({"doc_id": "d1", "hpo_id": "X:4"}, record))
     with pytest.raises(FormatError) as caught:
-        run_extraction(collection, ontology=obo_path, predictions=path)
+        run_extraction(collection, ontology=obo_path, options=ExtractionOptions(predictions=path))
     assert caught.value.line == 2
 
 
 def test_nothing_predicted_scores_nothing(collection, obo_path, tmp_path):
     (tmp_path / "p.jsonl").write_text("")
-    report = run_extraction(collection, ontology=obo_path, predictions=tmp_path / "p.jsonl").report
+    report = run_extraction(
+        collection, ontology=obo_path, options=ExtractionOptions(predictions=tmp_path / "p.jsonl")
+    ).report
     assert report.scores["present"]["exact"]["micro"].f1.value == 0
     assert report.scores["present"]["exact"]["macro"].f1.value == pytest.approx(1 / 3)
     assert report.notes[-1] == "documents without a prediction: 3 of 3 (d1, d2, d3)"
@@ -103,8 +107,10 @@ def test_one_document_has_no_interval(collection, obo_path):
     for by_matching in report.scores.values():
         for by_average in by_matching.values():
             assert {score.f1.ci for score in by_average.values()} == {None}
-    assert report.notes[-1].startswith("no intervals: one document")
-    bare = run_extraction(collection, ontology=obo_path, settings=settings, intervals=False).report
+    assert report.notes[-1].startswith("no intervals: they need at least two")
+    bare = run_extraction(
+        collection, ontology=obo_path, settings=settings, options=ExtractionOptions(intervals=False)
+    ).report
     assert not any(note.startswith("no intervals") for note in bare.notes)
 
 
@@ -114,7 +120,7 @@ def test_files_hold_the_report_and_repeat(collection, obo_path, tmp_path, monkey
     for name in ("one", "two"):
         result = run_extraction(collection, ontology=obo_path, settings=DICTIONARY)
         files = write_extraction(result, tmp_path / name)
-        assert read_extraction_report(tmp_path / name) == result.report
+        assert load_extraction_report(tmp_path / name) == result.report
         contents.append([path.read_bytes() for path in files.values()])
     assert contents[0] == contents[1]
 
@@ -128,16 +134,29 @@ def test_the_report_follows_its_schema(collection, obo_path):
 
 def test_intervals_can_be_left_out(collection, obo_path):
     report = run_extraction(
-        collection, ontology=obo_path, settings=DICTIONARY, intervals=False
+        collection,
+        ontology=obo_path,
+        settings=DICTIONARY,
+        options=ExtractionOptions(intervals=False),
     ).report
     assert report.scores["strict"]["soft"]["weighted"].f1.ci is None
 
 
 def test_wrong_options_are_refused(collection, obo_path, tmp_path):
     with pytest.raises(UsageError, match="formula"):
-        run_extraction(collection, ontology=obo_path, settings=DICTIONARY, similarity="none")
+        run_extraction(
+            collection,
+            ontology=obo_path,
+            settings=DICTIONARY,
+            options=ExtractionOptions(similarity="none"),
+        )
     with pytest.raises(UsageError):
-        run_extraction(collection, ontology=obo_path, settings=DICTIONARY, resampling=Resampling(0))
+        run_extraction(
+            collection,
+            ontology=obo_path,
+            settings=DICTIONARY,
+            options=ExtractionOptions(resampling=Resampling(0)),
+        )
     (tmp_path / "ExtractionReport.json").write_text("{}")
-    with pytest.raises(InputError, match="no report of an extraction"):
-        read_extraction_report(tmp_path)
+    with pytest.raises(InputError, match="not an extraction report"):
+        load_extraction_report(tmp_path)

@@ -4,11 +4,11 @@ from itertools import pairwise
 import pytest
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.ontology.obo import Synonym, read_data_version, read_obo
+from trectools_plus.ontology.obo import Synonym, read_obo
 from trectools_plus.ontology.ontology import Ontology
 
 
-def test_reads_what_a_stanza_says(toy_path):
+def test_reads_a_stanza(toy_path):
     file = read_obo(toy_path)
     terms = {term.term_id: term for term in file.terms}
     assert file.data_version == "toy/releases/2024-01-01"
@@ -29,7 +29,7 @@ def test_reads_what_a_stanza_says(toy_path):
     assert terms["TOY:0011"].replaced_by == ("TOY:0006", "TOY:0007")
 
 
-def test_other_stanzas_are_no_terms(toy_path):
+def test_other_stanzas_are_ignored(toy_path):
     assert "part_of" not in {term.term_id for term in read_obo(toy_path).terms}
 
 
@@ -38,11 +38,11 @@ def test_compression_and_line_ends_change_nothing(toy_path, tmp_path, change):
     path = tmp_path / "toy.obo"
     path.write_bytes(change(toy_path.read_bytes()))
     assert read_obo(path).terms == read_obo(toy_path).terms
-    assert read_data_version(path) == "toy/releases/2024-01-01"
+    assert read_obo(path).data_version == "toy/releases/2024-01-01"
 
 
 def test_data_version_is_optional(write_obo):
-    assert read_data_version(write_obo(("X:1",))) == ""
+    assert read_obo(write_obo(("X:1",))).data_version == ""
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_the_next_minor_version(version: str, following: str) -> None:
 
 @pytest.mark.parametrize("version", ["beta", "1.0.0-rc1", "2025-01-31", "1.2.3.4"])
 def test_versions_without_a_next_one(version: str) -> None:
-    with pytest.raises(UsageError, match="has no next one"):
+    with pytest.raises(UsageError, match="has no successor"):
         next_version(version)
 
 

@@ -1,35 +1,35 @@
-"""One vector for each document against one for each part of it, as a benchmark."""
+"""The benchmark of one vector per document against one vector per part of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from trectools_plus.benchmark.run.config_file import ConfigOptions
+from trectools_plus.choices import STRATEGIES
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.embedded.modes import STRATEGIES
 
 SINGLE = "vector"
 SINGLE_LABEL = "Single-Vector"
 
 
 def compare_vectors_options(
-    options: Mapping[str, Any], strategies: Sequence[str] | None = None, *, single: bool = True
-) -> dict[str, Any]:
-    """The settings of a benchmark whose modes are the ways to score by vectors.
+    options: ConfigOptions, strategies: Sequence[str] | None = None, *, single: bool = True
+) -> ConfigOptions:
+    """Return the settings of a benchmark whose modes are the ways to score by vectors.
 
     Args:
-        options: Further settings, such as ``dataset``; see
+        options: Further settings, for example ``dataset``; see
             :class:`trectools_plus.benchmark.run.config.BenchmarkConfig`.
         strategies: Aggregation strategies of a multi-vector index; all if ``None``.
-        single: Whether the search with one vector for each document takes part; then every
-            strategy is compared with it, else every pair with each other.
+        single: Include the search with one vector per document and compare every strategy with it;
+            otherwise compare every pair of strategies.
 
     Returns:
         Settings for :func:`trectools_plus.benchmark.run.config_file.load_config`.
 
     Raises:
         UsageError: If a strategy is unknown or named twice, there is nothing to compare, or the
-            settings say ``multi_vector``.
+            settings include ``multi_vector``.
     """
     chosen = STRATEGIES if strategies is None else tuple(strategies)
     unknown = [name for name in chosen if name not in STRATEGIES]
@@ -47,7 +47,7 @@ def compare_vectors_options(
         )
     if "multi_vector" in (options.get("retrieval") or {}):
         raise UsageError(
-            "the modes compared say which vectors they have",
+            "the strategies decide which vectors each mode has",
             where="multi_vector",
             remedy="leave it out",
         )
@@ -58,7 +58,7 @@ def compare_vectors_options(
             where="--strategies",
             remedy="name at least one strategy, and two with --no-single",
         )
-    settings: dict[str, Any] = {**options, "modes": modes}
+    settings: ConfigOptions = {**options, "modes": modes}
     if single:
-        settings |= {"baseline": (SINGLE,), "mode_names": {SINGLE: SINGLE_LABEL}}
+        settings = {**settings, "baseline": (SINGLE,), "mode_names": {SINGLE: SINGLE_LABEL}}
     return settings

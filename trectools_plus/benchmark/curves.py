@@ -1,4 +1,4 @@
-"""Measures along recall or rank: the figures behind precision–recall and hit-rate plots.
+"""Measures along recall or rank: the figures of precision–recall and hit-rate plots.
 
 Interpolated precision at recall r is the highest precision at any rank where recall is r or more
 (trec_eval's ``iprec_at_recall``); the curve of a mode is the mean over its queries at each level,
@@ -12,20 +12,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from trectools_plus.benchmark.compare.compare import refuse_different_queries
-from trectools_plus.benchmark.run.config import DEFAULT_CONFIDENCE, DEFAULT_RESAMPLES, DEFAULT_SEED
+from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
+from trectools_plus.benchmark.run.config import DEFAULT_RESAMPLING, Resampling
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.evaluation import Missing
-
-FloatArray = npt.NDArray[np.float64]
+from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.measures.evaluation import Missing, score_runs
+from trectools_plus.measures.parser import parse_measures
+from trectools_plus.statistics import bootstrap_means
 
 RECALL_LEVELS = tuple(step / 10 for step in range(11))
 """The eleven standard levels."""
 RANKS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
-"""Where hit rates are taken, as far as the runs go."""
+"""The ranks of hit rates, up to the depth of the runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class Curves:
         mean: Mean over the queries by mode; shape (points,).
         low: Lower ends of its percentile bootstrap intervals.
         high: Upper ends.
-        n: Queries that are averaged over.
+        n: Number of queries in the means.
         level: Confidence level, between 0 and 1.
     """
 
@@ -57,28 +57,24 @@ def precision_recall_curves(
     *,
     levels: Iterable[float] = RECALL_LEVELS,
     missing: Missing = "zero",
-    confidence: float = DEFAULT_CONFIDENCE,
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = DEFAULT_SEED,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> Curves:
-    """Interpolated precision of every run at recall levels.
+    """Compute the interpolated precision of every run at recall levels.
 
     Args:
         qrels: The judgments.
-        runs: The runs, by mode; as ``load_run`` or a benchmark gives them: they are not checked.
+        runs: The runs by mode, from ``load_run`` or a benchmark; they are not checked.
         levels: Recall levels in [0, 1], to two decimals.
         missing: ``zero`` counts a query without results as 0, ``drop`` leaves it out.
-        confidence: Level of the intervals, between 0 and 1.
-        resamples: Bootstrap resamples of the queries.
-        seed: Their seed; the seed of a report gives the resamples of its means.
+        resampling: Settings of the bootstrap intervals; the seed of a report gives the resamples
+            of its means.
 
     Raises:
         UsageError: If there is no run, or a level or option is out of range.
         IncomparableError: If ``missing`` is ``drop`` and the runs answer different queries, or
             none.
     """
-    points = sorted(set(levels))
-    return _curves("IPrec", points, qrels, runs, missing, confidence, resamples, seed)
+    return _curves("IPrec", sorted(set(levels)), qrels, runs, missing, resampling)
 
 
 def hit_rate_curves(
@@ -87,27 +83,23 @@ def hit_rate_curves(
     *,
     ranks: Iterable[int] | None = None,
     missing: Missing = "zero",
-    confidence: float = DEFAULT_CONFIDENCE,
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = DEFAULT_SEED,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> Curves:
-    """Share of queries with a relevant document in the first k results, for several k.
+    """Compute the share of queries with a relevant document in the first k results.
 
     Args:
         qrels: The judgments.
         runs: The runs, by mode.
-        ranks: The k's, from 1; by default :data:`RANKS` up to the longest ranking.
-        missing: As in :func:`precision_recall_curves`, like all that follow.
-        confidence: Level of the intervals.
-        resamples: Bootstrap resamples of the queries.
-        seed: Their seed.
+        ranks: The values of k, from 1; by default :data:`RANKS` up to the longest ranking.
+        missing: As in :func:`precision_recall_curves`.
+        resampling: As in :func:`precision_recall_curves`.
 
     Raises:
         UsageError: As :func:`precision_recall_curves`.
-        IncomparableError: Likewise.
+        IncomparableError: As :func:`precision_recall_curves`.
     """
     points = sorted(set(_reached(runs) if ranks is None else ranks))
-    return _curves("HitRate", points, qrels, runs, missing, confidence, resamples, seed)
+    return _curves("HitRate", points, qrels, runs, missing, resampling)
 
 
 def _curves(
@@ -116,25 +108,19 @@ def _curves(
     qrels: Qrels,
     runs: Mapping[str, Run],
     missing: Missing,
-    confidence: float,
-    resamples: int,
-    seed: int,
+    resampling: Resampling,
 ) -> Curves:
-    from trectools_plus.measures.evaluation import score_runs
-    from trectools_plus.measures.parser import parse_measures
-    from trectools_plus.statistics.bootstrap import bootstrap_means
-
     if not runs or not points:
         raise UsageError("expected at least one run and one point", where=measure)
     measures = parse_measures([f"{measure}@{point:g}" for point in points])
-    # Not by evaluate(), which refuses a mode that found nothing.
+    # evaluate() would refuse a mode that found nothing.
     evaluation = score_runs(qrels, runs, measures, missing)
     refuse_different_queries(evaluation)
     modes = evaluation.run_names
     values = np.concatenate([evaluation.tables[mode] for mode in modes], axis=1)
     if not len(values):
         raise IncomparableError("there is no query to average over", where=measure)
-    intervals = bootstrap_means(values, resamples=resamples, seed=seed, confidence=confidence)
+    intervals = bootstrap_means(values, **vars(resampling))
 
     def by_mode(row: FloatArray) -> dict[str, FloatArray]:
         return dict(zip(modes, np.split(row, len(modes)), strict=True))
@@ -146,12 +132,12 @@ def _curves(
         low=by_mode(intervals.low),
         high=by_mode(intervals.high),
         n=len(values),
-        level=confidence,
+        level=resampling.confidence,
     )
 
 
 def _reached(runs: Mapping[str, Run]) -> list[int]:
-    """The default ranks, up to the length of the longest ranking."""
+    """Return the default ranks, up to the length of the longest ranking."""
     lengths = [run.frame.group_by("query_id").len()["len"].max() for run in runs.values()]
     deepest = max((int(length) for length in lengths if isinstance(length, int)), default=1)
     return [rank for rank in RANKS if rank <= deepest] or [1]

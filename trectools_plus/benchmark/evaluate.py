@@ -51,7 +51,7 @@ def evaluate(
     exclude_self: bool = ...,
     collapse: Collapse | None = ...,
 ) -> Evaluation:
-    """Ask a retrieval function every query of a test set, and score its answers."""
+    """Call a retrieval function with every query of a test set, and score its answers."""
 
 
 def evaluate(
@@ -64,43 +64,43 @@ def evaluate(
     exclude_self: bool = False,
     collapse: Collapse | None = None,
 ) -> Evaluation:
-    """Score runs against judgments, or ask a retrieval function every query and score its answers.
+    """Score runs against judgments, or a retrieval function against a test set.
 
     ``evaluate(qrels, runs)`` checks runs and qrels first. Every measure of a run is averaged over
     the same queries: those of the qrels with a document of grade 1 or more.
 
-    ``evaluate(retrieval_fn, test_set)`` calls the function with a query's text and a depth. It
-    returns document ids, best first; pairs of id and score; or a mapping of ids to scores. Its run
-    is named after the function.
+    ``evaluate(retrieval_fn, test_set)`` calls the function with the text of each query and a
+    depth. The function returns document ids, best first; pairs of id and score; or a mapping of
+    ids to scores. The run is named after the function.
 
     Args:
         qrels: The judgments; or the function, or an object with a method ``search``.
-        runs: One run, several (their names must differ), or several under names of your own; or
-            the test set: what :func:`load_test_set` returns, or the name or file that it takes;
+        runs: One run, several runs with different names, or a mapping of names to runs; or the
+            test set: a result of :func:`load_test_set`, or the name or file of a set;
             a :class:`Collection`, ``hpo``, ``irds:<id>``, or a folder in BEIR or TREC layout.
         measures: Names, or measures; see :func:`parse_measures`.
-        missing: ``zero``: a query without results counts as 0, as ``trec_eval -c``; ``drop``: it
-            is left out, as trec_eval does without ``-c``.
-        depth: Results asked of the function for each query; 100 by default.
-        exclude_self: Drop a document whose id is the query's, before the cutoff at ``depth``.
-        collapse: How the function's chunks become documents.
+        missing: ``zero`` counts a query without results as 0, as ``trec_eval -c``; ``drop`` leaves
+            it out, as trec_eval without ``-c``.
+        depth: Number of results per query that the function should return; 100 by default.
+        exclude_self: Drop a document whose id equals the query's, before the cutoff at ``depth``.
+        collapse: Settings for merging the function's chunks into documents.
 
     Returns:
-        Values per query, means, and the counts of queries behind them. A function that finds
-        nothing for any query is scored too: as 0.
+        Values per query, means, and the numbers of queries in them. A function that finds nothing
+        for any query scores 0.
 
     Raises:
         CheckFailedError: If a rule that scoring depends on is broken, or the function failed for
             some queries.
         InputError: If the function failed for every query, or the test set cannot be read.
-        UsageError: If a measure does not exist or can say nothing of this input, two runs have
-            one name, or the first argument is neither judgments nor a function.
+        UsageError: If a measure does not exist or does not apply to this input, two runs have the
+            same name, or the first argument is neither judgments nor a function.
     """
     if not callable(qrels) and not callable(getattr(qrels, "search", None)):
         if not isinstance(qrels, Qrels):
             raise UsageError(
                 f"expected qrels, or a retrieval function, but got {type(qrels).__name__}",
-                remedy="give read_qrels(…), or a function (text, depth)",
+                remedy="pass read_qrels(…), or a function (text, depth)",
             )
         if depth is not None or exclude_self or collapse is not None:
             raise UsageError(
@@ -112,18 +112,18 @@ def evaluate(
 
     if missing not in get_args(Missing):
         raise UsageError(f"expected missing 'zero' or 'drop' but got {missing!r}")
-    asked = parse_measures(measures)  # before the function is asked everything in vain
+    parsed = parse_measures(measures)  # before the slow search
     collection = _open(runs)
     options = FetchOptions(DEFAULT_DEPTH if depth is None else depth, exclude_self, collapse)
     run = _fetch(qrels, collection, options)
-    if run.frame.is_empty():  # a result here; in a file, a sign of a job that was stopped
-        refuse_unscorable(collection.qrels, [], asked)
-        return score_runs(collection.qrels, {run.name: run}, asked, missing)
-    return evaluate_runs(collection.qrels, run, asked, missing=missing)
+    if run.frame.is_empty():  # valid here; an empty file is an error
+        refuse_unscorable(collection.qrels, [], parsed)
+        return score_runs(collection.qrels, {run.name: run}, parsed, missing)
+    return evaluate_runs(collection.qrels, run, parsed, missing=missing)
 
 
 def _fetch(retrieval_fn: Any, collection: Collection, options: Any) -> Run:
-    """The run of a function, named after it."""
+    """Fetch the run of a function, named after it."""
     from trectools_plus.retrieval.backends.python import PythonBackend
     from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
     from trectools_plus.retrieval.fetch.outcome import refuse_unscorable as refuse_unanswered
@@ -137,7 +137,7 @@ def _fetch(retrieval_fn: Any, collection: Collection, options: Any) -> Run:
 
 
 def _open(test_set: Collection | TestSet | str | Path) -> Collection:
-    """The test set as a collection."""
+    """Return the test set as a collection."""
     if isinstance(test_set, Collection):
         return test_set
     from trectools_plus.benchmark.run.dataset import open_collection
@@ -150,7 +150,7 @@ def _open(test_set: Collection | TestSet | str | Path) -> Collection:
     if not isinstance(test_set, str | Path):
         raise UsageError(
             f"expected a test set but got {type(test_set).__name__}",
-            remedy="give load_test_set(…), its name or file, a Collection, hpo, irds:<id>, "
+            remedy="pass load_test_set(…), its name or file, a Collection, hpo, irds:<id>, "
             "or a folder",
         )
     is_collection = test_set == "hpo" or str(test_set).startswith(CATALOGUE_PREFIX)

@@ -1,4 +1,4 @@
-"""The regression gate: a report held against an earlier one."""
+"""The regression gate: a report compared with an earlier one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.compare.compare import (
@@ -17,7 +16,6 @@ from trectools_plus.benchmark.compare.compare import (
     EQUAL,
     adjust,
     alpha_of,
-    resampling_of,
 )
 from trectools_plus.benchmark.compare.compare_reports import (
     QueryChange,
@@ -26,11 +24,10 @@ from trectools_plus.benchmark.compare.compare_reports import (
 from trectools_plus.benchmark.compare.preconditions import refuse_incomparable
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, ScoreBook
+from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-
-if TYPE_CHECKING:
-    from trectools_plus.measures.definitions.base import Measure
-
+from trectools_plus.measures.parser import parse_measures
+from trectools_plus.statistics import compare_columns
 
 DEFAULT_MEASURES = ("R@10",)
 DEFAULT_DROP = 0.05
@@ -38,14 +35,14 @@ DEFAULT_DROP = 0.05
 
 @dataclass(frozen=True, slots=True)
 class GateRules:
-    """What a gate lets pass.
+    """The limits of a gate.
 
     Attributes:
         measures: Names of measures.
-        max_drop: How much a mean may get worse: a share of the baseline's, or with ``absolute`` in
-            the measure's own unit.
-        absolute: Whether ``max_drop`` is absolute.
-        require_significant: Whether only a significant drop beyond ``max_drop`` fails.
+        max_drop: How much worse a mean may be: a fraction of the baseline's mean, or with
+            ``absolute`` a difference in the measure's unit.
+        absolute: True if ``max_drop`` is a difference, not a fraction.
+        require_significant: True if a drop beyond ``max_drop`` fails only if it is significant.
     """
 
     measures: tuple[str, ...] = DEFAULT_MEASURES
@@ -56,20 +53,20 @@ class GateRules:
 
 @dataclass(frozen=True, slots=True)
 class GateEntry:
-    """One measure of one mode, now and before.
+    """One measure of one mode, in the current report and in the baseline.
 
     Attributes:
         mode: The mode.
         label: Its name in tables.
         measure: Canonical name.
-        baseline: The mean before.
-        current: The mean now.
-        drop: How much worse it is, in the unit of the rules; negative when it is better.
-        p_adjusted: Of the randomisation test, by Holm over the gate's entries; ``None`` without
-            per-query values.
-        significant: Whether that is at most 1 - confidence; ``None`` likewise.
-        failed: Whether the gate fails for it.
-        higher: Whether it is so much better that the baseline should be raised.
+        baseline: The mean in the baseline.
+        current: The mean in the current report.
+        drop: The loss, in the unit of the rules; negative if the mean is better.
+        p_adjusted: The p-value of the randomisation test, adjusted by Holm over the gate's
+            entries; ``None`` without per-query values.
+        significant: True if ``p_adjusted`` is at most 1 - confidence; ``None`` without it.
+        failed: True if the gate fails for this entry.
+        higher: True if the mean is so much better that the baseline should be raised.
         fallen: Queries that got worse, worst first; ``None`` without per-query values.
     """
 
@@ -88,14 +85,14 @@ class GateEntry:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What the gate says.
+    """The result of a gate.
 
     Attributes:
-        rules: What it lets pass.
-        entries: Measures by modes.
-        notes: What else to know.
+        rules: The limits.
+        entries: One per mode and measure.
+        notes: Remarks on the comparison.
         current: The report under test.
-        baseline: The one it is held against.
+        baseline: The report that it is compared with.
     """
 
     rules: GateRules
@@ -106,40 +103,43 @@ class GateResult:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing failed."""
+        """True if no entry failed."""
         return not any(entry.failed for entry in self.entries)
 
 
 def run_gate(
     current: str | Path, baseline: str | Path, rules: GateRules | None = None
 ) -> GateResult:
-    """Hold a report against a baseline, mode by mode.
+    """Compare a report with a baseline, mode by mode.
 
     Args:
         current: The report under test: its JSON, or its folder.
-        baseline: The report that it is held against.
-        rules: What may pass; R@10 may lose 5% of its baseline by default.
+        baseline: The report that it is compared with.
+        rules: The limits; by default R@10 may lose 5% of its baseline.
 
     Returns:
         Every entry, failed or not.
 
     Raises:
         InputError: If a report cannot be read, is empty, or per-query values are needed and absent.
-        UsageError: If a measure is not known, or both reports are the same file.
+        UsageError: If a measure is unknown, or both reports are the same file.
         IncomparableError: If the data differ, a mode of the baseline is not in the current report,
-            a mean is undefined or leaves nothing to lose, or both reports define a measure for no
-            query in common.
+            a mean is undefined or 0 in the baseline, or no query has a value of a measure in both
+            reports.
     """
     rules = rules or GateRules()
-    _check_rules(rules)
+    if not rules.measures:
+        raise UsageError("no measure to compare with the baseline", where="--measure")
+    if not 0 <= rules.max_drop < 1:
+        raise UsageError(f"expected a drop from 0 to under 1 but got {rules.max_drop}")
     ours, theirs = ReportFolder(current), ReportFolder(baseline)
     if ours.path.samefile(theirs.path):
         raise UsageError("a report cannot be its own baseline", where=str(current))
     refuse_incomparable(ours.report, theirs.report, (str(current), str(baseline)))
     _refuse_missing_modes(ours, theirs)
-    asked = _parsed(rules.measures)
-    names = [measure.name for measure in asked]
-    books = ScoreBook(ours, asked), ScoreBook(theirs, asked)
+    measures = parse_measures(rules.measures)
+    names = [measure.name for measure in measures]
+    books = ScoreBook(ours, measures), ScoreBook(theirs, measures)
     cases = [(mode, name) for mode in theirs.report.modes for name in names]
     means = [_means(books, case) for case in cases]
     pairs = [_pair_values(books, case) for case in cases]
@@ -151,7 +151,7 @@ def run_gate(
     if rules.require_significant:
         _refuse_unknown_values(pairs, ours, theirs)
     defined = [None if pair is None else pair.drop_nulls() for pair in pairs]
-    tests = check_changes(defined, ours.report.manifest.config)
+    tests = _test_changes(defined, ours.report.manifest.config)
     entries = [
         _judge(books[0], case, mean, pair, p_value, rules)
         for case, mean, pair, p_value in zip(cases, means, defined, tests, strict=True)
@@ -162,17 +162,17 @@ def run_gate(
             label = ours.report.modes[mode].label
             notes += [
                 note_undefined(label, name, pair, ("current", "baseline")),
-                f"{name} of {label} is judged by the means over the "
-                f"{pair.drop_nulls().height} queries that both define",
+                f"{name} of {label} is compared over the {pair.drop_nulls().height} queries that "
+                "both reports define",
             ]
     return GateResult(rules, entries, notes, ours.report, theirs.report)
 
 
 def parse_drop(text: str) -> float:
-    """``5%`` or ``0.05`` as 0.05.
+    """Parse ``5%`` or ``0.05`` as 0.05.
 
     Raises:
-        UsageError: If it is no number from 0 to under 1, such as ``5``, which might mean either.
+        UsageError: If it is not a number from 0 to under 1. ``5`` is ambiguous.
     """
     number = text.strip().removesuffix("%")
     try:
@@ -181,65 +181,53 @@ def parse_drop(text: str) -> float:
         value = math.nan
     if not 0 <= value < 1:
         raise UsageError(
-            f"expected a share such as 5% or 0.05, from 0 to under 100%, but got '{text}'",
+            f"expected a share from 0 to under 100%, for example 5% or 0.05, but got '{text}'",
             where="--max-drop",
         )
     return value
-
-
-def _check_rules(rules: GateRules) -> None:
-    if not rules.measures:
-        raise UsageError("no measure to hold against the baseline", where="--measure")
-    if not 0 <= rules.max_drop < 1:
-        raise UsageError(f"expected a drop from 0 to under 1 but got {rules.max_drop}")
-
-
-def _parsed(measures: Sequence[str]) -> list[Measure]:
-    from trectools_plus.measures.parser import parse_measures
-
-    return parse_measures(measures)
 
 
 def _refuse_missing_modes(ours: ReportFolder, theirs: ReportFolder) -> None:
     missing = [mode for mode in theirs.report.modes if mode not in ours.report.modes]
     if missing:
         raise IncomparableError(
-            f"the baseline holds {', '.join(missing)}, the current report does not",
+            f"modes of the baseline are missing in the current report: {', '.join(missing)}",
             where=str(ours.path),
             remedy="compare the same modes, or make a new baseline",
         )
 
 
 def _means(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> tuple[float, float]:
-    """The means now and before, both something to compare."""
-    current, baseline = (book.mean(*case) for book in books)
+    """Return the current mean and the baseline's; refuse undefined ones and a baseline of 0."""
     mode, measure = case
-    for mean, name in ((current, "the current report"), (baseline, "the baseline")):
+    means: list[float] = []
+    for book, name in zip(books, ("the current report", "the baseline"), strict=True):
+        mean = book.mean(mode, measure)
         if mean is None or not math.isfinite(mean):
             raise IncomparableError(
                 f"{measure} of {mode} is undefined in {name}",
-                remedy="hold a measure against the baseline that is defined for some query",
+                remedy="use a measure that is defined for at least one query",
             )
-    assert current is not None
-    assert baseline is not None
+        means.append(mean)
+    current, baseline = means
     if baseline == 0:
         raise IncomparableError(
-            f"{measure} of {mode} is 0 in the baseline, so nothing could be lost",
+            f"{measure} of {mode} is 0 in the baseline and cannot get worse",
             remedy="leave that mode or measure out, or make a new baseline",
         )
     return current, baseline
 
 
 def _pair_values(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> pl.DataFrame | None:
-    """``query_id, current, baseline``, undefined ones null; ``None`` where not known."""
+    """Return columns ``query_id, current, baseline``; ``None`` without per-query values."""
     current, baseline = (book.values(*case) for book in books)
     if current is None or baseline is None:
         return None
     if current["query_id"].to_list() != baseline["query_id"].to_list():
         differing = set(current["query_id"]) ^ set(baseline["query_id"])
         raise IncomparableError(
-            f"{case[1]} of {case[0]} is averaged over other queries: {len(differing)} are in one "
-            f"report only, such as {min(differing)}"
+            f"{case[1]} of {case[0]} is averaged over different queries: {len(differing)} are in "
+            f"only one report, for example {min(differing)}"
         )
     return pl.DataFrame(
         {
@@ -253,13 +241,13 @@ def _pair_values(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> p
 def _share_queries(
     ours: BenchmarkReport, theirs: BenchmarkReport, case: tuple[str, str], pair: pl.DataFrame | None
 ) -> tuple[float, float] | None:
-    """The means over the queries that both reports define, where those are not all that one does.
+    """Return the means over the queries with a value in both reports.
 
-    A measure that is undefined for some queries gets better when a mode no longer answers those
-    that it answers badly, so means over different queries are not compared.
+    A measure that is undefined for some queries gets better if a mode no longer answers those that
+    it answers badly, so means over different queries are not compared.
 
     Returns:
-        The means now and before; ``None`` where the reports' means are over the same queries.
+        The current mean and the baseline's; ``None`` if the means are over the same queries.
     """
     mode, measure = case
     if pair is not None:
@@ -281,7 +269,7 @@ def _share_queries(
     raise IncomparableError(
         f"{measure} of {ours.modes[mode].label} is defined for {counts[0]} queries in the current "
         f"report and for {counts[1]} others in the baseline: the means cannot be compared",
-        remedy="name a measure that is defined for every query, such as RR@10",
+        remedy="use a measure that is defined for every query, for example RR@10",
     )
 
 
@@ -291,7 +279,7 @@ def _refuse_unknown_values(
     if any(pair is None for pair in pairs):
         lacking = [str(one.folder) for one in (ours, theirs) if one.per_query is None]
         raise InputError(
-            "--require-significant needs the values per query of both reports",
+            "--require-significant needs the per-query values of both reports",
             where=" and ".join(lacking),
             remedy="keep per_query.parquet beside BenchmarkReport.json",
         )
@@ -318,12 +306,12 @@ def _judge(
         measure=measure,
         baseline=baseline,
         current=current,
-        drop=float(np.where(abs(drop) <= EQUAL, 0.0, drop)),
+        drop=0.0 if abs(drop) <= EQUAL else drop,
         p_adjusted=None if p_value is None else p_value[0],
         significant=significant,
         failed=beyond and (significant is True or not rules.require_significant),
         higher=better and (-drop > rules.max_drop + EQUAL or significant is True),
-        fallen=None if pair is None else find_fallen(pair, sign),
+        fallen=None if pair is None else _find_fallen(pair, sign),
     )
 
 
@@ -332,34 +320,32 @@ def _notes(ours: ReportFolder, theirs: ReportFolder, pairs: list[pl.DataFrame | 
     if any(pair is None for pair in pairs):
         lacking = [str(one.path) for one in (ours, theirs) if one.per_query is None]
         notes.append(
-            f"no per_query.parquet beside {' and '.join(lacking)}: queries cannot be named, "
-            "nothing is tested"
+            f"no per_query.parquet beside {' and '.join(lacking)}: queries cannot be listed, and "
+            "significance is not tested"
         )
     new = [mode for mode in ours.report.modes if mode not in theirs.report.modes]
     if new:
-        notes.append(f"not in the baseline, so not held against it: {', '.join(new)}")
+        notes.append(f"not compared, because the baseline does not have them: {', '.join(new)}")
     fields = [one.report.manifest.dataset.contents.get("query_fields") for one in (ours, theirs)]
     if None not in fields and fields[0] != fields[1]:
-        notes.append("queries have other fields than before, so a stratum may hold other queries")
+        notes.append("the fields of queries changed, so a stratum may have different queries")
     if ours.report.manifest.experiment_id == theirs.report.manifest.experiment_id:
         notes.append("both reports are of the same experiment")
     return notes
 
 
-def check_changes(
+def _test_changes(
     pairs: Sequence[pl.DataFrame | None], config: Mapping[str, Any]
 ) -> list[tuple[float, bool] | None]:
-    """Randomisation tests of several changes as one family, adjusted by Holm.
+    """Test several changes by randomisation as one family, adjusted by Holm.
 
     Args:
         pairs: ``current`` and ``baseline`` per query; ``None`` is not tested.
-        config: Level, resamples and seed, as in a manifest.
+        config: The configuration of a manifest.
 
     Returns:
-        The adjusted p-value and whether it is at most 1 - confidence; ``None`` where not tested.
+        The adjusted p-value and whether it is significant; ``None`` where not tested.
     """
-    from trectools_plus.statistics import compare_columns
-
     resampling = resampling_of(config)
     tested = [index for index, pair in enumerate(pairs) if pair is not None and pair.height]
     comparisons = []
@@ -369,20 +355,20 @@ def check_changes(
         comparisons += compare_columns(
             (pair["current"] - pair["baseline"]).to_numpy(),
             tests=(ADJUSTED_TEST,),
-            **resampling,
+            **vars(resampling),
         )
     found: list[tuple[float, bool] | None] = [None] * len(pairs)
     for index, p_value in zip(tested, adjust(comparisons, DEFAULT_CORRECTION), strict=True):
-        found[index] = (float(p_value), bool(p_value <= alpha_of(resampling["confidence"])))
+        found[index] = (float(p_value), bool(p_value <= alpha_of(resampling.confidence)))
     return found
 
 
-def find_fallen(pair: pl.DataFrame, sign: float) -> list[QueryChange]:
-    """Queries that got worse, the one that lost most first.
+def _find_fallen(pair: pl.DataFrame, sign: float) -> list[QueryChange]:
+    """Return the queries that got worse, largest loss first.
 
     Args:
         pair: ``query_id, current, baseline``.
-        sign: -1 where less is better, else 1.
+        sign: -1 if lower is better, else 1.
     """
     lost = sign * (pl.col("baseline") - pl.col("current"))
     fallen = (

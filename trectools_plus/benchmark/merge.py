@@ -1,4 +1,4 @@
-"""One more run for a report that is there already."""
+"""Adding a run to an existing report."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from trectools_plus.benchmark.report import (
     NearMiss,
 )
 from trectools_plus.benchmark.report.folder import ReportFolder, copy_files, read_report_topics
-from trectools_plus.benchmark.run.assemble import make_report, score_arms
-from trectools_plus.benchmark.run.config import RUN_NAME, BenchmarkConfig
+from trectools_plus.benchmark.run.assemble import make_report, score_modes
+from trectools_plus.benchmark.run.config import RUN_NAME
 from trectools_plus.benchmark.run.dataset import TERM_FILES, Dataset
-from trectools_plus.benchmark.run.mode_runs import Arm, read_arm
-from trectools_plus.benchmark.run.modes import Arms
+from trectools_plus.benchmark.run.mode_runs import ModeRun, read_mode_run
+from trectools_plus.benchmark.run.modes import Modes
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import IncomparableError, UsageError
@@ -40,51 +40,51 @@ def merge_run(
 ) -> BenchmarkResult:
     """Add a run to a report: score it against the same judgments and compare it with every mode.
 
-    Nothing is written yet: :func:`trectools_plus.reporting.files.write_reports` renders the report
-    again, all files or none. The other modes keep their runs, latencies and diagnostics.
-    Strata are computed again, or left out with a note where the topics cannot be read any more.
+    Nothing is written yet: :func:`trectools_plus.reporting.files.write_reports` writes all files
+    of the report again. The other modes keep their runs, latencies and diagnostics. Strata are
+    computed again, or replaced by a note if the topics cannot be read any more.
 
     Args:
         path: The report's JSON, or its folder, with the runs and judgments beside it.
-        name: What the run is called in the report.
+        name: The name of the run in the report.
         run_path: Its file; ``-`` is standard input.
         progress: Called as ``progress(description, done, total)``.
 
     Raises:
-        InputError: If a file cannot be read, or is not the one that the report speaks of.
-        UsageError: If the name is taken or cannot be a file name.
-        FindingsError: If the run holds what scoring refuses.
-        IncomparableError: If the run answers queries that the report does not know, or, where
-            missing queries are dropped, others than the report's runs; or if the ontology or the
+        InputError: If a file cannot be read, or changed since the report was written.
+        UsageError: If the name is in use or is not a valid file name.
+        FindingsError: If the run breaks a rule that scoring depends on.
+        IncomparableError: If the run answers queries that are not in the report, or, with
+            ``missing=drop``, different queries than the report's runs; or if the ontology or the
             annotations changed.
     """
     source = ReportFolder(path)
     config = source.config
     _check_name(name, source.report)
-    tell = progress or no_progress
+    progress = progress or no_progress
     qrels = source.read_qrels()
     _refuse_changed_terms(source.report)
-    runs = source.read_runs(tell)
+    runs = source.read_runs(progress)
     dataset = _dataset_of(source, qrels)
     folder = OutputFolder(source.folder)
     try:
         copy_files(source, folder)
-        arms = {mode: _old_arm(source, mode, run) for mode, run in runs.items()}
-        look = partial(_refuse_other_queries, run_path, qrels, runs)
-        tell("adding the run", 0, 1)
-        arms[name] = read_arm(name, run_path, dataset, folder, look)
-        tell("adding the run", 1, 1)
-        evaluation = score_arms(config, dataset, arms, tell)
-        tell("comparing", 0, 1)
-        report = _make(source, config, dataset, arms, evaluation, (name, run_path))
-        tell("comparing", 1, 1)
+        modes = {mode: _read_old_mode(source, mode, run) for mode, run in runs.items()}
+        check = partial(_refuse_unknown_queries, run_path, qrels, runs)
+        progress("adding the run", 0, 1)
+        modes[name] = read_mode_run(name, run_path, dataset, folder, check)
+        progress("adding the run", 1, 1)
+        evaluation = score_modes(config, dataset, modes, progress)
+        progress("comparing", 0, 1)
+        report = _remake_report(source, dataset, modes, evaluation, (name, run_path))
+        progress("comparing", 1, 1)
     except BaseException:
         folder.discard()
         raise
     return BenchmarkResult(
         report,
         evaluation.per_query,
-        {mode: arm.run for mode, arm in arms.items()},
+        {mode: one.run for mode, one in modes.items()},
         folder,
         dataset,
         source.latency,
@@ -100,39 +100,39 @@ def _check_name(name: str, report: BenchmarkReport) -> None:
         )
     if name.casefold() in {mode.casefold() for mode in report.modes}:
         raise UsageError(
-            f"the report has a mode '{name}' already",
+            f"the report already has a mode '{name}'",
             where="--run",
-            remedy="give the run another name",
+            remedy="use another name for the run",
         )
 
 
-def _refuse_other_queries(path: str, qrels: Qrels, runs: dict[str, Run], run: Run) -> None:
-    """See that a run is one of the report's queries; those it leaves out count as missing."""
+def _refuse_unknown_queries(path: str, qrels: Qrels, runs: dict[str, Run], run: Run) -> None:
+    """Check that the report has all queries of a run; queries that it omits count as missing."""
     known = set(qrels.query_ids).union(*(run.query_ids for run in runs.values()))
-    strange = [query_id for query_id in run.query_ids if query_id not in known]
-    if strange:
+    unknown = [query_id for query_id in run.query_ids if query_id not in known]
+    if unknown:
         raise IncomparableError(
-            f"the run answers other queries than the report: {len(strange)} of them are neither "
-            f"judged nor answered by another run, such as {strange[0]}",
+            f"the run answers other queries than the report: {len(unknown)} of them are neither "
+            f"judged nor answered by another run, for example {unknown[0]}",
             where=path,
             remedy="add a run of the same topics",
         )
 
 
 def _refuse_changed_terms(report: BenchmarkReport) -> None:
-    """See that figures over an ontology would come out as they did."""
+    """Check that the files of measures over an ontology are unchanged."""
     files = report.manifest.dataset.files
     for kind in TERM_FILES:
         if kind in files and sha256_file(files[kind].path) != files[kind].sha256:
             raise IncomparableError(
-                f"the {kind} of the report changed (its hash is another)",
+                f"the {kind} of the report changed (its hash differs)",
                 where=files[kind].path,
-                remedy="put back the file that the report was made with, or run it again",
+                remedy="restore the original file, or run the benchmark again",
             )
 
 
 def _dataset_of(source: ReportFolder, qrels: Qrels) -> Dataset:
-    """What the report says of its data; the topics too where they are still the same."""
+    """Return the dataset of the report; with topics only if they are unchanged."""
     info = source.report.manifest.dataset
     return Dataset(
         id=info.id,
@@ -145,25 +145,24 @@ def _dataset_of(source: ReportFolder, qrels: Qrels) -> Dataset:
     )
 
 
-def _old_arm(source: ReportFolder, mode: str, run: Run) -> Arm:
+def _read_old_mode(source: ReportFolder, mode: str, run: Run) -> ModeRun:
     result = source.report.modes[mode]
     without = {
-        one.component: Arm(source.read_run_file(one.run, one.component), one.run, [])
+        one.component: ModeRun(source.read_run_file(one.run, one.component), one.run, [])
         for one in source.report.components
         if one.mode == mode
     }
-    return Arm(run, result.run, result.diagnostics.findings, without=without)
+    return ModeRun(run, result.run, result.diagnostics.findings, without=without)
 
 
-def _make(
+def _remake_report(
     source: ReportFolder,
-    config: BenchmarkConfig,
     dataset: Dataset,
-    arms: dict[str, Arm],
+    modes: dict[str, ModeRun],
     evaluation: Evaluation,
     merged: tuple[str, str],
 ) -> BenchmarkReport:
-    """The report anew; ``merged`` is what the added run is called, and its file."""
+    """Make the report again; ``merged`` is the name and the file of the added run."""
     old = source.report
     name, run_path = merged
     added = MergedRun(
@@ -172,34 +171,33 @@ def _make(
     manifest = old.manifest.model_copy(
         update={"merged": [*old.manifest.merged, added], "cache_key": None}
     )
-    # A run that is given is judged as one, whatever the other modes are.
-    as_given = config.model_copy(update={"runs": {name: run_path}})
-    new = make_report(as_given, dataset, Arms(arms, old.unscored), evaluation, manifest)
-    modes = {mode: _keep(result, old.modes.get(mode)) for mode, result in new.modes.items()}
-    told = [*old.failing_queries, *(old.near_misses or ())]
-    texts = {query.query_id: query.text for query in told}
-    failing = [_tell(query, texts) for query in new.failing_queries]
-    near = new.near_misses and [_tell(query, texts) for query in new.near_misses]
-    # Once lost, strata stay so, and with them the note, until the topics are there again.
+    # The diagnostics of the added run are those of a given run, whatever the other modes are.
+    config = source.config.model_copy(update={"runs": {name: run_path}})
+    new = make_report(config, dataset, Modes(modes, old.unscored), evaluation, manifest)
+    described = [*old.failing_queries, *(old.near_misses or ())]
+    texts = {query.query_id: query.text for query in described}
+    # The note on lost strata stays until the topics can be read again.
     lost = dataset.topics is None and (old.strata or STRATA_LOST in old.notes)
     notes = [note for note in old.notes if note != STRATA_LOST]
-    kept = {
-        "modes": modes,
-        "failing_queries": failing,
-        "near_misses": near,
+    changes = {
+        "modes": {
+            mode: _restore(result, old.modes.get(mode)) for mode, result in new.modes.items()
+        },
+        "failing_queries": [_add_text(query, texts) for query in new.failing_queries],
+        "near_misses": new.near_misses and [_add_text(one, texts) for one in new.near_misses],
         "notes": [*notes, STRATA_LOST] if lost else notes,
     }
-    return new.model_copy(update=kept)
+    return new.model_copy(update=changes)
 
 
-def _tell(query: _Entry, texts: dict[str, str | None]) -> _Entry:
-    """A query with its text, if only the old report had it."""
+def _add_text(query: _Entry, texts: dict[str, str | None]) -> _Entry:
+    """Return a query with its text, if only the old report has it."""
     return query.model_copy(update={"text": query.text or texts.get(query.query_id)})
 
 
-def _keep(result: ModeResult, old: ModeResult | None) -> ModeResult:
-    """A mode's figures with what cannot be had again: its label, latency and diagnostics."""
+def _restore(result: ModeResult, old: ModeResult | None) -> ModeResult:
+    """Return a mode's figures with the label, latency and diagnostics of the old report."""
     if old is None:
         return result
-    kept = {"label": old.label, "latency_ms": old.latency_ms, "diagnostics": old.diagnostics}
-    return result.model_copy(update=kept)
+    parts = {"label": old.label, "latency_ms": old.latency_ms, "diagnostics": old.diagnostics}
+    return result.model_copy(update=parts)

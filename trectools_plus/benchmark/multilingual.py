@@ -1,7 +1,7 @@
-"""One benchmark for each language, and what they say of a mode together: never one figure of all.
+"""One benchmark for each language, and the mean, variance and gap across languages.
 
-A mean over queries of two languages depends on how many there are of each. So every language is
-evaluated apart, over its own test set, and only its means are put together, each counting once.
+A mean over queries of two languages depends on the number of queries of each. So each language is
+evaluated on its own test set, and only the means of the languages are combined, with equal weights.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import Field
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel
-from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress, no_progress
@@ -33,37 +33,37 @@ class LanguageMeasure(ReportModel):
     """One measure of one mode in one language."""
 
     mean: float | None
-    """Over the queries of this language alone; null where it is undefined."""
+    """Over the queries of this language only; null if undefined."""
     n: int
-    """Queries averaged over."""
+    """Number of queries in the mean."""
     ci: ConfidenceInterval | None
     """The interval of the mean."""
 
 
 class LanguageResult(ReportModel):
-    """A language's own benchmark."""
+    """The benchmark of one language."""
 
     test_set: str
-    """Its test set, as it was named."""
+    """The test set as the user named it."""
     dataset_id: str
-    """What the test set calls itself."""
+    """The id in the test set."""
     version: str
     """The test set's version."""
     queries: int
-    """Queries averaged over."""
+    """Number of queries."""
     folder: str
-    """Where its report is."""
+    """The folder of the report."""
     modes: dict[str, dict[str, LanguageMeasure]]
     """By mode and measure."""
     notes: list[str] = Field(default_factory=list)
-    """What its report says to know beside the figures."""
+    """The notes of the report."""
 
 
 class CrossLingual(ReportModel):
-    """One measure of one mode across languages: over their means, each counting once."""
+    """One measure of one mode across languages: figures of their means, with equal weights."""
 
     mean: float | None
-    """Unweighted mean of the languages' means; null where one of them is undefined."""
+    """Unweighted mean of the languages' means; null if one of them is undefined."""
     variance: float | None
     """Sample variance of the languages' means (ddof 1)."""
     best: float | None
@@ -79,21 +79,21 @@ class CrossLingual(ReportModel):
 
 
 class MultilingualReport(ReportModel):
-    """What ``MultilingualReport.json`` holds."""
+    """The content of ``MultilingualReport.json``."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     corpus: str
-    """What was searched in: the collection with its version."""
+    """The searched collection with its version."""
     mode_names: dict[str, str]
-    """What modes are called in tables."""
+    """The names of modes in tables."""
     measures: list[str]
-    """In the order asked for."""
+    """Measures in the order of the configuration."""
     languages: dict[str, LanguageResult]
     """By ISO 639-1 code, in the order given."""
     across: dict[str, dict[str, CrossLingual]]
     """By mode and measure."""
     command: str | None = None
-    """The command line, secrets blanked; null when called from Python."""
+    """The command line without secrets; null if called from Python."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,9 +101,9 @@ class MultilingualResult:
     """The outcome for all languages.
 
     Attributes:
-        report: What they say together.
-        results: Each language's own benchmark, whose files wait to be written.
-        output_dir: The folder for the report, with one for each language in it.
+        report: The report across languages.
+        results: The benchmark of each language, whose files are not written yet.
+        output_dir: The folder of the report, with a folder for each language.
     """
 
     report: MultilingualReport
@@ -113,59 +113,70 @@ class MultilingualResult:
 
 def run_multilingual(
     sets: Sequence[str],
-    output_dir: str | Path = DEFAULT_FOLDER,
-    options: Mapping[str, Any] | None = None,
+    options: ConfigOptions | None = None,
     progress: Progress | None = None,
     *,
     command: str | None = None,
     clock: Clock = utc_now,
     cached: bool = False,
 ) -> MultilingualResult:
-    """Evaluate each language apart over the terms of the Human Phenotype Ontology.
+    """Evaluate each language separately over the terms of the Human Phenotype Ontology.
 
     Args:
-        sets: Test sets, one of each language: names of shipped ones, or files.
-        output_dir: Folder for everything: each language's report in a folder named after it.
-        options: Settings that all languages share, by field of
-            :class:`trectools_plus.benchmark.run.config.BenchmarkConfig`.
+        sets: Test sets, one of each language: names of shipped sets, or files.
+        options: Settings of all languages, by field of
+            :class:`trectools_plus.benchmark.run.config.BenchmarkConfig`. ``output_dir`` is the
+            folder for all files, by default :data:`DEFAULT_FOLDER`; each language's report is in a
+            folder named after the language.
         progress: Called as ``progress(description, done, total)``.
         command: The command line to put into the report, free of secrets.
-        clock: The time in UTC.
-        cached: Whether earlier results may come back.
+        clock: Returns the time in UTC.
+        cached: Reuse earlier results, as in
+            :func:`trectools_plus.benchmark.run.runner.run_benchmark`.
 
     Returns:
-        The results. Nothing is in the folder by then:
-        :func:`trectools_plus.reporting.results.multilingual.write_multilingual` puts it there.
+        The results. The folder is still unchanged:
+        :func:`trectools_plus.reporting.results.multilingual.write_multilingual` writes the files.
 
     Raises:
-        UsageError: If there are fewer than two sets, one declares no language, or two the same.
+        UsageError: If there are fewer than two sets, or a set declares no language or the same as
+            another.
         FormatError: If a set is malformed or declares several languages.
         InputError: If a set cannot be read.
         MissingExtraError: If the extra ``hpo`` is not installed.
     """
-    tell = progress or no_progress
+    options = options or {}
     by_language = languages_of(sets)
-    folder = Path(output_dir)
+    folder = Path(options.get("output_dir") or DEFAULT_FOLDER)
     results: dict[str, BenchmarkResult] = {}
     try:
         for language, name in by_language.items():
-            config = make_config(name, str(folder / language), options or {})
+            own: ConfigOptions = {
+                "dataset": "hpo",
+                "test_file": name,
+                "output_dir": str(folder / language),
+            }
             results[language] = run_benchmark(
-                config, _named(tell, language), command=command, clock=clock, cached=cached
+                load_config(options={**options, **own}),
+                _prefix(progress or no_progress, language),
+                command=command,
+                clock=clock,
+                cached=cached,
             )
     except BaseException:
         for result in results.values():
             result.folder.discard()
         raise
-    report = put_together(by_language, results, command)
+    report = combine(by_language, results, command)
     return MultilingualResult(report, results, folder)
 
 
 def languages_of(sets: Sequence[str]) -> dict[str, str]:
-    """The test set of each language, in the order given.
+    """Return the test set of each language, in the order given.
 
     Raises:
-        UsageError: If there are fewer than two, one declares no language, or two the same.
+        UsageError: If there are fewer than two, or a set declares no language or the same as
+            another.
         FormatError: If one declares several.
     """
     found: dict[str, str] = {}
@@ -175,42 +186,30 @@ def languages_of(sets: Sequence[str]) -> dict[str, str]:
             raise UsageError(
                 "the set declares no language",
                 where=name,
-                remedy=f"say it: testset convert {name} OUT.json --language de",
+                remedy=f"declare it: testset convert {name} OUT.json --language de",
             )
         if language in found:
             raise UsageError(
                 f"two sets are in {language}: {found[language]} and {name}",
-                remedy="give one of each language; their queries are not pooled",
+                remedy="use one set per language; the queries of two sets are not pooled",
             )
         found[language] = name
     if len(found) < 2:
         raise UsageError(
             "expected test sets of at least two languages",
-            remedy="for one there is benchmark run --dataset hpo --test-file SET",
+            remedy="for one language use benchmark run --dataset hpo --test-file SET",
         )
     return found
 
 
-def make_config(test_set: str, folder: str, options: Mapping[str, Any]) -> BenchmarkConfig:
-    """The configuration of one language's benchmark.
-
-    Raises:
-        UsageError: If an option is unknown or its value wrong.
-    """
-    from trectools_plus.benchmark.run.config_file import load_config
-
-    own = {"dataset": "hpo", "test_file": test_set, "output_dir": folder}
-    return load_config(options={**options, **own})
-
-
-def put_together(
+def combine(
     sets: Mapping[str, str], results: Mapping[str, BenchmarkResult], command: str | None = None
 ) -> MultilingualReport:
-    """The report on all languages.
+    """Make the report on all languages.
 
     Args:
         sets: The test set of each language.
-        results: Its benchmark, all of the same modes and measures.
+        results: The benchmark of each language, all with the same modes and measures.
         command: The command line.
     """
     languages = {
@@ -241,29 +240,28 @@ def put_together(
 
 
 def multilingual_report_schema() -> dict[str, Any]:
-    """The JSON Schema of the report."""
+    """Return the JSON Schema of the report."""
     return MultilingualReport.model_json_schema(mode="serialization")
 
 
 def summarise(
     means: Mapping[str, float | None], *, higher_is_better: bool = True, ranked: bool = True
 ) -> CrossLingual:
-    """Mean, variance and gap of languages' means.
+    """Compute mean, variance and gap of the languages' means.
 
     Args:
-        means: By language, at least two; ``None`` where undefined, which makes all undefined.
-        higher_is_better: Whether the highest mean is the best.
-        ranked: Whether each mean is over all queries of its language. Otherwise no language is
-            best or worst: one that leaves out its hardest queries would be the best.
+        means: By language, at least two; one undefined mean (``None``) makes all figures undefined.
+        higher_is_better: True if the highest mean is the best.
+        ranked: True if each mean is over all queries of its language. Otherwise no language is
+            best or worst, because omitting the hardest queries would make a language the best.
     """
+    undefined = CrossLingual.model_validate(dict.fromkeys(CrossLingual.model_fields))
     known = {code: mean for code, mean in means.items() if mean is not None}
     if len(known) < len(means):
-        undefined = dict.fromkeys(CrossLingual.model_fields)
-        return CrossLingual.model_validate(undefined)
+        return undefined
     mean, variance = statistics.fmean(known.values()), statistics.variance(known.values())
     if not ranked:
-        undefined = dict.fromkeys(CrossLingual.model_fields)
-        return CrossLingual.model_validate({**undefined, "mean": mean, "variance": variance})
+        return undefined.model_copy(update={"mean": mean, "variance": variance})
     best, worst = (
         choose(known, key=lambda code: known[code])
         for choose in ((max, min) if higher_is_better else (min, max))
@@ -279,17 +277,17 @@ def summarise(
     )
 
 
-def _named(tell: Progress, language: str) -> Progress:
-    return lambda what, done, total: tell(f"{language}: {what}", done, total)
+def _prefix(progress: Progress, language: str) -> Progress:
+    return lambda what, done, total: progress(f"{language}: {what}", done, total)
 
 
 def _language_result(name: str, result: BenchmarkResult) -> LanguageResult:
     report: BenchmarkReport = result.report
-    said = load_test_set(name).metadata
+    metadata = load_test_set(name).metadata
     return LanguageResult(
         test_set=name,
-        dataset_id=said.dataset_id,
-        version=said.version,
+        dataset_id=metadata.dataset_id,
+        version=metadata.version,
         queries=report.manifest.dataset.queries,
         folder=str(result.output_dir),
         modes={

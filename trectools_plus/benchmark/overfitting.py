@@ -1,4 +1,4 @@
-"""Is a system better on the queries it was tuned on than on those held out?"""
+"""A check of whether a system is better on its tuning queries than on held-out queries."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.run.config import DEFAULT_CONFIDENCE, DEFAULT_RESAMPLES, DEFAULT_SEED
+from trectools_plus.benchmark.run.config import DEFAULT_RESAMPLING, Resampling
 from trectools_plus.errors import IncomparableError, InputError, UsageError
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.correction import adjust_p_values
-from trectools_plus.statistics.unpaired import UnpairedComparison, compare_unpaired
+from trectools_plus.statistics.unpaired import UnpairedComparison, unpaired_difference
 from trectools_plus.testsets.model import TestSet
 
 LEAST_QUERIES = 2
@@ -20,16 +21,16 @@ LEAST_QUERIES = 2
 
 @dataclass(frozen=True, slots=True)
 class PartContrast:
-    """One mode on the used and on the held-out queries.
+    """The comparison of one mode on used and held-out queries.
 
     Attributes:
         mode: The mode.
         measure: The measure.
         comparison: Used minus held out.
         p_adjusted: The permutation test's p-value, adjusted (Holm) for all modes and measures.
-        flagged: Whether it is at most 1 minus the confidence level.
-        better_used: Whether the mode is better on the used queries, as one that learned them by
-            heart would be; otherwise the held-out ones are easier.
+        flagged: True if ``p_adjusted`` is at most 1 minus the confidence level.
+        better_used: True if the mode is better on the used queries, as after overfitting;
+            otherwise the held-out ones are easier.
     """
 
     mode: str
@@ -42,11 +43,11 @@ class PartContrast:
 
 @dataclass(frozen=True, slots=True)
 class OverfittingCheck:
-    """What the check found.
+    """The result of the check.
 
     Attributes:
-        contrasts: By mode and measure.
-        notes: What else to know, a sentence each.
+        contrasts: One entry per mode and measure.
+        notes: Remarks, a sentence each.
     """
 
     contrasts: tuple[PartContrast, ...]
@@ -54,7 +55,7 @@ class OverfittingCheck:
 
     @property
     def flagged(self) -> bool:
-        """Whether any mode differs between the parts by more than chance."""
+        """True if any mode differs significantly between the parts."""
         return any(one.flagged for one in self.contrasts)
 
 
@@ -64,29 +65,27 @@ def check_overfitting(
     held_out: TestSet,
     *,
     measures: Sequence[str] | None = None,
-    confidence: float = DEFAULT_CONFIDENCE,
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = DEFAULT_SEED,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> OverfittingCheck:
     """Compare each mode's values on the used queries with those on the held-out ones.
 
-    Different queries, so nothing is paired: a two-sample permutation test, and Welch's interval of
-    the difference. Small parts show large differences only; the interval says how large.
+    The queries differ, so the values are not paired: the check uses a two-sample permutation test
+    and Welch's interval of the difference. With small parts, only large differences are found.
 
     Args:
-        reports: A report on all queries, or reports on the parts; ``per_query.parquet`` beside.
-        used: The part that was developed with.
-        held_out: The other one.
-        measures: Names; by default the first one of the reports.
-        confidence: Level of the intervals; a p-value of at most 1 minus it is flagged.
-        resamples: Permutations.
-        seed: Of the permutations.
+        reports: A report on all queries, or reports on the parts, each with its
+            ``per_query.parquet``.
+        used: The part that was used for development.
+        held_out: The other part.
+        measures: Names; by default the first measure of the reports.
+        resampling: Confidence level of the intervals, and number and seed of the permutations; a
+            p-value of at most 1 minus the confidence level is flagged.
 
     Raises:
         InputError: If a report or its values per query cannot be read.
         UsageError: If a measure is not in the reports, or a part has too few queries with values.
-        IncomparableError: If the parts share a query id, or the reports no mode; or two reports
-            hold other values for one query.
+        IncomparableError: If the parts share a query id, or two reports contain different values
+            for one query.
     """
     parts = {
         name: [query.query_id for query in part.queries]
@@ -96,7 +95,7 @@ def check_overfitting(
     if shared:
         raise IncomparableError(
             f"the parts share {len(shared)} query ids: {', '.join(shared[:3])}",
-            remedy="give the two parts of one split",
+            remedy="use the two parts of one split",
         )
     sources = [ReportFolder(path) for path in reports]
     table = _values(sources)
@@ -111,9 +110,7 @@ def check_overfitting(
         for measure in names:
             values = table.filter(run=mode, measure=measure)
             samples = [_sample(values, part, ids) for part, ids in parts.items()]
-            found.append((mode, measure, compare_unpaired(
-                *samples, confidence=confidence, resamples=resamples, seed=seed
-            )))  # fmt: skip
+            found.append((mode, measure, unpaired_difference(*samples, **vars(resampling))))
     adjusted = adjust_p_values([one.p_permutation for *_, one in found])
     contrasts = tuple(
         PartContrast(
@@ -121,7 +118,7 @@ def check_overfitting(
             measure,
             one,
             float(p),
-            bool(p <= 1.0 - confidence),
+            bool(p <= 1.0 - resampling.confidence),
             (one.difference > 0) if directions[measure] else (one.difference < 0),
         )
         for (mode, measure, one), p in zip(found, adjusted, strict=True)
@@ -130,7 +127,7 @@ def check_overfitting(
 
 
 def _values(sources: Sequence[ReportFolder]) -> pl.DataFrame:
-    """``run, query_id, measure, value`` of all reports; undefined values are left out."""
+    """Return columns ``run, query_id, measure, value`` of all reports, without undefined values."""
     tables = []
     for source in sources:
         if source.per_query is None:
@@ -143,8 +140,8 @@ def _values(sources: Sequence[ReportFolder]) -> pl.DataFrame:
     table = pl.concat(tables).drop_nulls("value").unique(maintain_order=True)
     if table.select("run", "query_id", "measure").is_duplicated().any():
         raise IncomparableError(
-            "the reports hold different values for one query and mode",
-            remedy="give one report on all queries, or one on each part",
+            "the reports have different values for one query and mode",
+            remedy="use one report on all queries, or one on each part",
         )
     return table
 
@@ -152,11 +149,9 @@ def _values(sources: Sequence[ReportFolder]) -> pl.DataFrame:
 def _measures(table: pl.DataFrame, wanted: Sequence[str] | None) -> list[str]:
     known = table["measure"].unique(maintain_order=True).to_list()
     if not known:
-        raise InputError("the reports hold no value", remedy="run the benchmark again")
+        raise InputError("the reports have no values", remedy="run the benchmark again")
     if wanted is None:
         return known[:1]
-    from trectools_plus.measures.parser import parse_measures
-
     names = [measure.name for measure in parse_measures(wanted)]
     missing = [name for name in names if name not in known]
     if missing:
@@ -172,13 +167,13 @@ def _sample(values: pl.DataFrame, part: str, query_ids: Sequence[str]) -> list[f
         raise UsageError(
             f"expected at least {LEAST_QUERIES} queries in the {part} part but got "
             f"{len(query_ids)}",
-            remedy="hold out a larger share",
+            remedy="hold out more queries",
         )
     if len(sample) < LEAST_QUERIES:
         raise UsageError(
             f"the reports have values for {len(sample)} of {len(query_ids)} queries of the "
             f"{part} part",
-            remedy="give a report on all queries of both parts",
+            remedy="use a report on all queries of both parts",
         )
     return [float(value) for value in sample]
 

@@ -1,4 +1,4 @@
-"""Whether a report's figures are those of the runs beside it."""
+"""Verification that a report's figures are those of the runs beside it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from pydantic import BaseModel
 
 from trectools_plus.benchmark.compare.differences import (
     Differences,
     find_differences,
     find_differences_of_1_0,
 )
-from trectools_plus.benchmark.compare.significance import find_groups, prove_best
-from trectools_plus.benchmark.compare.strata import make_strata
-from trectools_plus.benchmark.compare.summary import (
+from trectools_plus.benchmark.compare.significance import (
     find_best,
+    find_groups,
     find_unranked,
-    summarise,
+    is_best_significant,
 )
+from trectools_plus.benchmark.compare.strata import make_strata
+from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.report.diagnostics import find_failing
 from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
 from trectools_plus.benchmark.run.dataset import Dataset, hash_qrels
@@ -38,7 +40,7 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.latency import summarise_latency
+from trectools_plus.retrieval.fetch.outcome import summarise_latency
 
 _NEAR = 1e-9
 _FIGURES = ("mean", "median", "std", "n", "ci", "target")
@@ -49,16 +51,16 @@ _NUMBERS = (
 _PARTS = ("ci", "paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
 
 Check = Callable[[ReportFolder, Evaluation], Iterator[str]]
-"""One item per figure: empty, or what is wrong."""
+"""Yields one item per figure: empty, or the problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was checked, and what no longer holds.
+    """The result of a verification.
 
     Attributes:
-        figures: How many figures were computed again.
-        files: How many files were hashed.
+        figures: Number of figures that were computed again.
+        files: Number of files that were hashed.
         problems: A line for each figure that differs and each file that changed.
     """
 
@@ -72,10 +74,10 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
 
     Means, medians, deviations, intervals, targets, differences, p-values, best modes, groups,
     failing queries and values per query are computed from ``runs/<mode>.run`` and ``qrels.txt``
-    beside the report, with its own settings; latencies from ``latency.parquet``; strata too where
-    the topics can be read unchanged. Figures may differ by 1e-9. The page, the Markdown and the
-    plots are compared with their hashes in ``SHA256SUMS``; without it, and for a file that it does
-    not list, there is a problem, as a change would not be noticed.
+    beside the report, with its settings; latencies from ``latency.parquet``; strata if the topics
+    can be read unchanged. Figures may differ by 1e-9. The page, the Markdown and the plots are
+    compared with their hashes in ``SHA256SUMS``. A missing list and a file that it does not list
+    are problems, because changes cannot be detected.
 
     Args:
         path: The report's JSON, or its folder.
@@ -85,13 +87,13 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         InputError: If the report, a run or the judgments are missing or cannot be read.
     """
     source = ReportFolder(path)
-    tell = progress or no_progress
-    tell("hashing files", 0, 1)
+    progress = progress or no_progress
+    progress("hashing files", 0, 1)
     files = list(_check_files(source))
-    tell("hashing files", 1, 1)
+    progress("hashing files", 1, 1)
     changed = [problem for problem in files if problem]
-    runs = source.read_runs(tell, changed=True)
-    evaluation = source.score(source.report.measure_names, tell, runs=runs, changed=True)
+    runs = source.read_runs(progress, changed=True)
+    evaluation = source.score(source.report.measure_names, progress, runs=runs, changed=True)
     parts: tuple[Check, ...] = (
         _compare_figures,
         _compare_differences,
@@ -102,15 +104,15 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     )
     figures: list[str] = []
     for done, part in enumerate(parts):
-        tell("comparing", done, len(parts))
+        progress("comparing", done, len(parts))
         figures += part(source, evaluation)
-    tell("comparing", len(parts), len(parts))
+    progress("comparing", len(parts), len(parts))
     problems = [*changed, *(problem for problem in figures if problem)]
     return Verification(len(figures), len(files), list(dict.fromkeys(problems)))
 
 
 def _check_files(source: ReportFolder) -> Iterator[str]:
-    """One item per file that has a known hash: empty, or what is wrong."""
+    """Yield one item per file with a known hash: empty, or the problem."""
     checked = set()
     for run in source.report.runs:
         if run.path is not None:
@@ -124,44 +126,44 @@ def _check_files(source: ReportFolder) -> Iterator[str]:
     given = list(source.report.manifest.dataset.files.values())
     runs = (result.run.source for result in source.report.modes.values())
     for file in [*given, *(run for run in runs if run is not None)]:
-        # What the benchmark read may lie elsewhere by now; the copies beside the report count.
+        # Input files may have moved since; the copies beside the report count.
         if Path(file.path).is_file():
             yield _check_file(Path(file.path), file.sha256)
 
 
 def _find_unlisted(source: ReportFolder, listed: set[str]) -> Iterator[str]:
-    """Files of the report that could change unnoticed, as no hash of them is known."""
+    """Yield files of the report whose changes cannot be detected without a hash."""
     path = source.folder / CHECKSUMS_FILE
-    unnoticed = "changes to the page, the Markdown, the plots and the texts of the report"
     if not listed:
         state = "lists no file" if path.is_file() else "the file is missing"
         yield (
-            f"{path}: {state}, so {unnoticed} would not be noticed; copy it from the folder that "
-            "the benchmark wrote, or run the benchmark again"
+            f"{path}: {state}, so changes to the page, the Markdown, the plots and the texts of "
+            "the report cannot be detected; copy it from the benchmark's original folder, or run "
+            "the benchmark again"
         )
         return
     names = [source.path.name, *find_report_files(source.folder, source.report.runs)]
     for name in dict.fromkeys(names):
         if name not in listed:
             yield (
-                f"{source.folder / name}: not listed in {CHECKSUMS_FILE}, so a change to it would "
-                "not be noticed"
+                f"{source.folder / name}: not listed in {CHECKSUMS_FILE}, so a change to it cannot "
+                "be detected"
             )
 
 
 def _check_file(path: Path, digest: str | None) -> str:
     if not path.is_file():
         return f"{path}: the file is missing"
-    return "" if sha256_file(path) == digest else f"{path}: the file changed (its hash is another)"
+    return "" if sha256_file(path) == digest else f"{path}: the file changed (its hash differs)"
 
 
 def _compare_figures(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
-    """One item per figure of the report: empty, or what is wrong."""
+    """Yield one item per figure of the modes: empty, or the problem."""
     report = source.report
     config = source.config
     contents = report.manifest.dataset.contents.get("qrels")
     same = hash_qrels(source.read_qrels(changed=True)) == contents
-    yield "" if same else f"{QRELS_FILE}: other judgments than those of the report"
+    yield "" if same else f"{QRELS_FILE}: the judgments are not those of the report"
     queries = len(next(iter(evaluation.query_ids.values())))
     yield from _differ("queries", report.manifest.dataset.queries, queries)
     summaries = summarise(evaluation, config)
@@ -170,12 +172,12 @@ def _compare_figures(source: ReportFolder, evaluation: Evaluation) -> Iterator[s
             again = summaries[mode][name]
             for field in _FIGURES:
                 yield from _differ(
-                    f"{mode} {name} {field}", _plain(figures, field), _plain(again, field)
+                    f"{mode} {name} {field}", getattr(figures, field), getattr(again, field)
                 )
 
 
 def _compare_differences(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
-    """One item per figure of the comparisons, the claims made of them and the components."""
+    """Yield one item per figure of the comparisons, of best modes and groups, and of components."""
     report = source.report
     tested = _find_differences(source, evaluation)
     again = {(one.baseline, one.contrast, one.measure): one for one in tested.shown}
@@ -188,13 +190,13 @@ def _compare_differences(source: ReportFolder, evaluation: Evaluation) -> Iterat
             yield f"{what}: not a comparison of these modes"
             continue
         for field in (*_NUMBERS, *_PARTS):
-            yield from _differ(f"{what} {field}", _plain(entry, field), _plain(other, field))
-    yield from _compare_claims(source, evaluation, tested)
+            yield from _differ(f"{what} {field}", getattr(entry, field), getattr(other, field))
+    yield from _compare_best(source, evaluation, tested)
     yield from _compare_components(source, tested)
 
 
 def _find_differences(source: ReportFolder, evaluation: Evaluation) -> Differences:
-    """The differences, by the rules of the report's schema version."""
+    """Find the differences by the rules of the report's schema version."""
     without: dict[str, dict[str, Run]] = {}
     for one in source.report.components:
         run = source.read_run_file(one.run, f"{one.mode}-without-{one.component}", changed=True)
@@ -204,89 +206,81 @@ def _find_differences(source: ReportFolder, evaluation: Evaluation) -> Differenc
     return find(source.config, source.read_qrels(changed=True), evaluation, without)
 
 
-def _compare_claims(
+def _compare_best(
     source: ReportFolder, evaluation: Evaluation, tested: Differences
 ) -> Iterator[str]:
-    """Which mode is best, whether that is significant, and which modes do not differ."""
+    """Yield one item each for the best modes, their significance, and the groups."""
     report = source.report
     earlier = report.schema_version == "1.0"
-    # A report of 1.0 names a best mode over different queries, where as many are defined.
+    # A report of 1.0 has best modes over different queries if their numbers are equal.
     unranked = report.unranked if earlier else find_unranked(evaluation)
     best = find_best(evaluation, unranked)
-    claims: dict[str, tuple[Any, Any]] = {
+    pairs: dict[str, tuple[Any, Any]] = {
         "unranked": (report.unranked, unranked),
         "best_mode": (report.best_mode, best),
         "best_mode_significant": (
             report.best_mode_significant,
-            prove_best(best, tested.every_pair),
+            is_best_significant(best, tested.every_pair),
         ),
     }
     if report.groups:
         groups = find_groups(evaluation, tested.every_pair, source.config.confidence, unranked)
-        claims["groups"] = (report.groups, groups)
-    for what, (held, again) in claims.items():
-        yield from _differ(what, held, again)
+        pairs["groups"] = (report.groups, groups)
+    for what, (reported, again) in pairs.items():
+        yield from _differ(what, reported, again)
 
 
 def _compare_failing(
     runs: dict[str, Run], source: ReportFolder, evaluation: Evaluation
 ) -> Iterator[str]:
-    """The queries that fail in every mode; their texts are not looked at."""
+    """Yield one item per query that fails in every mode; texts are not compared."""
     info = source.report.manifest.dataset
     dataset = Dataset(info.id, None, None, source.read_qrels(changed=True))
-    held, again = (
+    reported, again = (
         {one.query_id: one.model_dump(exclude={"query_id", "text"}) for one in failing}
         for failing in (source.report.failing_queries, find_failing(dataset, runs, evaluation))
     )
-    for query_id in {**held, **again}:
+    for query_id in {**reported, **again}:
         what = f"failing query {query_id}"
-        if query_id not in held:
+        if query_id not in reported:
             yield f"{what}: it is not listed"
         elif query_id not in again:
             yield f"{what}: it does not fail"
         else:
-            yield from _differ(what, held[query_id], again[query_id])
+            yield from _differ(what, reported[query_id], again[query_id])
 
 
 def _compare_latency(source: ReportFolder, _: Evaluation) -> Iterator[str]:
-    """Latencies against those of each query, where they were kept."""
+    """Yield one item per latency of a mode, if there are latencies per query."""
     table = source.latency
     if table is None:
         return
     for mode, result in source.report.modes.items():
         again = summarise_latency(table.filter(run=mode)["latency_ms"].to_numpy())
-        yield from _differ(f"{mode} latency_ms", _plain_all(result.latency_ms), _plain_all(again))
+        yield from _differ(f"{mode} latency_ms", result.latency_ms, again)
 
 
 def _compare_strata(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
-    """One item per figure of the strata; none where nobody can say which queries they hold."""
-    held = source.report.strata
-    topics = read_report_topics(source) if held else None
+    """Yield one item per figure of the strata, if their queries are known."""
+    reported = source.report.strata
+    topics = read_report_topics(source) if reported else None
     if topics is None:
         return
     again = make_strata(topics, evaluation, source.config)
-    for field in held.keys() | again.keys():
-        yield from _differ(
-            f"strata {field}", _plain_all(held.get(field)), _plain_all(again.get(field))
-        )
+    for field in reported.keys() | again.keys():
+        yield from _differ(f"strata {field}", reported.get(field), again.get(field))
 
 
 def _compare_components(source: ReportFolder, tested: Differences) -> Iterator[str]:
-    """One item per figure of what components contribute."""
+    """Yield one item per figure of the components."""
     for one in source.report.components:
         key, what = (one.mode, one.component), f"{one.mode} without {one.component}"
         yield from _differ(f"{what} same_as", one.same_as, tested.same_as.get(key))
-        yield from _differ(what, _plain_all(one.measures), _plain_all(tested.components.get(key)))
-
-
-def _plain_all(part: Any) -> Any:
-    """Nested dictionaries with their models as plain values."""
-    if isinstance(part, dict):
-        return {key: _plain_all(value) for key, value in part.items()}
-    return part.model_dump() if hasattr(part, "model_dump") else part
+        yield from _differ(what, one.measures, tested.components.get(key))
 
 
 def _compare_values(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
+    """Yield one item per query, mode and measure."""
     table = source.per_query
     if table is None:
         raise InputError(
@@ -298,29 +292,27 @@ def _compare_values(source: ReportFolder, evaluation: Evaluation) -> Iterator[st
         pl.col("value").is_null() & pl.col("value_again").is_null()
     )
     wrong = both.filter(~same.fill_null(False)).sort(keys)
-    for run, query_id, measure, held, again in wrong.select(
+    for run, query_id, measure, reported, again in wrong.select(
         *keys, "value", "value_again"
     ).iter_rows():
-        yield f"{PER_QUERY_FILE}: {run} {query_id} {measure}: {held} is {again}"
+        yield f"{PER_QUERY_FILE}: {run} {query_id} {measure}: {reported} is {again}"
     yield from [""] * (both.height - wrong.height)
 
 
-def _differ(what: str, held: Any, again: Any) -> Iterator[str]:
-    """Compare one figure, or each number of a part such as an interval."""
-    if isinstance(held, dict) and isinstance(again, dict):
-        for key in held.keys() | again.keys():
-            yield from _differ(f"{what} {key}", held.get(key), again.get(key))
-    elif _is_number(held) and _is_number(again):
-        near = math.isclose(held, again, rel_tol=_NEAR, abs_tol=_NEAR)
-        yield "" if near else f"{what}: {held} is {again}"
+def _differ(what: str, reported: Any, again: Any) -> Iterator[str]:
+    """Compare one figure, or each number of a part of the report."""
+    reported, again = (
+        part.model_dump() if isinstance(part, BaseModel) else part for part in (reported, again)
+    )
+    if isinstance(reported, dict) and isinstance(again, dict):
+        for key in reported.keys() | again.keys():
+            yield from _differ(f"{what} {key}", reported.get(key), again.get(key))
+    elif _is_number(reported) and _is_number(again):
+        near = math.isclose(reported, again, rel_tol=_NEAR, abs_tol=_NEAR)
+        yield "" if near else f"{what}: {reported} is {again}"
     else:
-        yield "" if held == again else f"{what}: {held} is {again}"
+        yield "" if reported == again else f"{what}: {reported} is {again}"
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _plain(part: Any, field: str) -> Any:
-    value = getattr(part, field)
-    return value.model_dump() if hasattr(value, "model_dump") else value

@@ -6,20 +6,46 @@ function and its items.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Protocol, TypeVar
 
-from trectools_plus.distributed.workers import Workers
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
-__all__ = ["current_workers", "use_scheduler"]
 
-_WORKERS: ContextVar[Workers | None] = ContextVar("workers", default=None)
+class Workers(Protocol):
+    """Calls functions in other processes."""
+
+    def map(
+        self,
+        function: Callable[[_Item], _Result],
+        items: Iterable[_Item],
+        on_done: Callable[[int], None] | None = None,
+    ) -> list[_Result]:
+        """Call a function once for each item, on any worker and in any order.
+
+        Args:
+            function: The function, which is sent to each worker once.
+            items: The items, which are read as workers become free.
+            on_done: Called with the number of finished items.
+
+        Returns:
+            The results in the order of the items.
+
+        Raises:
+            Exception: The error of the function for the first item that has one.
+            InputError: If the connection to the workers or the scheduler is lost.
+        """
+
+
+_workers: ContextVar[Workers | None] = ContextVar("workers", default=None)
 
 
 def current_workers() -> Workers | None:
     """Return the workers of the innermost :func:`use_scheduler`; ``None`` for this machine only."""
-    return _WORKERS.get()
+    return _workers.get()
 
 
 @contextmanager
@@ -43,8 +69,8 @@ def use_scheduler(address: str | None) -> Iterator[None]:
     from trectools_plus.distributed.cluster import connect
 
     with connect(address) as workers:
-        token = _WORKERS.set(workers)
+        token = _workers.set(workers)
         try:
             yield
         finally:
-            _WORKERS.reset(token)
+            _workers.reset(token)

@@ -1,4 +1,4 @@
-"""A Dask scheduler with its workers, as an implementation of ``workers.Workers``.
+"""A Dask scheduler with its workers, as an implementation of ``Workers``.
 
 If a worker is lost, the scheduler gives its items to the others. If no worker is left, the
 scheduler is lost, or an item ends every worker that takes it, that is an error of one line.
@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from trectools_plus.distributed.worker import (
     Packed,
@@ -23,8 +23,10 @@ from trectools_plus.distributed.worker import (
     version_error,
     versions,
 )
-from trectools_plus.distributed.workers import Item, OnDone, Result
 from trectools_plus.errors import InputError, MissingExtraError, TrectoolsPlusError, UsageError
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 CONNECT_SECONDS = 10
 """The time to wait for an answer of the scheduler."""
@@ -122,11 +124,11 @@ class Cluster:
 
     def map(
         self,
-        function: Callable[[Item], Result],
-        items: Iterable[Item],
-        on_done: OnDone | None = None,
-    ) -> list[Result]:
-        """See :class:`~trectools_plus.distributed.workers.Workers`."""
+        function: Callable[[_Item], _Result],
+        items: Iterable[_Item],
+        on_done: Callable[[int], None] | None = None,
+    ) -> list[_Result]:
+        """See :meth:`trectools_plus.distributed.Workers.map`."""
         import cloudpickle
 
         packed = self._client.submit(Packed, cloudpickle.dumps(function), pure=False)

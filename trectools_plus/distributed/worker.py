@@ -10,10 +10,10 @@ import pickle
 import platform
 from collections.abc import Callable
 from functools import cache, cached_property
-from importlib import metadata
 from typing import Any
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.provenance import package_versions
 
 PACKAGES = (
     "trectools-plus",
@@ -62,13 +62,9 @@ class Packed:
 @cache
 def versions() -> dict[str, str]:
     """Return the versions of Python and :data:`PACKAGES`; ``none`` for missing packages."""
-    found = {"python": ".".join(platform.python_version_tuple()[:2])}
-    for name in PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "none"
-    return found
+    python = ".".join(platform.python_version_tuple()[:2])
+    installed = package_versions(PACKAGES)
+    return {"python": python} | {name: installed.get(name, "none") for name in PACKAGES}
 
 
 def describe_difference(there: dict[str, str], here: dict[str, str]) -> str | None:

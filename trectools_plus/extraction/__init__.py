@@ -1,17 +1,14 @@
-"""From texts to the ontology's terms they speak of, and how well a system finds them.
+"""Extract terms of an ontology from texts, and score what a system finds.
 
 ::
 
-    documents.py   annotated documents         predictions.py  another system's answers
-    chunking.py    sentences, clauses          words.py        stems with their places
-    names.py       names of terms              dictionary.py   names found in texts
-    wordings.py    words that stand for words  searching.py    retrieval, checked word by word
-    triggers.py    phrases that negate         assertion.py    what a sentence says of a mention
-    mentions.py    a place in a text           extractor.py    all of it, aggregated
-    settings.py    the settings                counting.py     gold against predicted
-    scores.py      precision, recall, F1       mistakes.py     missed, spurious, near
-    report.py      the report's model          runner.py       a run from folder to report
-    comparison.py  two systems, paired         sweep.py        precision against recall
+    documents.py    annotated documents           predictions.py  mentions, predictions, their files
+    segmentation.py sentences, clauses, words     dictionary.py   names found in texts
+    search.py       retrieval, checked by words   assertion.py    negated, uncertain, another person
+    extractor.py    all of these, aggregated      settings.py     the settings
+    scoring.py      precision, recall, mistakes   report.py       the models of the report
+    runner.py       from folder to report         comparison.py   two systems, paired
+    sweep.py        one setting varied
 """
 
 from trectools_plus.lazy_names import import_lazily

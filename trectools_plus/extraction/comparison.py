@@ -1,4 +1,4 @@
-"""Two systems on the same documents: B minus A, with intervals and paired tests over documents."""
+"""Compare two systems on the same documents: B minus A, with intervals and paired tests."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trectools_plus.choices import Matching, View
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.extraction.counting import MATCHINGS, VIEWS, FloatArray, Matching, View
 from trectools_plus.extraction.report import ExtractionReport
-from trectools_plus.extraction.scores import (
+from trectools_plus.extraction.scoring import (
     AVERAGES,
     FIGURES,
-    Resampling,
+    MATCHINGS,
+    VIEWS,
+    FloatArray,
     averages_of,
     figures_of,
+    percentile_interval,
 )
 from trectools_plus.statistics.arrays import (
     ROUNDING,
@@ -24,23 +27,23 @@ from trectools_plus.statistics.arrays import (
 )
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
 from trectools_plus.statistics.paired_tests import MOST_ENUMERATED
-from trectools_plus.statistics.resamples import draw_counts, map_chunks
+from trectools_plus.statistics.resamples import Resampling, map_chunks
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One figure of one average: B minus A.
+    """The difference of one figure and average: B minus A.
 
     Attributes:
         average: micro, macro or weighted.
         figure: precision, recall or f1.
-        first: A's value.
-        second: B's value.
+        first: The value of A.
+        second: The value of B.
         difference: B minus A.
-        low: Lower end of its bootstrap interval: both systems on the same resampled documents.
+        low: Lower end of its bootstrap interval; both systems get the same resampled documents.
         high: Upper end.
-        p_value: Of approximate randomisation: how often exchanging the systems' answers of single
-            documents gives a difference as large; exact up to 16 documents on which they differ.
+        p_value: From approximate randomisation, which exchanges the systems' answers to single
+            documents; exact if they differ on at most 16 documents.
     """
 
     average: str
@@ -55,17 +58,17 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionComparison:
-    """Two reports held against each other.
+    """The comparison of two reports.
 
     Attributes:
         first: A.
         second: B.
-        view: What counts.
+        view: The items that count.
         matching: exact or soft.
-        resampling: How intervals and tests were made.
-        differences: By average and figure.
-        by_document: Every document's F1: id, A's, B's.
-        f1_tests: All paired tests of the documents' F1.
+        resampling: Settings of the intervals and tests.
+        differences: The differences, by average and figure.
+        by_document: Id, A's F1 and B's F1 of every document.
+        f1_tests: The paired tests of the documents' F1.
     """
 
     first: ExtractionReport
@@ -88,10 +91,17 @@ def compare_extractions(
 ) -> ExtractionComparison:
     """Compare two systems over the same documents.
 
+    Args:
+        first: A.
+        second: B.
+        view: The items that count.
+        matching: exact or soft.
+        resampling: Settings of the intervals and tests.
+
     Raises:
-        IncomparableError: If documents or gold terms differ, or soft figures rest on other formulas
-            or ontologies.
-        UsageError: If there is no such view or matching, only one document, or the number of
+        IncomparableError: If documents or gold terms differ, or the formulas or ontologies of soft
+            figures do.
+        UsageError: If the view or matching is unknown, there is only one document, or the number of
             resamples or the level is out of range.
     """
     check_choice(view, VIEWS, "view")
@@ -99,23 +109,23 @@ def compare_extractions(
     _check_comparable(first, second, matching)
     if len(first.documents) < 2:
         raise UsageError(
-            "one document does not show whether systems differ",
+            "a comparison needs at least two documents",
             where=first.dataset.name,
-            remedy="compare over at least two",
+            remedy="use a dataset with more documents",
         )
     resampling = resampling or Resampling()
     check_resamples(resampling.resamples, "comparison")
     check_level(resampling.confidence, "comparison")
     a, b = (_table(report, view, matching) for report in (first, second))
-    own_a, own_b = figures_of(a), figures_of(b)
+    f1_a, f1_b = figures_of(a)[:, 2], figures_of(b)[:, 2]
     tests = compare_columns(
-        own_b[:, 2] - own_a[:, 2],
+        f1_b - f1_a,
         confidence=resampling.confidence,
         resamples=resampling.resamples,
         seed=resampling.seed,
     )[0]
     ids = [document.doc_id for document in first.documents]
-    rows = zip(ids, own_a[:, 2].tolist(), own_b[:, 2].tolist(), strict=True)
+    rows = zip(ids, f1_a.tolist(), f1_b.tolist(), strict=True)
     differences = _differences(a, b, resampling)
     return ExtractionComparison(
         first, second, view, matching, resampling, differences, tuple(rows), tests
@@ -125,7 +135,7 @@ def compare_extractions(
 def _check_comparable(first: ExtractionReport, second: ExtractionReport, matching: str) -> None:
     if first.dataset.sha256 != second.dataset.sha256:
         raise IncomparableError(
-            "the two reports rest on other documents or gold terms",
+            "the reports have different documents or gold terms",
             where=f"{first.dataset.name} and {second.dataset.name}",
             remedy="run both systems on the same folder with the same ontology",
         )
@@ -145,41 +155,28 @@ def _table(report: ExtractionReport, view: str, matching: str) -> FloatArray:
 
 def _differences(a: FloatArray, b: FloatArray, resampling: Resampling) -> tuple[Difference, ...]:
     first, second = averages_of(a)[0], averages_of(b)[0]
-
-    def drawn(size: int, generator: np.random.Generator) -> FloatArray:
-        weights = draw_counts(len(a), size, generator)
-        return averages_of(b, weights) - averages_of(a, weights)
-
-    parts = map_chunks(drawn, len(a), resampling.resamples, resampling.seed)
-    tail = (1.0 - resampling.confidence) / 2.0
-    low, high = np.quantile(np.concatenate(parts), [tail, 1.0 - tail], axis=0)
+    low, high = percentile_interval(
+        lambda weights: averages_of(b, weights) - averages_of(a, weights), len(a), resampling
+    )
     p_values = randomised_p_values(a, b, resampling)
+    values = np.stack([first, second, second - first, low, high, p_values], axis=-1)
     return tuple(
-        Difference(
-            average,
-            figure,
-            float(first[row, column]),
-            float(second[row, column]),
-            float(second[row, column] - first[row, column]),
-            float(low[row, column]),
-            float(high[row, column]),
-            float(p_values[row, column]),
-        )
+        Difference(average, figure, *values[row, column].tolist())
         for row, average in enumerate(AVERAGES)
         for column, figure in enumerate(FIGURES)
     )
 
 
 def randomised_p_values(a: FloatArray, b: FloatArray, resampling: Resampling) -> FloatArray:
-    """Approximate randomisation of the averages, over documents (Noreen 1989; Yeh 2000).
+    """Test the averages by approximate randomisation over documents (Noreen 1989; Yeh 2000).
 
-    The null hypothesis: on every document the two systems' answers could as well be exchanged.
-    With at most 16 documents whose counts differ, all exchanges are gone through and p is their
-    share with a difference at least as large; else p = (1 + extreme) / (1 + resamples).
+    The null hypothesis: on every document the answers of the two systems can be exchanged. If the
+    counts differ on at most 16 documents, all exchanges are enumerated, and p is the proportion
+    with a difference at least as large. Otherwise p = (1 + extreme) / (1 + resamples).
 
     Args:
         a: Counts of one system, shape (n_documents, 4).
-        b: Counts of the other, same documents in the same order.
+        b: Counts of the other, with the same documents in the same order.
         resampling: ``resamples`` and ``seed`` are used.
 
     Returns:
@@ -202,8 +199,8 @@ def randomised_p_values(a: FloatArray, b: FloatArray, resampling: Resampling) ->
 
 
 def _exchanged(a: FloatArray, b: FloatArray, swaps: FloatArray) -> FloatArray:
-    """Differences of the averages, shape (n, 3, 3), where documents marked 1 are exchanged."""
+    """Return the differences of the averages, shape (n, 3, 3), after exchanging the documents."""
     both = np.concatenate([a, b])
-    kept = 1.0 - swaps
-    as_b = averages_of(both, np.concatenate([swaps, kept], axis=1))
-    return as_b - averages_of(both, np.concatenate([kept, swaps], axis=1))
+    same = 1.0 - swaps
+    as_b = averages_of(both, np.concatenate([swaps, same], axis=1))
+    return as_b - averages_of(both, np.concatenate([same, swaps], axis=1))

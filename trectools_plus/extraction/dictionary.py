@@ -1,6 +1,6 @@
-"""Finds the names of terms in a text: the same content words, in any order and with any ending.
+"""Find the names of terms in a text: the same content words, in any order and with any ending.
 
-Each name is filed under its rarest stem. For every word of a clause the names filed under its stem
+Each name is indexed by its rarest stem. For every word of a clause, the names indexed by its stem
 are tried: are all their other stems among the neighbouring content words?
 """
 
@@ -9,27 +9,122 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from trectools_plus.extraction.chunking import chunk
-from trectools_plus.extraction.mentions import Mention, longest_only
-from trectools_plus.extraction.names import Name
-from trectools_plus.extraction.words import CONJUNCTIONS, Word, words_of
+from trectools_plus.errors import UsageError
+from trectools_plus.extraction.predictions import Mention, longest_only
+from trectools_plus.extraction.segmentation import CONJUNCTIONS, Word, chunk, words_of
+from trectools_plus.ontology.ontology import Ontology
+
+PHENOTYPES = "HP:0000118"
+"""*Phenotypic abnormality*: its subclasses are the findings of case descriptions."""
+
+LABEL, EXACT, OTHER = 0, 1, 2
+_LONGEST_ABBREVIATION = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """One name of a term.
+
+    Attributes:
+        term_id: The term.
+        text: The name as the ontology writes it.
+        rank: 0 for the label, 1 for an exact synonym, 2 for a broad, narrow or related one.
+        stems: Stems of its content words, in their order.
+        is_abbreviation: True for one short word with two capitals or more, for example ``VSD``:
+            only the same letters in the same case are a mention of it.
+        has_comma: True if it contains a comma.
+        has_conjunction: True if it contains *and*, *or* or a slash.
+    """
+
+    term_id: str
+    text: str
+    rank: int
+    stems: tuple[str, ...]
+    is_abbreviation: bool
+    has_comma: bool
+    has_conjunction: bool
+
+
+def eligible_terms(
+    ontology: Ontology, root: str | None = None, min_depth: int = 0
+) -> frozenset[str]:
+    """Return the ids of the terms that can be predicted.
+
+    Args:
+        ontology: The terms.
+        root: Only terms below this one. ``None`` means *Phenotypic abnormality* if the ontology has
+            it, and all terms otherwise.
+        min_depth: Only terms at least this many edges below a root of the ontology.
+
+    Raises:
+        UsageError: If the root is not a current term.
+    """
+    if root is None:
+        root = PHENOTYPES if PHENOTYPES in ontology else None
+    hierarchy, live = ontology.hierarchy, ontology.ids.live
+    deep = [place for place, depth in enumerate(hierarchy.depths.tolist()) if depth >= min_depth]
+    if root is None:
+        return frozenset(live[place] for place in deep)
+    top = int(ontology.ids.numbers([root])[0])
+    if top < 0:
+        raise UsageError(
+            f"{root} is not a term", where="root", remedy="name a term of the ontology"
+        )
+    below = (place for place in deep if place != top and top in hierarchy.ancestors_of(place))
+    return frozenset(live[place] for place in below)
+
+
+def names_of(ontology: Ontology, terms: Iterable[str], *, inexact: bool = True) -> list[Name]:
+    """Return labels and synonyms of terms, in the order of ids, without repeated texts of a term.
+
+    Args:
+        ontology: The ontology of the terms.
+        terms: Ids of current terms.
+        inexact: Include broad, narrow and related synonyms.
+    """
+    names = []
+    for term_id in sorted(terms):
+        term = ontology.terms[term_id]
+        texts = {term.name: LABEL} if term.name else {}
+        for synonym in term.synonyms:
+            rank = EXACT if synonym.scope == "EXACT" else OTHER
+            if inexact or rank == EXACT:
+                texts[synonym.text] = min(rank, texts.get(synonym.text, rank))
+        names += [_name(term_id, text, rank) for text, rank in texts.items()]
+    return names
+
+
+def _name(term_id: str, text: str, rank: int) -> Name:
+    words = words_of(text)
+    single = words[0].text if len(words) == 1 else ""
+    capitals = sum(letter.isupper() for letter in single)
+    return Name(
+        term_id,
+        text,
+        rank,
+        tuple(word.stem for word in words if word.stem),
+        is_abbreviation=len(single) <= _LONGEST_ABBREVIATION and capitals >= 2,
+        has_comma="," in text,
+        has_conjunction="/" in text or any(word.text.lower() in CONJUNCTIONS for word in words),
+    )
+
 
 Key = tuple[str, ...]
-"""The sorted stems of a name: names that differ in order or endings only share one."""
+"""The sorted stems of a name: equal for names that differ only in order or endings."""
 
 _SHORTEST_STEM = 3
 
 
 class Dictionary:
-    """The names of terms, filed for search.
+    """The names of terms, indexed for search.
 
     Args:
         names: The names.
-        max_gap: How many content words may stand inside a mention without belonging to it, where
-            the words are coordinated: 1 finds *parathyroid hyperplasia* in *parathyroid adenoma
-            or hyperplasia*.
-        shortest_abbreviation: Abbreviations of fewer letters are passed over.
+        max_gap: The number of content words that a mention may skip if the words are coordinated: 1
+            finds *parathyroid hyperplasia* in *parathyroid adenoma or hyperplasia*.
+        shortest_abbreviation: Abbreviations with fewer letters are ignored.
     """
 
     def __init__(
@@ -39,40 +134,32 @@ class Dictionary:
         self._abbreviations: dict[str, list[Name]] = defaultdict(list)
         self._names: dict[Key, list[Name]] = defaultdict(list)
         for name in names:
-            if not name.is_abbreviation:
-                self._file(name)
-            elif len(name.text.strip()) >= shortest_abbreviation:
-                self._abbreviations[name.text.strip()].append(name)
+            key = tuple(sorted(name.stems))
+            if name.is_abbreviation:
+                if len(name.text.strip()) >= shortest_abbreviation:
+                    self._abbreviations[name.text.strip()].append(name)
+            elif len(key) > 1 or (key and len(key[0]) >= _SHORTEST_STEM):
+                self._names[key].append(name)
         frequency = Counter(stem for key in self._names for stem in set(key))
         self._by_rarest: dict[str, list[Key]] = defaultdict(list)
         for key in self._names:
             self._by_rarest[min(key, key=lambda stem: (frequency[stem], stem))].append(key)
 
-    def _file(self, name: Name) -> None:
-        key = tuple(sorted(name.stems))
-        if key and (len(key) > 1 or len(key[0]) >= _SHORTEST_STEM):
-            self._names[key].append(name)
-
     def find(self, text: str) -> list[Mention]:
-        """Find the mentions of a text, longest only, in the order of their places.
+        """Find the longest mentions of a text, in the order of their places.
 
-        The confidence of a mention is 1 over the number of terms its words could equally mean:
-        those that have them as label, else those that have them as exact synonym, else the rest.
+        The confidence of a mention is 1 divided by the number of terms that its words can mean:
+        terms with this label, otherwise terms with this exact synonym, otherwise the others.
         """
         found = set[Mention]()
         for clause in chunk(text, "clause"):
             words = words_of(text, clause.start, clause.end)
-            found.update(self._abbreviated(words))
-            found.update(self._spelt_out(text, words))
+            for word in words:
+                found.update(_mentions([word], self._abbreviations.get(word.text, ())))
+            found.update(self._find_names(text, words))
         return sorted(longest_only(found), key=lambda m: (m.start, m.end, m.term_id))
 
-    def _abbreviated(self, words: Iterable[Word]) -> Iterator[Mention]:
-        for word in words:
-            names = self._abbreviations.get(word.text)
-            if names:
-                yield from _mentions([word], names)
-
-    def _spelt_out(self, text: str, words: list[Word]) -> Iterator[Mention]:
+    def _find_names(self, text: str, words: list[Word]) -> Iterator[Mention]:
         content = [word for word in words if word.stem]
         starts = [word.start for word in words]
         for place, word in enumerate(content):
@@ -80,11 +167,11 @@ class Dictionary:
                 for window in self._windows(content, place, key):
                     begin = bisect_left(starts, window[0].start)
                     between = words[begin : bisect_left(starts, window[-1].end)]
-                    names = _fitting(text, between, window, self._names[key])
+                    names = _matching_names(text, between, window, self._names[key])
                     yield from _mentions(window, names)
 
     def _windows(self, content: Sequence[Word], place: int, key: Key) -> Iterator[list[Word]]:
-        """The shortest runs of words around a place that hold a key, with at most the gap."""
+        """Yield the shortest sequences of words around a place that contain a key."""
         size = len(key)
         reach = size + (self._max_gap if size > 1 else 0)
         near = {word.stem for word in content[max(0, place - reach + 1) : place + reach]}
@@ -104,18 +191,18 @@ class Dictionary:
                         break
 
 
-def _fitting(
+def _matching_names(
     text: str, between: Sequence[Word], window: list[Word], names: list[Name]
 ) -> list[Name]:
-    """The names that a window can stand for, given all words from its first to its last."""
+    """Return the names that a window can mean, given all words from its first to its last."""
     inside = text[window[0].start : window[-1].end]
     has_comma = "," in inside
     joined = "/" in inside or any(word.text.lower() in CONJUNCTIONS for word in between)
     if sum(bool(word.stem) for word in between) > len(window):
-        return names if joined else []  # words left out: only where words are coordinated
+        return names if joined else []  # a word may be skipped only if words are coordinated
     if not (has_comma or joined):
         return names
-    # Nothing left out, yet a comma or "and" inside: only if the name itself is written so.
+    # No word is skipped, but there is a comma or "and": the name must be written with it.
     order = tuple(word.stem for word in window)
     return [
         name
@@ -126,14 +213,11 @@ def _fitting(
     ]
 
 
-def _mentions(window: Sequence[Word], names: Iterable[Name]) -> Iterator[Mention]:
-    best = dict[str, int]()
-    for name in names:
-        best[name.term_id] = min(name.rank, best.get(name.term_id, name.rank))
-    first = min(best.values(), default=0)
-    meant = [term_id for term_id, rank in best.items() if rank == first]
+def _mentions(window: Sequence[Word], names: Sequence[Name]) -> Iterator[Mention]:
+    """Yield a mention for each term whose name has the best rank."""
+    best_rank = min((name.rank for name in names), default=0)
+    terms = dict.fromkeys(name.term_id for name in names if name.rank == best_rank)
+    start, end = window[0].start, window[-1].end
     places = frozenset(word.start for word in window)
-    for term_id in meant:
-        yield Mention(
-            term_id, window[0].start, window[-1].end, places, 1 / len(meant), "dictionary"
-        )
+    for term_id in terms:
+        yield Mention(term_id, start, end, places, 1 / len(terms), "dictionary")

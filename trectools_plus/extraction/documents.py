@@ -6,42 +6,27 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, raise_all
-from trectools_plus.extraction.mentions import Assertion, strongest
+from trectools_plus.extraction.predictions import Assertion, parse_assertion, strongest
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.ontology.ontology import Ontology
 
 ANNOTATIONS_FOLDER = "annotations"
-_SHOWN = 6
-
-_SPELLINGS: dict[str, Assertion] = {
-    "affirmed": "affirmed",
-    "present": "affirmed",
-    "negated": "negated",
-    "absent": "negated",
-    "excluded": "negated",
-    "normal": "negated",
-    "uncertain": "uncertain",
-    "possible": "uncertain",
-    "other_person": "other_person",
-    "family": "other_person",
-    "family_history": "other_person",
-}
-"""What an assertion may be called in files."""
+_MOST_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text and the terms that people found in it.
+    """A text and its gold annotations.
 
     Attributes:
-        doc_id: Its id.
+        doc_id: The id.
         text: The text.
-        gold: What the document says of each term; ids resolved by the ontology.
+        gold: The assertion on each term; ids are resolved by the ontology.
     """
 
     doc_id: str
@@ -54,13 +39,13 @@ class AnnotatedDocuments:
     """The documents of a dataset, in the order of their ids.
 
     Attributes:
-        name: The dataset's name.
-        path: Its folder, as the user named it.
+        name: The name of the dataset.
+        path: The folder as given by the user.
         documents: The documents.
-        annotations: How many annotations the files hold.
-        sha256: Hash of ids, texts and gold terms: equal where figures can be compared.
-        notes: What to know of the files: ids that were replaced, merged or are unknown, spans that
-            do not fit their text.
+        annotations: The number of annotations in the files.
+        sha256: Hash of ids, texts and gold terms; reports with equal hashes can be compared.
+        notes: Remarks on the files: replaced, merged and unknown ids, and spans that do not match
+            their text.
     """
 
     name: str
@@ -83,7 +68,7 @@ class _Annotation(BaseModel):
     model_config = ConfigDict(strict=True)
 
     hpo_id: str = Field(min_length=1)
-    assertion_status: str = "affirmed"
+    assertion_status: Annotated[Assertion, BeforeValidator(parse_assertion)] = "affirmed"
     evidence_spans: list[_Span] = Field(default_factory=list)
 
 
@@ -95,35 +80,34 @@ class _File(BaseModel):
     annotations: list[_Annotation]
 
 
-def assertion_named(name: str) -> Assertion | None:
-    """The assertion that files call by this name; ``None`` if there is none."""
-    return _SPELLINGS.get(name.strip().lower().replace(" ", "_").replace("-", "_"))
-
-
 def read_documents(
     folder: str | Path, ontology: Ontology, dataset: str | None = None
 ) -> AnnotatedDocuments:
     """Read annotated documents.
 
-    An alternative id becomes its term's, an obsolete one that of the one term that replaces it; an
-    id that stands for no live term is kept, since another system may predict it. Of annotations of
-    one term that differ, the first of affirmed, uncertain, negated, other person holds.
+    An alternative id is replaced by the main id of its term, and an obsolete id by the id of the
+    term that replaces it, if there is exactly one. Other unknown ids are kept, because another
+    system may predict them. If annotations of a term differ, the first of affirmed, uncertain,
+    negated, other person is used.
 
     Args:
         folder: The folder of the datasets, or of one dataset.
-        ontology: Says what ids stand for.
-        dataset: Only the sub-folder of this name; all datasets of the folder when not given.
+        ontology: Resolves the ids of terms.
+        dataset: Only the sub-folder with this name; all datasets of the folder if ``None``.
 
     Raises:
-        InputError: If there is no such folder, or no file in it.
-        FormatError: If a file is no such document; every file at fault is named.
+        InputError: If the folder is missing or contains no file.
+        FormatError: If a file is not an annotated document.
+        SeveralFilesError: If several files are wrong; it names each.
     """
     root = Path(folder)
     datasets = _datasets(root, dataset)
     files = [file for one in datasets for file in sorted((one / ANNOTATIONS_FOLDER).glob("*.json"))]
     if not files:
         raise InputError(
-            "no document", where=str(datasets[0] / ANNOTATIONS_FOLDER), remedy="it holds no *.json"
+            "the folder contains no document",
+            where=str(datasets[0] / ANNOTATIONS_FOLDER),
+            remedy="add documents as *.json",
         )
     read: list[tuple[Path, _File]] = []
     problems: list[TrectoolsPlusError] = []
@@ -152,7 +136,7 @@ def _datasets(root: Path, dataset: str | None) -> list[Path]:
         raise InputError(
             f"the folder cannot be read: {(error.strerror or str(error)).lower()}",
             where=str(root),
-            remedy="name the folder that holds <dataset>/annotations/*.json",
+            remedy="name the folder that contains <dataset>/annotations/*.json",
         ) from error
     if not found:
         raise _no_layout(root)
@@ -160,40 +144,32 @@ def _datasets(root: Path, dataset: str | None) -> list[Path]:
 
 
 def _no_layout(folder: Path) -> InputError:
-    beside = folder.parent if not folder.is_dir() else folder
-    there = [one.name for one in beside.iterdir() if one.is_dir()] if beside.is_dir() else []
-    seen = f"; there are: {', '.join(sorted(there)[:_SHOWN])}" if there else ""
+    parent = folder if folder.is_dir() else folder.parent
+    names = sorted(one.name for one in parent.iterdir() if one.is_dir()) if parent.is_dir() else []
+    found = f"; {parent} contains {', '.join(names[:_MOST_SHOWN])}" if names else ""
     return InputError(
         "no folder 'annotations' with documents",
         where=str(folder),
-        remedy=f"expected <dataset>/annotations/*.json{seen}",
+        remedy=f"expected <dataset>/annotations/*.json{found}",
     )
 
 
 def _read_file(path: Path) -> _File:
-    content = read_source(path).text
     try:
-        found = _File.model_validate_json(content)
+        return _File.model_validate_json(read_source(path).text)
     except ValidationError as error:
         raise _translated(error, str(path)) from error
-    for place, annotation in enumerate(found.annotations):
-        if assertion_named(annotation.assertion_status) is None:
-            raise FormatError(
-                f"annotations[{place}]: no assertion is called '{annotation.assertion_status}'",
-                path=str(path),
-                remedy=f"there are {', '.join(_SPELLINGS)}",
-            )
-    return found
 
 
 def _translated(error: ValidationError, path: str) -> FormatError:
     first: Any = error.errors()[0]
     place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"]).lstrip(".")
-    message = first["msg"][:1].lower() + first["msg"][1:]
+    message = first["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
     return FormatError(
         f"{place}: {message}" if place else message,
         path=path,
-        remedy="a document has doc_id, full_text, annotations [{hpo_id, assertion_status}]",
+        remedy="expected doc_id, full_text and annotations: [{hpo_id, assertion_status}]",
     )
 
 
@@ -203,7 +179,7 @@ def _repeated_ids(read: Iterable[tuple[Path, _File]]) -> list[TrectoolsPlusError
         FormatError(
             f"document '{document.doc_id}' is in {first[document.doc_id].name} too",
             path=str(path),
-            remedy="give every document an id of its own",
+            remedy="give every document a unique id",
         )
         for path, document in read
         if first.setdefault(document.doc_id, path) != path
@@ -211,10 +187,10 @@ def _repeated_ids(read: Iterable[tuple[Path, _File]]) -> list[TrectoolsPlusError
 
 
 def _gather(name: str, path: str, files: list[_File], ontology: Ontology) -> AnnotatedDocuments:
-    notes, unknown, replaced, misfits, merged = [], set[str](), set[str](), 0, 0
+    notes, unknown, replaced, wrong_spans, merged = [], set[str](), set[str](), 0, 0
     documents = []
     for file in sorted(files, key=lambda one: one.doc_id):
-        said: dict[str, list[Assertion]] = {}
+        assertions: dict[str, list[Assertion]] = {}
         for annotation in file.annotations:
             resolution = ontology.resolve(annotation.hpo_id)
             term_id = resolution.term_id or annotation.hpo_id
@@ -222,39 +198,38 @@ def _gather(name: str, path: str, files: list[_File], ontology: Ontology) -> Ann
                 unknown.add(f"{annotation.hpo_id} ({resolution.status})")
             elif term_id != annotation.hpo_id:
                 replaced.add(f"{annotation.hpo_id} → {term_id}")
-            assertion = assertion_named(annotation.assertion_status)
-            assert assertion is not None
-            said.setdefault(term_id, []).append(assertion)
-            misfits += sum(not _fits(span, file.full_text) for span in annotation.evidence_spans)
-        merged += len(file.annotations) - len(said)
-        gold = {term_id: strongest(said[term_id]) for term_id in sorted(said)}
+            assertions.setdefault(term_id, []).append(annotation.assertion_status)
+            wrong_spans += sum(
+                not _matches(span, file.full_text) for span in annotation.evidence_spans
+            )
+        merged += len(file.annotations) - len(assertions)
+        gold = {term_id: strongest(assertions[term_id]) for term_id in sorted(assertions)}
         documents.append(Document(file.doc_id, file.full_text, gold))
     if replaced:
-        notes.append(f"gold ids stand for other terms now: {_listed(replaced)}")
+        notes.append(f"gold ids that the ontology replaces: {_listed(replaced)}")
     if unknown:
-        notes.append(f"gold ids stand for no live term and are kept: {_listed(unknown)}")
+        notes.append(f"gold ids that are not current terms, kept: {_listed(unknown)}")
     if merged:
         notes.append(f"annotations that repeat a term of their document, counted once: {merged}")
-    if misfits:
-        notes.append(f"evidence spans that do not fit their text (not used): {misfits}")
+    if wrong_spans:
+        notes.append(f"evidence spans that do not match their text (not used): {wrong_spans}")
     total = sum(len(file.annotations) for file in files)
     return AnnotatedDocuments(name, path, tuple(documents), total, _hash(documents), tuple(notes))
 
 
-def _fits(span: _Span, text: str) -> bool:
+def _matches(span: _Span, text: str) -> bool:
     inside = 0 <= span.start_char < span.end_char <= len(text)
-    said = text[span.start_char : span.end_char]
-    return inside and span.text_snippet in (None, said)
+    return inside and span.text_snippet in (None, text[span.start_char : span.end_char])
 
 
 def _listed(items: set[str]) -> str:
-    more = f", … ({len(items)})" if len(items) > _SHOWN else ""
-    return ", ".join(sorted(items)[:_SHOWN]) + more
+    more = f", … ({len(items)})" if len(items) > _MOST_SHOWN else ""
+    return ", ".join(sorted(items)[:_MOST_SHOWN]) + more
 
 
 def _hash(documents: Iterable[Document]) -> str:
     digest = hashlib.sha256()
     for document in documents:
-        gold = "".join(f"\0{term_id}\0{said}" for term_id, said in document.gold.items())
+        gold = "".join(f"\0{term_id}\0{one}" for term_id, one in document.gold.items())
         digest.update(f"{document.doc_id}\0{document.text}\0{gold}\n".encode())
     return digest.hexdigest()

@@ -1,19 +1,147 @@
-"""Predictions as JSON Lines: doc_id, hpo_id, assertion, score; ours and any other system's."""
+"""Mentions and predictions: places of a text that mean a term, the terms of a document, and files.
+
+Files of predictions are JSON Lines with doc_id, hpo_id, assertion and score, from this package or
+any other system.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from trectools_plus.errors import FormatError
-from trectools_plus.extraction.documents import assertion_named
-from trectools_plus.extraction.mentions import ASSERTIONS, Assertion, Prediction, strongest
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.jsonl import get_id, get_text, iter_objects
 from trectools_plus.ontology.ontology import Ontology
+
+Assertion = Literal["affirmed", "negated", "uncertain", "other_person"]
+ASSERTIONS: tuple[Assertion, ...] = get_args(Assertion)
+Source = Literal["dictionary", "retrieval"]
+
+ASSERTION_SPELLINGS: dict[str, Assertion] = {
+    "affirmed": "affirmed",
+    "present": "affirmed",
+    "negated": "negated",
+    "absent": "negated",
+    "excluded": "negated",
+    "normal": "negated",
+    "uncertain": "uncertain",
+    "possible": "uncertain",
+    "other_person": "other_person",
+    "family": "other_person",
+    "family_history": "other_person",
+}
+"""The names of assertions in files."""
+
+_PRECEDENCE: tuple[Assertion, ...] = ("affirmed", "uncertain", "negated", "other_person")
+"""A document's assertion on a term is the first of these that any of its mentions has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place of a text that means a term.
+
+    Attributes:
+        term_id: The current id of the term.
+        start: The start of the place, in characters.
+        end: The end, exclusive.
+        words: Starts of the words that belong to the mention: ``retinal coloboma`` in *retinal and
+            optic nerve coloboma* skips some.
+        confidence: The confidence that the place means this term, in [0, 1].
+        source: The part of the extraction that found it.
+        assertion: The assertion of the text on this mention.
+    """
+
+    term_id: str
+    start: int
+    end: int
+    words: frozenset[int]
+    confidence: float
+    source: Source
+    assertion: Assertion = "affirmed"
+
+
+def longest_only(mentions: Iterable[Mention]) -> list[Mention]:
+    """Return the mentions whose words are not a proper subset of another mention's words."""
+    found = list(mentions)
+    by_word: dict[int, set[frozenset[int]]] = {}
+    for mention in found:
+        for word in mention.words:
+            by_word.setdefault(word, set()).add(mention.words)
+    return [
+        mention
+        for mention in found
+        if not any(mention.words < other for other in by_word[next(iter(mention.words))])
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A term of a document.
+
+    Attributes:
+        term_id: The term.
+        assertion: Affirmed if any mention is, otherwise uncertain, negated, or other person.
+        score: The best confidence of its mentions, in [0, 1], or the score of another system.
+        count: The number of mentions with this assertion, at least 1.
+        spans: Their places in order: start and exclusive end, in characters.
+    """
+
+    term_id: str
+    assertion: Assertion
+    score: float
+    count: int = 1
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+def strongest(assertions: Iterable[Assertion]) -> Assertion:
+    """Return the assertion that counts: affirmed, otherwise uncertain, negated, other person."""
+    return min(assertions, key=_PRECEDENCE.index)
+
+
+def parse_assertion(name: object) -> Assertion:
+    """Return the assertion that a file names.
+
+    Raises:
+        ValueError: If the name is unknown.
+    """
+    key = str(name).strip().lower().replace(" ", "_").replace("-", "_")
+    if key not in ASSERTION_SPELLINGS:
+        expected = ", ".join(ASSERTION_SPELLINGS)
+        raise ValueError(f"unknown assertion '{name}', expected {expected}")
+    return ASSERTION_SPELLINGS[key]
+
+
+def aggregate(mentions: Iterable[Mention]) -> list[Prediction]:
+    """Return one prediction per term, the best score first.
+
+    Score, number and places are those of the mentions that have the term's assertion.
+    """
+    by_term: dict[str, list[_Found]] = defaultdict(list)
+    for one in mentions:
+        by_term[one.term_id].append((one.assertion, one.confidence, (one.start, one.end)))
+    return _merge(by_term)
+
+
+_Found = tuple[Assertion, float, tuple[int, int] | None]
+"""Assertion, score and place of one mention of a term."""
+
+
+def _merge(by_term: Mapping[str, Sequence[_Found]]) -> list[Prediction]:
+    predictions = []
+    for term_id, found in by_term.items():
+        assertion = strongest(one for one, _, _ in found)
+        scores = [score for one, score, _ in found if one == assertion]
+        spans = {span for one, _, span in found if one == assertion and span is not None}
+        prediction = Prediction(term_id, assertion, max(scores), len(scores), tuple(sorted(spans)))
+        predictions.append(prediction)
+    return sorted(predictions, key=lambda p: (-p.score, p.term_id))
+
 
 Predictions = Mapping[str, Sequence[Prediction]]
 """Predictions by document id."""
@@ -22,29 +150,29 @@ Predictions = Mapping[str, Sequence[Prediction]]
 def read_predictions(
     path: str | Path, doc_ids: Sequence[str], ontology: Ontology
 ) -> dict[str, list[Prediction]]:
-    """Read predictions, one JSON object a line.
+    """Read predictions, one JSON object per line.
 
-    ``doc_id`` and ``hpo_id`` must be there; ``assertion`` is affirmed and ``score`` 1 where they
-    are not. Ids are resolved as those of the gold. A term given several times for a document is one
-    prediction: its assertion is the first of affirmed, uncertain, negated, other person that is
-    given, its score the best with that assertion.
+    ``doc_id`` and ``hpo_id`` are required; ``assertion`` defaults to affirmed and ``score`` to 1.
+    Ids are resolved like those of the gold terms. Lines with the same document and term are merged:
+    the assertion is the first of affirmed, uncertain, negated, other person, and the score is the
+    best with that assertion.
 
     Args:
         path: The file, compressed or not; ``-`` is standard input.
-        doc_ids: The documents there are.
-        ontology: Says what ids stand for.
+        doc_ids: The ids of the documents.
+        ontology: Resolves the ids of terms.
 
     Returns:
-        The predictions of every document, the best score first; none for documents not named.
+        The predictions of every document, the best score first; empty for documents without lines.
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If a line is no prediction, or names a document that is not there.
+        FormatError: If a line is not a prediction, or names an unknown document.
     """
-    said: dict[str, dict[str, list[tuple[Assertion, float]]]] = {one: {} for one in doc_ids}
+    found: dict[str, dict[str, list[_Found]]] = {doc_id: {} for doc_id in doc_ids}
     for line, record in iter_objects(iter_lines(path), str(path)):
         doc_id = get_id(record, "doc_id", str(path), line)
-        if doc_id not in said:
+        if doc_id not in found:
             raise FormatError(
                 f"document '{doc_id}' is not in the dataset",
                 path=str(path),
@@ -53,13 +181,13 @@ def read_predictions(
             )
         given = get_text(record, "hpo_id", str(path), line)
         term_id = ontology.resolve(given).term_id or given
-        pair = _assertion(record, str(path), line), _score(record, str(path), line)
-        said[doc_id].setdefault(term_id, []).append(pair)
-    return {doc_id: _merged(terms) for doc_id, terms in said.items()}
+        one = _assertion(record, str(path), line), _score(record, str(path), line), None
+        found[doc_id].setdefault(term_id, []).append(one)
+    return {doc_id: _merge(by_term) for doc_id, by_term in found.items()}
 
 
 def write_predictions(predictions: Predictions, path: str | Path) -> None:
-    """Write predictions, whole or not at all.
+    """Write predictions as JSON Lines, atomically.
 
     Raises:
         InputError: If the file cannot be written.
@@ -82,16 +210,10 @@ def _assertion(record: dict[str, Any], path: str, line: int) -> Assertion:
     key = "assertion" if "assertion" in record else "assertion_status"
     if record.get(key) is None:
         return "affirmed"
-    name = get_text(record, key, path, line)
-    assertion = assertion_named(name)
-    if assertion is None:
-        raise FormatError(
-            f"no assertion is called '{name}'",
-            path=path,
-            line=line,
-            remedy=f"there are {', '.join(ASSERTIONS)}",
-        )
-    return assertion
+    try:
+        return parse_assertion(get_text(record, key, path, line))
+    except ValueError as error:
+        raise FormatError(str(error), path=path, line=line) from error
 
 
 def _score(record: dict[str, Any], path: str, line: int) -> float:
@@ -101,12 +223,3 @@ def _score(record: dict[str, Any], path: str, line: int) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 1e300:
         raise FormatError("expected a number in field 'score'", path=path, line=line)
     return float(value)
-
-
-def _merged(terms: dict[str, list[tuple[Assertion, float]]]) -> list[Prediction]:
-    found = []
-    for term_id, said in terms.items():
-        assertion = strongest(one for one, _ in said)
-        scores = [score for one, score in said if one == assertion]
-        found.append(Prediction(term_id, assertion, max(scores), len(scores)))
-    return sorted(found, key=lambda p: (-p.score, p.term_id))

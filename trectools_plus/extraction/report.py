@@ -1,6 +1,6 @@
-"""The report of an extraction: models whose JSON is ``ExtractionReport.json``, schema version 1.0.
+"""The report of an extraction: the models of ``ExtractionReport.json``, schema version 1.0.
 
-Later versions add keys; a reader passes over keys it does not know.
+Later versions add keys; readers ignore unknown keys.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from trectools_plus.errors import InputError
-from trectools_plus.extraction.mentions import Assertion
+from trectools_plus.extraction.predictions import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.files.source import read_source
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 REPORT_FILE = "ExtractionReport.json"
+
+Relation = Literal["parent", "child", "sibling"]
 
 
 class _Model(BaseModel):
@@ -37,7 +39,7 @@ class Figure(_Model):
 
     value: float
     ci: Interval | None
-    """Null where intervals were not asked for."""
+    """Null if intervals were not requested."""
 
 
 class Score(_Model):
@@ -49,7 +51,7 @@ class Score(_Model):
 
 
 class DocumentCounts(_Model):
-    """What one document contributes to one view and matching."""
+    """The counts and figures of one document in one view and matching."""
 
     credit_predicted: float
     predicted: int
@@ -69,26 +71,26 @@ class DocumentResult(_Model):
 
 
 class Mistake(_Model):
-    """A term that was missed, or predicted without being gold."""
+    """A gold term that was missed, or a predicted term that is not gold."""
 
     doc_id: str
     term_id: str
     label: str
     assertion: Assertion
     score: float | None
-    """Of the prediction; null for a missed term."""
+    """The score of the prediction; null for a missed term."""
     text: str | None
-    """The first words it was found in, where known."""
+    """The text of its first mention, if known."""
 
 
 class NearMiss(_Model):
-    """A spurious term beside a missed one."""
+    """A spurious term that is related to a missed term."""
 
     doc_id: str
     spurious_id: str
     spurious_label: str
-    relation: Literal["parent", "child", "sibling"]
-    """What the spurious term is to the missed one."""
+    relation: Relation
+    """The relation of the spurious term to the missed one."""
     missed_id: str
     missed_label: str
 
@@ -103,38 +105,38 @@ class Mistakes(_Model):
 
 
 class DatasetFacts(_Model):
-    """What was scored against."""
+    """The annotated documents."""
 
     name: str
     path: str
     documents: int
     annotations: int
-    """As the files hold them."""
+    """Number of annotations in the files."""
     terms: int
-    """Distinct terms of the documents, added up: what recall is measured over."""
+    """Number of distinct terms per document, added up: the denominator of recall."""
     sha256: str
 
 
 class SystemFacts(_Model):
-    """What was scored."""
+    """The system that was scored."""
 
     name: str
     settings: ExtractionSettings | None
     """Null for predictions from a file."""
     predictions: str | None
-    """The file they come from."""
+    """The file of predictions, if the system is one."""
     sha256: str
     """Hash of the predictions."""
 
 
 class Manifest(_Model):
-    """How the figures came about."""
+    """The conditions under which the figures were computed."""
 
     created_at: str
     command: str | None
     ontology: str
     similarity: str
-    """The formula of the soft matching."""
+    """The similarity formula of the soft matching."""
     seed: int
     packages: dict[str, str]
     python: str
@@ -142,7 +144,7 @@ class Manifest(_Model):
 
 
 class ExtractionReport(_Model):
-    """Everything about one system on one dataset."""
+    """The results of one system on one dataset."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     manifest: Manifest
@@ -155,14 +157,14 @@ class ExtractionReport(_Model):
     notes: list[str]
 
 
-def read_extraction_report(path: str | Path) -> ExtractionReport:
+def load_extraction_report(path: str | Path) -> ExtractionReport:
     """Read a report.
 
     Args:
-        path: ``ExtractionReport.json``, or the folder that holds it.
+        path: ``ExtractionReport.json``, or its folder.
 
     Raises:
-        InputError: If it cannot be read, or is no such report.
+        InputError: If it cannot be read, or is not such a report.
     """
     file = Path(path)
     if file.is_dir():
@@ -173,12 +175,12 @@ def read_extraction_report(path: str | Path) -> ExtractionReport:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise InputError(
-            f"no report of an extraction: {place + ': ' if place else ''}{first['msg'].lower()}",
+            f"not an extraction report: {place + ': ' if place else ''}{first['msg'].lower()}",
             where=str(file),
-            remedy="make one with: extraction run",
+            remedy="create one with: extraction run",
         ) from error
 
 
 def extraction_report_schema() -> dict[str, Any]:
-    """The JSON Schema of the report."""
+    """Return the JSON Schema of the report."""
     return ExtractionReport.model_json_schema(mode="serialization")

@@ -1,26 +1,15 @@
-"""An extraction from the folder of documents to the report."""
+"""Run an extraction: from a folder of documents to the report."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from trectools_plus.extraction.counting import (
-    DEFAULT_FORMULA,
-    MATCHINGS,
-    VIEWS,
-    FloatArray,
-    count,
-    exact_credit,
-    soft_credit,
-)
 from trectools_plus.extraction.documents import AnnotatedDocuments, read_documents
 from trectools_plus.extraction.extractor import Extractor
-from trectools_plus.extraction.mentions import Prediction
-from trectools_plus.extraction.mistakes import find_mistakes
-from trectools_plus.extraction.predictions import read_predictions
+from trectools_plus.extraction.predictions import Prediction, read_predictions
 from trectools_plus.extraction.report import (
     DatasetFacts,
     DocumentCounts,
@@ -32,13 +21,20 @@ from trectools_plus.extraction.report import (
     Score,
     SystemFacts,
 )
-from trectools_plus.extraction.scores import (
+from trectools_plus.extraction.scoring import (
     AVERAGES,
+    DEFAULT_FORMULA,
     FIGURES,
-    Resampling,
+    MATCHINGS,
+    VIEWS,
+    FloatArray,
     averages_of,
     bootstrap_averages,
+    count,
+    exact_credit,
     figures_of,
+    find_mistakes,
+    soft_credit,
 )
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.ontology.hpo import load_ontology
@@ -46,14 +42,36 @@ from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions, utc_now
 from trectools_plus.retrieval.source import Retriever
+from trectools_plus.statistics.resamples import Resampling
 
 _FEWEST = 2
-"""Documents that intervals need."""
+"""The number of documents that intervals need."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionOptions:
+    """Further options of :func:`run_extraction`.
+
+    Attributes:
+        predictions: A file of predictions to score instead of an extraction.
+        retriever: A retriever over terms that replaces the one of the settings.
+        similarity: The similarity formula of the soft matching.
+        intervals: Compute bootstrap intervals.
+        resampling: Their settings; the report records the seed.
+        command: The command line, for the report.
+    """
+
+    predictions: str | Path | None = None
+    retriever: Retriever | None = None
+    similarity: str = DEFAULT_FORMULA
+    intervals: bool = True
+    resampling: Resampling = field(default_factory=Resampling)
+    command: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractionResult:
-    """What a run gives.
+    """The result of a run.
 
     Attributes:
         report: The figures.
@@ -70,58 +88,55 @@ def run_extraction(
     dataset: str | None = None,
     ontology: str | Path | None = None,
     settings: ExtractionSettings | None = None,
-    predictions: str | Path | None = None,
-    retriever: Retriever | None = None,
-    similarity: str = DEFAULT_FORMULA,
-    intervals: bool = True,
-    resampling: Resampling | None = None,
-    command: str | None = None,
+    options: ExtractionOptions | None = None,
     progress: Progress = no_progress,
 ) -> ExtractionResult:
-    """Extract terms from annotated documents, or take another system's, and score them.
+    """Extract terms from annotated documents, or read another system's predictions, and score them.
 
     Args:
-        folder: Where the documents are; see
+        folder: The folder of the documents; see
             :func:`trectools_plus.extraction.documents.read_documents`.
         dataset: Only this sub-folder.
-        ontology: An OBO file; the installed Human Phenotype Ontology when not given.
-        settings: How terms are extracted.
-        predictions: JSON Lines to score in place of an extraction of our own.
-        retriever: Any retriever over terms, in place of the one that the settings name.
-        similarity: The formula of the soft matching.
-        intervals: Whether to make bootstrap intervals.
-        resampling: How; also the seed that the report records.
-        command: The command line, for the report.
-        progress: Told of each document.
+        ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
+        settings: Settings of the extraction.
+        options: Predictions, retriever, similarity and intervals.
+        progress: Notified of each document.
 
     Raises:
         MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
-        InputError: If something cannot be read.
-        FormatError: If a file is wrong.
+        InputError: If a file cannot be read.
+        FormatError: If a file is malformed.
         UsageError: If an option is out of range.
     """
+    options = options or ExtractionOptions()
     loaded = load_ontology(ontology)
     documents = read_documents(folder, loaded, dataset)
-    resampling = resampling or Resampling()
-    if predictions is not None:
+    if options.predictions is not None:
         doc_ids = [document.doc_id for document in documents.documents]
-        found = read_predictions(predictions, doc_ids, loaded)
-        used, name = None, Path(predictions).name
+        found = read_predictions(options.predictions, doc_ids, loaded)
+        used, name = None, Path(options.predictions).name
     else:
-        used = settings or ExtractionSettings()
+        used, retriever = settings or ExtractionSettings(), options.retriever
         extractor = Extractor(loaded, used, retriever=retriever, progress=progress)
         found = extract_all(extractor, documents, progress)
         name = used.method if retriever is None else f"{used.method} with {retriever.name}"
     system = SystemFacts(
         name=name,
         settings=used,
-        predictions=None if predictions is None else str(predictions),
+        predictions=None if options.predictions is None else str(options.predictions),
         sha256=_hash(found),
     )
-    manifest = _manifest(loaded, similarity, resampling.seed, command)
-    report = score_predictions(
-        documents, found, loaded, system, manifest, resampling if intervals else None
+    manifest = Manifest(
+        created_at=format_time(utc_now()),
+        command=options.command,
+        ontology=loaded.version or loaded.path,
+        similarity=options.similarity,
+        seed=options.resampling.seed,
+        packages=package_versions(),
+        **describe_machine(),
     )
+    resampling = options.resampling if options.intervals else None
+    report = score_predictions(documents, found, loaded, system, manifest, resampling)
     return ExtractionResult(report, found)
 
 
@@ -147,19 +162,20 @@ def score_predictions(
     """Score predictions in every view, matching and average.
 
     Args:
-        documents: The gold.
-        predictions: By document id.
+        documents: The documents with their gold terms.
+        predictions: Predictions by document id.
         ontology: For the soft matching and the near misses.
-        system: What made the predictions.
-        manifest: How the figures came about; its ``similarity`` is the soft matching's formula.
-        resampling: How intervals are made; none when ``None``, or of a single document.
+        system: The system that made the predictions.
+        manifest: The facts of the run; its ``similarity`` is the formula of the soft matching.
+        resampling: Settings of the intervals. ``None`` or a single document means no intervals.
     """
-    asked = resampling
-    resampling = None if len(documents.documents) < _FEWEST else resampling
+    notes = [*documents.notes, *_notes(predictions, resampling is not None)]
+    if len(documents.documents) < _FEWEST:
+        resampling = None
     credit_of = {"exact": exact_credit, "soft": soft_credit(ontology, manifest.similarity)}
     tables = {
         view: {
-            matching: count(documents.documents, predictions, view, credit_of[matching]).table()
+            matching: count(documents.documents, predictions, view, credit_of[matching])
             for matching in MATCHINGS
         }
         for view in VIEWS
@@ -190,7 +206,7 @@ def score_predictions(
             for place, document in enumerate(documents.documents)
         ],
         mistakes=find_mistakes(documents.documents, predictions, ontology),
-        notes=[*documents.notes, *_notes(predictions, asked)],
+        notes=notes,
     )
 
 
@@ -227,10 +243,8 @@ def _row(counts: FloatArray) -> DocumentCounts:
     )
 
 
-def _notes(
-    predictions: Mapping[str, Sequence[Prediction]], resampling: Resampling | None
-) -> list[str]:
-    """Which documents have no predictions, and why there are no intervals."""
+def _notes(predictions: Mapping[str, Sequence[Prediction]], intervals: bool) -> list[str]:
+    """Name the documents without predictions, and say why there are no intervals."""
     notes = []
     without = [doc_id for doc_id, found in predictions.items() if not found]
     if without:
@@ -238,21 +252,9 @@ def _notes(
         notes.append(
             f"documents without a prediction: {len(without)} of {len(predictions)} ({named})"
         )
-    if resampling is not None and len(predictions) < _FEWEST:
-        notes.append("no intervals: one document does not show how much documents differ")
+    if intervals and len(predictions) < _FEWEST:
+        notes.append("no intervals: they need at least two documents")
     return notes
-
-
-def _manifest(ontology: Ontology, similarity: str, seed: int, command: str | None) -> Manifest:
-    return Manifest(
-        created_at=format_time(utc_now()),
-        command=command,
-        ontology=ontology.version or ontology.path,
-        similarity=similarity,
-        seed=seed,
-        packages=package_versions(),
-        **describe_machine(),
-    )
 
 
 def _hash(predictions: Mapping[str, Sequence[Prediction]]) -> str:

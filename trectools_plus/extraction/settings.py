@@ -3,48 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from trectools_plus.choices import ChunkLevel, ExtractionMethod, RetrieverName
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.chunking import Level
-from trectools_plus.retrieval.index.parts import AggregationName
-from trectools_plus.retrieval.values import explain_problem
-
-Method = Literal["dictionary", "retrieval", "both"]
-RetrieverName = Literal["lexical", "vector", "hybrid", AggregationName]
+from trectools_plus.retrieval.setting_types import explain_problem
 
 
 class ExtractionSettings(BaseModel):
-    """How terms are extracted; part of every report.
+    """Settings of an extraction; every report contains them.
 
     Attributes:
-        method: The dictionary of names, retrieval, or both: retrieval then adds mentions where the
-            dictionary found none, and never replaces one.
-        retriever: The retrieval mode that is asked about chunks: lexical, vector or hybrid over the
+        method: The dictionary of names, retrieval, or both. With both, retrieval adds mentions
+            where the dictionary found none, and never replaces one.
+        retriever: The retrieval mode that searches for chunks: lexical, vector or hybrid over the
             names of terms, or an aggregation strategy of multi-vector search over whole terms.
-        level: What a chunk is: sentence, clause or phrase.
-        num_results: How many names a chunk is answered with.
-        chunk_threshold: Answers with a lower retrieval score are dropped: a cosine. 0 unless given
-            for ``lexical`` and ``hybrid``, whose scores are none.
+        level: The kind of chunks: sentence, clause or phrase.
+        num_results: The number of results for each chunk.
+        chunk_threshold: Results with a lower retrieval score, a cosine, are dropped. The default is
+            0 for ``lexical`` and ``hybrid``, whose scores are not cosines.
         min_confidence: Mentions with a lower confidence are dropped; 0.5 is more likely than not.
-        top_term_only: Only the first term of each chunk is kept.
-        verify: Whether an answer counts only where words of the chunk are one of the term's names,
-            up to one word that the ontology itself exchanges.
-        max_gap: How many words of another conjunct a mention may leave out.
-        inexact_synonyms: Whether broad, narrow and related synonyms are names too.
-        shortest_abbreviation: Abbreviations of fewer letters are passed over.
-        assertions: Whether assertions are detected; else every mention is affirmed.
-        root: Only terms below this one; empty is *Phenotypic abnormality* where there is one.
-        min_depth: Only terms at least so many edges below the ontology's root.
+        top_term_only: Keep only the first term of each chunk.
+        verify: Keep a result only if words of the chunk are a name of the term, except for at most
+            one word, replaced as other names of the ontology show.
+        max_gap: The number of coordinated words that a mention may skip.
+        inexact_synonyms: Use broad, narrow and related synonyms as names too.
+        shortest_abbreviation: Abbreviations with fewer letters are ignored.
+        assertions: Detect assertions; otherwise every mention is affirmed.
+        root: Only terms below this one. Empty means *Phenotypic abnormality* if the ontology has
+            it, and all terms otherwise.
+        min_depth: Only terms at least this many edges below the root of the ontology.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    method: Method = "both"
+    method: ExtractionMethod = "both"
     retriever: RetrieverName = "vector"
-    level: Level = "phrase"
+    level: ChunkLevel = "phrase"
     num_results: int = Field(default=10, ge=1, le=1000)
     chunk_threshold: float = Field(default=0.5, ge=0, allow_inf_nan=False)
     min_confidence: float = Field(default=0.5, ge=0, le=1)
@@ -59,7 +56,7 @@ class ExtractionSettings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _no_cosine_no_threshold(cls, values: Any) -> Any:
+    def _set_threshold(cls, values: Any) -> Any:
         if isinstance(values, dict) and values.get("retriever") in ("lexical", "hybrid"):
             return {"chunk_threshold": 0.0, **values}
         return values
@@ -68,14 +65,14 @@ class ExtractionSettings(BaseModel):
 def make_extraction_settings(
     values: Mapping[str, Any], called: Mapping[str, str] | None = None
 ) -> ExtractionSettings:
-    """Build settings from a user's values; ``None`` leaves a default.
+    """Build settings from a user's values; ``None`` means the default.
 
     Args:
-        values: By the settings' names.
-        called: What the user calls them, for messages; as they are if not given.
+        values: Values by the names of the settings.
+        called: The user's names of the settings, for messages; the same names if ``None``.
 
     Raises:
-        UsageError: If a name is unknown or a value out of range; names the first such setting.
+        UsageError: If a name is unknown or a value is out of range.
     """
     given = {name: value for name, value in values.items() if value is not None}
     try:
@@ -85,6 +82,8 @@ def make_extraction_settings(
         name = str(first["loc"][0])
         if first["type"] == "extra_forbidden":
             known = ", ".join(ExtractionSettings.model_fields)
-            raise UsageError(f"unknown setting '{name}'", remedy=f"there are {known}") from error
+            raise UsageError(
+                f"unknown setting '{name}'", remedy=f"expected one of {known}"
+            ) from error
         what, remedy = explain_problem(first)
         raise UsageError(what, where=(called or {}).get(name, name), remedy=remedy) from error

@@ -1,30 +1,38 @@
-"""Precision against recall while one setting varies, and what choosing it would really give."""
+"""Sweep one setting: precision and recall with each value.
+
+The best of several values looks better than it is. So each document is also scored with the value
+that was best on the others.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trectools_plus.choices import View
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.counting import FloatArray, View, count, exact_credit
 from trectools_plus.extraction.documents import read_documents
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.runner import extract_all
-from trectools_plus.extraction.scores import (
-    Resampling,
+from trectools_plus.extraction.scoring import (
+    FloatArray,
     averages_of,
     bootstrap_averages,
+    count,
+    exact_credit,
     figures_of,
 )
 from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.statistics.arrays import check_choice
+from trectools_plus.statistics.resamples import Resampling
 
 SYSTEMS: dict[str, dict[str, Any]] = {
     "both": {"method": "both"},
@@ -32,7 +40,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "retrieval": {"method": "retrieval"},
     "unverified": {"method": "retrieval", "verify": False},
 }
-"""What can be swept, by name: the settings that make it."""
+"""The systems of a sweep, with their settings."""
 
 DEFAULT_PARAMETER = "min_confidence"
 DEFAULT_VALUES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -51,13 +59,13 @@ class SweepPoint:
     """One system at one value of the setting; micro figures with exact matching.
 
     Attributes:
-        value: The setting's value.
-        precision: Over all documents.
-        recall: Over all documents.
-        f1: Over all documents.
-        low: Lower end of the interval of F1, over documents; ``None`` for a single document.
+        value: The value of the setting.
+        precision: Precision over all documents.
+        recall: Recall over all documents.
+        f1: F1 over all documents.
+        low: Lower end of the interval of F1 over documents; ``None`` for a single document.
         high: Upper end.
-        is_default: Whether the value is the setting's default.
+        is_default: True if the value is the default of the setting.
     """
 
     value: float
@@ -70,14 +78,14 @@ class SweepPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Every document scored with the value that was best on all others.
+class LeaveOneOut:
+    """The score if each document gets the value that was best on all others.
 
     Attributes:
-        precision: Micro, over the documents so scored.
-        recall: Likewise.
-        f1: Likewise: what choosing the value on such documents gives on one not seen.
-        chosen: How many documents each value was chosen for.
+        precision: Micro precision over the documents.
+        recall: Micro recall.
+        f1: Micro F1: an estimate for a new document if the value is chosen on these documents.
+        chosen: For each value, the number of documents that it was chosen for.
     """
 
     precision: float
@@ -88,29 +96,29 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class SweepCurve:
-    """One system over all values.
+    """One system with all values.
 
     Attributes:
         system: A name of ``SYSTEMS``.
-        points: In the order of the values.
-        left_out: ``None`` for fewer than two documents.
+        points: The scores in the order of the values.
+        left_out: The leave-one-out score; ``None`` for fewer than two documents.
     """
 
     system: str
     points: tuple[SweepPoint, ...]
-    left_out: LeftOut | None
+    left_out: LeaveOneOut | None
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What a sweep found.
+    """The result of a sweep.
 
     Attributes:
-        dataset: The dataset's name.
-        documents: How many documents it has.
+        dataset: The name of the dataset.
+        documents: The number of its documents.
         parameter: The setting that varied.
-        view: What counted.
-        curves: One per system.
+        view: The items that count.
+        curves: One curve per system.
     """
 
     dataset: str
@@ -120,48 +128,62 @@ class Sweep:
     curves: tuple[SweepCurve, ...]
 
 
-def sweep(
+@dataclass(frozen=True, slots=True)
+class SweepOptions:
+    """The systems and values of a sweep, and how they are scored.
+
+    Attributes:
+        systems: Names of ``SYSTEMS``, each once.
+        parameter: A setting that is a number.
+        values: Its values, each once.
+        view: The items that count.
+        resampling: Settings of the intervals.
+    """
+
+    systems: Sequence[str] = tuple(SYSTEMS)
+    parameter: str = DEFAULT_PARAMETER
+    values: Sequence[float] = DEFAULT_VALUES
+    view: View = "present"
+    resampling: Resampling = field(default_factory=Resampling)
+
+
+def sweep_extraction(
     folder: str | Path,
     *,
     dataset: str | None = None,
     ontology: str | Path | None = None,
-    systems: Sequence[str] = tuple(SYSTEMS),
-    parameter: str = DEFAULT_PARAMETER,
-    values: Sequence[float] = DEFAULT_VALUES,
     settings: ExtractionSettings | None = None,
-    view: View = "present",
-    resampling: Resampling | None = None,
+    options: SweepOptions | None = None,
     progress: Progress = no_progress,
 ) -> Sweep:
     """Extract and score with every value of a setting.
 
     Args:
-        folder: As in :func:`trectools_plus.extraction.runner.run_extraction`.
-        dataset: As there.
-        ontology: As there.
-        systems: Names of ``SYSTEMS``, none twice.
-        parameter: A setting that is a number.
-        values: Its values, none twice.
+        folder: The folder of the documents, as in
+            :func:`trectools_plus.extraction.runner.run_extraction`.
+        dataset: Only this sub-folder.
+        ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
         settings: All other settings.
-        view: What counts.
-        resampling: How intervals are made.
-        progress: Told of every value.
+        options: Systems and values.
+        progress: Notified of every value.
 
     Raises:
         UsageError: If a system, setting or value is unknown, repeated or out of range.
-        InputError: If something cannot be read.
-        FormatError: If a file is wrong.
+        InputError: If a file cannot be read.
+        FormatError: If a file is malformed.
     """
-    _check(systems, parameter, values)
+    options = options or SweepOptions()
+    _check(options)
     base = (settings or ExtractionSettings()).model_dump()
     plans = {
         system: [
             make_extraction_settings(
-                {**base, **SYSTEMS[system], parameter: value}, {parameter: "--values"}
+                {**base, **SYSTEMS[system], options.parameter: value},
+                {options.parameter: "--values"},
             )
-            for value in values
+            for value in options.values
         ]
-        for system in systems
+        for system in options.systems
     }
     loaded = load_ontology(ontology)
     documents = read_documents(folder, loaded, dataset)
@@ -170,35 +192,33 @@ def sweep(
         tables = []
         for extractor in _extractors(loaded, plan, progress):
             found = extract_all(extractor, documents)
-            tables.append(count(documents.documents, found, view, exact_credit).table())
+            tables.append(count(documents.documents, found, options.view, exact_credit))
             done += 1
-            progress("trying values", done, len(systems) * len(values))
-        curves.append(_curve(system, parameter, values, tables, resampling or Resampling()))
-    return Sweep(documents.name, len(documents.documents), parameter, view, tuple(curves))
+            progress("trying values", done, len(options.systems) * len(options.values))
+        curves.append(_curve(system, options, tables))
+    size = len(documents.documents)
+    return Sweep(documents.name, size, options.parameter, options.view, tuple(curves))
 
 
-def _check(systems: Sequence[str], parameter: str, values: Sequence[float]) -> None:
-    unknown = [system for system in systems if system not in SYSTEMS]
-    if unknown or not systems:
-        what = f"no system is called '{unknown[0]}'" if unknown else "no system is named"
-        raise UsageError(what, where="--systems", remedy=f"there are {', '.join(SYSTEMS)}")
-    if parameter not in _PARAMETERS:
+def _check(options: SweepOptions) -> None:
+    if not options.systems:
         raise UsageError(
-            f"'{parameter}' cannot be swept",
-            where="--parameter",
-            remedy=f"there are {', '.join(_PARAMETERS)}",
+            "no system is given", where="--systems", remedy=f"expected some of {', '.join(SYSTEMS)}"
         )
-    if not values:
+    for system in options.systems:
+        check_choice(system, SYSTEMS, "system")
+    check_choice(options.parameter, _PARAMETERS, "parameter to sweep")
+    if not options.values:
         raise UsageError("no value is given", where="--values", remedy="write --values 0.3,0.5")
-    for what, given in (("system", list(systems)), ("value", list(values))):
+    for what, given in (("system", options.systems), ("value", options.values)):
         if len(set(given)) < len(given):
-            raise UsageError(f"a {what} is given twice", remedy="name each once")
+            raise UsageError(f"a {what} is given twice", remedy=f"name each {what} once")
 
 
 def _extractors(
     ontology: Ontology, plan: Sequence[ExtractionSettings], progress: Progress
 ) -> Iterator[Extractor]:
-    """An extractor for each settings; what does not change is built once."""
+    """Yield an extractor for each settings; parts that do not change are built once."""
     latest: Extractor | None = None
     for settings in plan:
         if latest is not None and latest.settings == settings.model_copy(
@@ -210,32 +230,29 @@ def _extractors(
         yield latest
 
 
-def _curve(
-    system: str,
-    parameter: str,
-    values: Sequence[float],
-    tables: Sequence[FloatArray],
-    resampling: Resampling,
-) -> SweepCurve:
-    default = ExtractionSettings.model_fields[parameter].default
+def _curve(system: str, options: SweepOptions, tables: Sequence[FloatArray]) -> SweepCurve:
+    default = ExtractionSettings.model_fields[options.parameter].default
     points = []
-    for value, table in zip(values, tables, strict=True):
+    for value, table in zip(options.values, tables, strict=True):
         precision, recall, f1 = averages_of(table)[0, 0].tolist()
         low = high = None
         if len(table) > 1:
-            low, high = (float(end[0, 2]) for end in bootstrap_averages(table, resampling))
+            low, high = (float(end[0, 2]) for end in bootstrap_averages(table, options.resampling))
         points.append(SweepPoint(value, precision, recall, f1, low, high, value == default))
-    return SweepCurve(system, tuple(points), left_out(values, tables))
+    return SweepCurve(system, tuple(points), leave_one_out(options.values, tables))
 
 
-def left_out(values: Sequence[float], tables: Sequence[FloatArray]) -> LeftOut | None:
-    """Score every document with the value whose micro F1 over the other documents is highest.
+def leave_one_out(values: Sequence[float], tables: Sequence[FloatArray]) -> LeaveOneOut | None:
+    """Score every document with the value that has the highest micro F1 on the other documents.
 
-    Of equally good values the first is taken.
+    Of equally good values the first is used.
 
     Args:
         values: The values.
         tables: Counts with each value, shape (n_documents, 4).
+
+    Returns:
+        ``None`` for fewer than two documents.
     """
     stacked = np.stack(tables)
     documents = stacked.shape[1]
@@ -246,4 +263,4 @@ def left_out(values: Sequence[float], tables: Sequence[FloatArray]) -> LeftOut |
     total = stacked[best, np.arange(documents)].sum(axis=0)
     precision, recall, f1 = figures_of(total).tolist()
     chosen = Counter(values[place] for place in best.tolist())
-    return LeftOut(precision, recall, f1, dict(sorted(chosen.items())))
+    return LeaveOneOut(precision, recall, f1, dict(sorted(chosen.items())))

@@ -75,15 +75,10 @@ class StreamedDocuments:
     """
 
     def __init__(self, read: Callable[[], Iterable[Document]], path: str | None) -> None:
+        self.path = path
         self._read = read
-        self._path = path
         self._count = 0
         self._sha256 = ""
-
-    @property
-    def path(self) -> str | None:
-        """Their source as the user named it."""
-        return self._path
 
     @property
     def doc_ids(self) -> list[str]:

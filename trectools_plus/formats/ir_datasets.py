@@ -54,16 +54,12 @@ class CatalogueDataset:
         return self._read("documents", "docs", lambda: collect_corpus(self._documents(), self.name))
 
     def iter_documents(self) -> Iterator[Document]:
-        """Yield the documents of :meth:`read_corpus` one at a time.
+        """Return an iterator over the documents of :meth:`load_corpus`.
 
         Raises:
-            InputError: See :meth:`read_corpus`.
+            InputError: See :meth:`load_corpus`.
         """
-        documents = self._read("documents", "docs", self._documents)
-        while (
-            document := self._read("documents", "docs", lambda: next(documents, None))
-        ) is not None:
-            yield document
+        return self._each("documents", "docs", self._documents)
 
     def read_topics(self) -> Topics:
         """Read the queries; further texts, numbers and flags become columns of text.
@@ -76,14 +72,13 @@ class CatalogueDataset:
         return self._read("queries", "queries", self._topics)
 
     def iter_queries(self) -> Iterator[tuple[str, str]]:
-        """Yield id and text of each query, one at a time.
+        """Return an iterator over id and text of each query.
 
         Raises:
             InputError: See :meth:`read_topics`.
         """
-        queries = self._read("queries", "queries", lambda: iter(self._dataset.queries_iter()))
-        while (query := self._read("queries", "queries", lambda: next(queries, None))) is not None:
-            yield query.query_id, _text_of(query)
+        queries = self._each("queries", "queries", lambda: iter(self._dataset.queries_iter()))
+        return ((query.query_id, _text_of(query)) for query in queries)
 
     def read_qrels(self) -> Qrels:
         """Read the judgments.
@@ -92,6 +87,11 @@ class CatalogueDataset:
             InputError: If there are none, or they cannot be downloaded or read.
         """
         return self._read("qrels", "qrels", self._qrels)
+
+    def _each(self, what: str, attribute: str, start: Callable[[], Iterator[_T]]) -> Iterator[_T]:
+        items = self._read(what, attribute, start)
+        while (item := self._read(what, attribute, lambda: next(items, None))) is not None:
+            yield item
 
     def _read(self, what: str, attribute: str, read: Callable[[], _T]) -> _T:
         if not getattr(self._dataset, f"has_{attribute}")():

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
 from trectools_plus.formats.columns.numbers import INTEGER, parse_integers
-from trectools_plus.formats.columns.problems import Problem, refuse_problems
 from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
@@ -68,7 +68,7 @@ def parse_qrels(columns: Columns) -> Qrels:
         if frame is None:
             frame = _parse_texts(columns, columns.rows, _SCHEMA, LAYOUT)
         else:
-            refuse_problems(columns, LAYOUT)
+            raise_first_error(columns, LAYOUT)
     else:
         frame = _parse_texts(columns, columns.rows.slice(1), _BEIR_SCHEMA, BEIR_LAYOUT)
     return Qrels(frame, columns.source.path)
@@ -107,8 +107,8 @@ def _parse_texts(
     """Parse texts, which finds the place of the first error."""
     texts = rows.rename(dict(zip(rows.columns[1:], schema, strict=True)))
     relevance = parse_integers(texts["relevance"])
-    wrong = Problem.at_first(columns, rows, columns.n_fields, relevance.is_null(), _bad_grade)
-    refuse_problems(columns, layout, [wrong], n_rows=len(rows))
+    wrong = find_field_error(columns, rows, columns.n_fields, relevance.is_null(), _bad_grade)
+    raise_first_error(columns, layout, [wrong], n_rows=len(rows))
     return texts.drop("line").with_columns(relevance)
 
 

@@ -10,8 +10,8 @@ import polars as pl
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.columns import Columns, scan_columns
+from trectools_plus.formats.columns.errors import find_field_error, raise_first_error
 from trectools_plus.formats.columns.numbers import DECIMAL, parse_decimals, parse_ranks
-from trectools_plus.formats.columns.problems import Problem, refuse_problems
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
@@ -61,7 +61,7 @@ def parse_run(columns: Columns) -> Run:
     if frame is None or not frame["score"].is_finite().all():
         frame = _parse_texts(columns)
     else:
-        refuse_problems(columns, LAYOUT)
+        raise_first_error(columns, LAYOUT)
     return Run(frame, columns.first_row()[-1], columns.source.path)
 
 
@@ -131,11 +131,11 @@ def _parse_texts(columns: Columns) -> pl.DataFrame:
     """Parse texts, which accepts more spellings of ranks and finds the place of an error."""
     texts = columns.rows.rename(dict(zip(columns.rows.columns[1:], _SCHEMA, strict=True)))
     rank, score = parse_ranks(texts["rank"]), parse_decimals(texts["score"])
-    problems = [
-        Problem.at_first(columns, columns.rows, 4, rank.is_null(), _bad_rank),
-        Problem.at_first(columns, columns.rows, 5, ~score.is_finite().fill_null(False), _bad_score),
+    errors = [
+        find_field_error(columns, columns.rows, 4, rank.is_null(), _bad_rank),
+        find_field_error(columns, columns.rows, 5, ~score.is_finite().fill_null(False), _bad_score),
     ]
-    refuse_problems(columns, LAYOUT, problems)
+    raise_first_error(columns, LAYOUT, errors)
     return texts.select("query_id", "doc_id", rank, score)
 
 

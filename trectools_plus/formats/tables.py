@@ -379,7 +379,7 @@ def from_rows(rows: Iterable[tuple[Any, ...]], schema: Schema) -> pl.DataFrame:
     Its types are those of the values (scores are always floats); :func:`conform` checks them.
 
     Raises:
-        InputError: If a column holds values of several types.
+        InputError: If a column has values of several types.
     """
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     try:

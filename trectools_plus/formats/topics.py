@@ -36,9 +36,9 @@ _LABELS = {
     "fac": "Factor(s)",
     "def": "Definition(s)",
 }
+_TAGS = "|".join(_LABELS)
 _FIELD = re.compile(
-    r"<(num|title|desc|narr|dom|smry|con|fac|def)>(.*?)"
-    r"(?=</?(?:num|title|desc|narr|dom|smry|con|fac|def)>|\Z)",
+    rf"<({_TAGS})>(.*?)(?=</?(?:{_TAGS})>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
 _LONG_NAMES = {"desc": "description", "narr": "narrative"}
@@ -170,7 +170,7 @@ def _iter_topics(source: Source) -> Iterator[Topic]:
     if re.search("<top>", text, re.IGNORECASE):
         return iter_sgml(text, source.path)
     if re.search(r"<topic\b", text, re.IGNORECASE):
-        return iter_xml(text, source.path)
+        return _iter_xml(text, source.path)
     raise FormatError(
         "expected <top> or <topic> elements but found none",
         path=source.path,
@@ -305,7 +305,7 @@ def iter_sgml(text: str, path: str) -> Iterator[Topic]:
         yield Topic(line, query_id, title, further, text_line)
 
 
-def iter_xml(text: str, path: str) -> Iterator[Topic]:
+def _iter_xml(text: str, path: str) -> Iterator[Topic]:
     """Parse ``<topic number="1">`` elements with ``<query>``, ``<title>`` or only text.
 
     The number may be an attribute or a child (``number``, ``num``, ``id``, …). Other children with

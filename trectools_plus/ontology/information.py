@@ -24,6 +24,7 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.ontology.hierarchy import FloatArray, Hierarchy, IntArray
 from trectools_plus.ontology.ids import TermIds
+from trectools_plus.text import listed
 
 FROM_GRAPH = (
     "IC from the graph: 1 − ln(number of terms below, the term included) / ln(number of all terms) "
@@ -195,7 +196,7 @@ def information_from_annotations(
     unknown = terms.filter(pl.Series(numbers < 0)).to_list()
     if len(unknown) == len(terms):
         raise FormatError(
-            f"the ontology has no term of the annotations: {_some(unknown)}",
+            f"the ontology has no term of the annotations: {listed(unknown, _SHOWN)}",
             path=annotations.path,
             remedy="use annotations with terms of this ontology",
         )
@@ -210,7 +211,7 @@ def information_from_annotations(
     source = FROM_ANNOTATIONS.format(file=f"{file} ({n_objects:,} objects)")
     notes = (
         f"annotations of {len(unknown)} of {len(terms)} terms in {annotations.path} are ignored, "
-        f"because the ontology does not have these terms: {_some(unknown)}",
+        f"because the ontology does not have these terms: {listed(unknown, _SHOWN)}",
     )
     return InformationContent(values, source, notes if unknown else ())
 
@@ -231,7 +232,3 @@ def _count_objects(hierarchy: Hierarchy, pairs: pl.DataFrame) -> IntArray:
     above = csr_array((ones, hierarchy.ancestors, hierarchy.offsets), shape=(n_terms, n_terms))
     counts: IntArray = np.bincount((has @ above).indices, minlength=n_terms)
     return counts
-
-
-def _some(ids: list[str]) -> str:
-    return ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")

@@ -92,12 +92,13 @@ def read_obo(path: str | Path) -> OboFile:
         InputError: If the file cannot be read.
         FormatError: If a line is not OBO, a term has no id, or there are no terms.
     """
-    text, path = _read_text(path)
-    header: list[Line] = []
+    source = read_source(path)
+    text, path = source.text.replace("\r\n", "\n"), source.path
+    version = ""
     terms: list[Term] = []
     for kind, start, lines in _stanzas(text, path):
         if not kind:
-            header = lines
+            version = next((value for _, tag, value in lines if tag == "data-version"), "")
         elif kind == "Term":
             terms.append(_term(start, lines, path))
     if not terms:
@@ -106,19 +107,7 @@ def read_obo(path: str | Path) -> OboFile:
             path=path,
             remedy="use an ontology in OBO format, for example hp.obo",
         )
-    return OboFile(path, _data_version(header), tuple(terms))
-
-
-def read_data_version(path: str | Path) -> str:
-    """The ``data-version`` of an OBO file's header, without parsing its terms."""
-    text, path = _read_text(path)
-    _, _, header = next(_stanzas(text.partition("\n[")[0], path))
-    return _data_version(header)
-
-
-def _read_text(path: str | Path) -> tuple[str, str]:
-    source = read_source(path)
-    return source.text.replace("\r\n", "\n"), source.path
+    return OboFile(path, version, tuple(terms))
 
 
 def _stanzas(text: str, path: str) -> Iterator[tuple[str, int, list[Line]]]:
@@ -153,7 +142,13 @@ def _term(start: int, lines: list[Line], path: str) -> Term:
         elif tag == "def":
             single[tag] = _quoted(value, tag, path, number)[0]
         elif tag == "id":
-            _refuse_second_id(single, path, number)
+            if tag in single:
+                raise FormatError(
+                    f"a second id in the stanza of {single[tag]}",
+                    path=path,
+                    line=number,
+                    remedy="start each term with a line [Term]",
+                )
             single[tag] = _identifier(value, tag, path, number)
         elif tag in ("name", "comment", "is_obsolete"):
             single[tag] = _unescape(_COMMENT.sub("", value) if tag != "comment" else value)
@@ -181,16 +176,6 @@ def _identifier(value: str, tag: str, path: str, line: int) -> str:
     return words[0]
 
 
-def _refuse_second_id(single: dict[str, str], path: str, line: int) -> None:
-    if "id" in single:
-        raise FormatError(
-            f"a second id in the stanza of {single['id']}",
-            path=path,
-            line=line,
-            remedy="start each term with a line [Term]",
-        )
-
-
 def _quoted(value: str, tag: str, path: str, line: int) -> tuple[str, str]:
     """Return the text between the quotes, and the rest."""
     match = _QUOTED.match(value)
@@ -215,10 +200,6 @@ def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
     return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
-
-
-def _data_version(header: list[Line]) -> str:
-    return next((value for _, tag, value in header if tag == "data-version"), "")
 
 
 Parents = Mapping[str, tuple[str, ...]]

@@ -12,8 +12,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trectools_plus.benchmark.compare.compare import INTERVAL_METHOD, resampling_of
+from trectools_plus.benchmark.compare.compare import INTERVAL_METHOD
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import ANNOTATED_FOLDER
 from trectools_plus.errors import InputError, UsageError
 
@@ -85,7 +86,7 @@ def write_annotated_runs(report: BenchmarkReport, folder: str | Path) -> list[Pa
 
 def _metadata(report: BenchmarkReport, mode: str) -> dict[str, Any]:
     manifest = report.manifest
-    resamples = resampling_of(manifest.config)["resamples"]
+    resamples = resampling_of(manifest.config).resamples
     intervals = f"{INTERVAL_METHOD}, {report.confidence:g}, {resamples} resamples"
     baselines = list(dict.fromkeys(entry.baseline for entry in report.comparisons))
     given = report.modes[mode].run.source is not None

@@ -4,13 +4,13 @@
 
     model.py       the model of a test set, its JSON Schema and errors
     loading.py     shipped sets, and files in JSON and YAML
-    languages.py   one language per set; another field as the text
-    tables.py      as topics and qrels
-    conversion.py  to and from files in other layouts
+    languages.py   one language per set; texts from another field
+    tables.py      test sets as topics and qrels
+    conversion.py  test sets in other layouts
     validation.py  the rules, with an ontology
-    splitting.py   a part to hold out, with the proportions of the whole
+    splitting.py   a stratified split
     refreshing.py  the next version
-    agreement.py   two annotators' grades
+    agreement.py   the grades of two annotators
 """
 
 from trectools_plus.lazy_names import import_lazily

@@ -1,36 +1,37 @@
-"""Agreement of two annotators: kappa over the pairs that both have graded."""
+"""Agreement of two annotators: kappa over the pairs that both graded."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import polars as pl
 
 from trectools_plus.errors import IncomparableError
-from trectools_plus.formats.files.source import Source, read_source
+from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.topic_schema import form_of
 from trectools_plus.statistics.agreement import WEIGHTS, Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import check_choice
+from trectools_plus.statistics.resamples import Resampling
 from trectools_plus.testsets.loading import find_test_set, load_test_set
 from trectools_plus.testsets.model import HIGHEST_GRADE, LOWEST_GRADE
 from trectools_plus.testsets.tables import qrels_of
 from trectools_plus.validation.loading import load_qrels
 
 DEFAULT_THRESHOLD = 0.6
-"""Kappa has to be above it: "substantial agreement" (Landis and Koch 1977)."""
+"""Kappa must be above it: "substantial agreement" (Landis and Koch 1977)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A pair that two annotators grade differently.
+    """A pair with different grades of two annotators.
 
     Attributes:
         query_id: The query.
         doc_id: The term or document.
-        first: One annotator's grade.
-        second: The other's.
+        first: The grade of the first annotator.
+        second: The grade of the second.
     """
 
     query_id: str
@@ -46,12 +47,12 @@ class GradeAgreement:
     Attributes:
         kappas: Cohen's kappa by weighting: ``none``, ``linear``, ``quadratic``.
         weights: The weighting that decides.
-        threshold: What its kappa has to be above.
-        pairs: How many pairs both have graded.
-        only_first: How many only the first has graded: they are left out.
-        only_second: How many only the second has.
-        agreed: How many of the pairs have the same grade.
-        disagreements: The others, the farthest apart first, then by query and document.
+        threshold: The value that its kappa must exceed.
+        pairs: The number of pairs that both graded.
+        only_first: The number of pairs that only the first graded; they are ignored.
+        only_second: The number of pairs that only the second graded.
+        agreed: The number of pairs with the same grade.
+        disagreements: The other pairs, the largest difference first, then by query and document.
     """
 
     kappas: dict[str, Agreement]
@@ -65,41 +66,38 @@ class GradeAgreement:
 
     @property
     def accepted(self) -> bool:
-        """True if the kappa that decides is above the threshold; not if it is undefined."""
+        """True if the kappa that decides is defined and above the threshold."""
         return self.kappas[self.weights].value > self.threshold
 
 
-def compare_grades(
+def grade_agreement(
     first: Qrels,
     second: Qrels,
     *,
     weights: str = "none",
     threshold: float = DEFAULT_THRESHOLD,
-    resamples: int = 10_000,
-    seed: int = 42,
-    confidence: float = 0.95,
+    resampling: Resampling | None = None,
 ) -> GradeAgreement:
-    """Compare the grades of the pairs that two annotators have both graded.
+    """Compare the grades of the pairs that two annotators both graded.
 
     Args:
-        first: One annotator's grades.
-        second: The other's.
-        weights: Which kappa decides: ``none``, ``linear`` or ``quadratic``.
-        threshold: What it has to be above.
-        resamples: Of the interval, over pairs.
-        seed: Of the resamples.
-        confidence: The interval's level, between 0 and 1.
+        first: The grades of one annotator.
+        second: The grades of the other.
+        weights: The kappa that decides: ``none``, ``linear`` or ``quadratic``.
+        threshold: The value that it must exceed.
+        resampling: Settings of the intervals, over pairs.
 
     Raises:
         IncomparableError: If no pair was graded by both.
         UsageError: If an option is out of range.
     """
+    resampling = resampling or Resampling()
     check_choice(weights, WEIGHTS, "weighting")
     one, other = (_grades(qrels) for qrels in (first, second))
     both = one.join(other, on=["query_id", "doc_id"], suffix="_other").sort("query_id", "doc_id")
     if both.is_empty():
         raise IncomparableError(
-            "no query and term were graded by both annotators",
+            "no pair of query and term was graded by both annotators",
             remedy="give two files that grade the same pairs, with the same ids",
         )
     grades, others = both["relevance"].to_list(), both["relevance_other"].to_list()
@@ -111,9 +109,7 @@ def compare_grades(
             others,
             weights=name,
             categories=categories,
-            resamples=resamples,
-            seed=seed,
-            confidence=confidence,
+            **asdict(resampling),
         )
         for name in WEIGHTS
     }
@@ -136,7 +132,7 @@ def compare_grades(
 
 
 def read_grades(name_or_path: str | Path) -> Qrels:
-    """Read an annotator's grades: a test set, or qrels.
+    """Read the grades of an annotator from a test set or qrels.
 
     Args:
         name_or_path: The file, or the name of a shipped test set.
@@ -144,16 +140,13 @@ def read_grades(name_or_path: str | Path) -> Qrels:
     Raises:
         InputError: If it cannot be read.
         FormatError: If it is malformed.
-        FindingsError: If qrels hold what scoring refuses, such as two grades for one pair.
+        FindingsError: If the qrels contain errors, for example two grades for one pair.
     """
     path = find_test_set(name_or_path)
-    if _is_test_set(read_source(path)):
+    source = read_source(path)
+    if form_of(source.path, source.head.decode("utf-8", "replace")) in ("json", "yaml"):
         return qrels_of(load_test_set(name_or_path), str(name_or_path))
     return load_qrels(str(path))
-
-
-def _is_test_set(source: Source) -> bool:
-    return form_of(source.path, source.head.decode("utf-8", "replace")) in ("json", "yaml")
 
 
 def _grades(qrels: Qrels) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Test sets in files: JSON, YAML, and topics with qrels in TREC and BEIR layout, read back too."""
+"""Read and write test sets: JSON, YAML, and topics with qrels in TREC and BEIR layout."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from trectools_plus.choices import TestSetForm
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.qrels import read_qrels, write_qrels
@@ -20,10 +21,6 @@ from trectools_plus.formats.writing import open_output, refuse_unwritable
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.testsets.tables import QUERY_FIELDS, from_tables, qrels_of, topics_of
 
-Form = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
-
-_FILE = re.compile(r"\.(json|ya?ml)(\.(gz|bz2|xz|zst))?$", re.IGNORECASE)
-
 Layout = Literal["trec", "trec-jsonl", "beir"]
 
 LAYOUTS: Mapping[Layout, tuple[str, str]] = {
@@ -31,62 +28,67 @@ LAYOUTS: Mapping[Layout, tuple[str, str]] = {
     "trec-jsonl": ("topics.jsonl", "qrels.txt"),
     "beir": ("queries.jsonl", "qrels/test.tsv"),
 }
-"""The files of topics and judgments in each layout."""
+"""The files of topics and qrels in each layout."""
 
 METADATA_FILE = "metadata.json"
-"""The file with the metadata of the set, beside them."""
+"""The file with the metadata of the set, in the same folder."""
 
 _BEIR_HEADER = "query-id\tcorpus-id\tscore\n"
 
+_FILE = re.compile(r"\.(json|ya?ml)(\.(gz|bz2|xz|zst))?$", re.IGNORECASE)
 _YAML_FILE = re.compile(r"\.ya?ml(\.\w+)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """The files that were written.
+    """The result of a conversion.
 
     Attributes:
-        files: The files.
-        dropped: Fields of the queries that the form has no room for.
+        files: The files that were written.
+        dropped: Fields of the queries that the form cannot contain.
     """
 
     files: tuple[Path, ...]
     dropped: tuple[str, ...] = ()
 
 
-def form_of_output(path: str | Path) -> Form:
-    """Return the form that a file's name says.
+def form_of_output(path: str | Path) -> TestSetForm:
+    """Return the form of an output file, by its name.
 
     Raises:
-        UsageError: If it says none.
+        UsageError: If the ending is unknown.
     """
     match = _FILE.search(str(path))
     if match is None:
         raise UsageError(
-            "the name does not say which form is meant",
+            "the name does not show the form",
             where=str(path),
             remedy="name a .json or .yaml file, or a folder with --to trec, trec-jsonl or beir",
         )
     return "json" if match[1].lower() == "json" else "yaml"
 
 
-def convert_test_set(test_set: TestSet, output: str | Path, form: Form) -> Converted:
+def convert_test_set(test_set: TestSet, output: str | Path, form: TestSetForm) -> Converted:
     """Write a test set as one file, or as topics and qrels in a folder.
 
     Args:
         test_set: The set.
         output: The file or folder; ``-`` is standard output, for JSON.
-        form: ``json`` or ``yaml``; ``trec``, ``trec-jsonl`` or ``beir``: see
-            :func:`write_folder`.
+        form: ``json`` or ``yaml`` for a file; ``trec``, ``trec-jsonl`` or ``beir`` for a folder,
+            see :func:`write_folder`.
 
     Raises:
-        UsageError: If a file is named otherwise than its form.
-        InputError: If a file cannot be written, or an id cannot stand in qrels.
+        UsageError: If the ending of a file does not match the form.
+        InputError: If a file cannot be written, or an id is not allowed in qrels.
     """
     if form == "json" or form == "yaml":
         to_stdout = str(output) == "-" and form == "json"
         if not to_stdout and form_of_output(output) != form:
-            raise UsageError(f"a {form} file is to end in .{form}", where=str(output))
+            raise UsageError(
+                f"the name of a {form} file must end in .{form}",
+                where=str(output),
+                remedy="rename the output, or choose another --to",
+            )
         write_test_set(test_set, output)
         return Converted((Path(output),))
     files = write_folder(test_set, output, form)
@@ -99,32 +101,32 @@ def convert_test_set(test_set: TestSet, output: str | Path, form: Form) -> Conve
 
 
 def write_folder(test_set: TestSet, folder: str | Path, layout: Layout) -> list[Path]:
-    """Write a test set as topics and qrels, and what it says of itself beside them.
+    """Write a test set as topics, qrels and metadata.
 
-    ``trec`` has topics that every TREC tool reads, ids and texts only. ``trec-jsonl`` and ``beir``
-    keep all fields of the queries.
+    The topics of ``trec`` have only ids and texts, so every TREC tool can read them. ``trec-jsonl``
+    and ``beir`` contain all fields of the queries.
 
     Args:
         test_set: The set.
-        folder: Where to; made if missing.
-        layout: How.
+        folder: The folder; created if missing.
+        layout: The layout.
 
     Returns:
-        The files written: topics, qrels, metadata.
+        The files: topics, qrels, metadata.
 
     Raises:
-        InputError: If a file cannot be written, or an id cannot stand in qrels.
+        InputError: If a file cannot be written, or an id is not allowed in qrels.
     """
     root = Path(folder)
     topics_path, qrels_path = (root / name for name in LAYOUTS[layout])
     topics, qrels = topics_of(test_set), qrels_of(test_set)
-    # Before anything is written: the one is of no use without the other.
+    # Check both before writing: topics are useless without qrels.
     refuse_unwritable(topics.frame, ("query_id",), "topics")
     refuse_unwritable(qrels.frame, ("query_id", "doc_id"), "qrels")
     try:
         qrels_path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make the folder: {error.strerror}", where=str(root)) from error
+        raise InputError(f"cannot create the folder: {error.strerror}", where=str(root)) from error
     if layout == "trec":
         write_topics(topics, topics_path)
     else:
@@ -139,13 +141,13 @@ def write_folder(test_set: TestSet, folder: str | Path, layout: Layout) -> list[
 
 
 def read_folder(folder: str | Path) -> TestSet:
-    """Read a folder that :func:`write_folder` wrote, or any in TREC or BEIR layout.
+    """Read a folder in TREC or BEIR layout, for example one that :func:`write_folder` wrote.
 
-    Without ``metadata.json`` the set is called like the folder.
+    Without ``metadata.json`` the set is named after the folder.
 
     Raises:
-        InputError: If topics or qrels are missing, there in two layouts, or cannot be read.
-        FormatError: If they are malformed, or make no test set.
+        InputError: If topics or qrels are missing, exist in two layouts, or cannot be read.
+        FormatError: If they are malformed, or are not a valid test set.
     """
     root = Path(folder)
     found = [
@@ -155,11 +157,16 @@ def read_folder(folder: str | Path) -> TestSet:
     ]
     if len(found) != 1:
         names = " or ".join(topics for topics, _ in LAYOUTS.values())
-        seen = "several of them" if found else "none of them"
-        raise InputError(f"expected {names} but got {seen}", where=str(root), remedy="keep one")
+        raise InputError(
+            f"expected {names} but found {'several of them' if found else 'no such file'}",
+            where=str(root),
+            remedy="the folder must contain the topics in one layout",
+        )
     topics, qrels = found[0]
     if not qrels.is_file():
-        raise InputError("the judgments are missing", where=str(qrels))
+        raise InputError(
+            "the qrels are missing", where=str(qrels), remedy="add this file to the folder"
+        )
     return read_parts(topics, qrels, metadata=_read_metadata(root), where=str(root))
 
 
@@ -175,17 +182,16 @@ def read_parts(
     Args:
         topics: TSV, JSON Lines or TREC; see :func:`trectools_plus.formats.topics.read_topics`.
         qrels: Four columns, or three under BEIR's header.
-        metadata: What the set says of itself; by default it is called like the topics' file.
-        where: What to call it in errors.
+        metadata: The metadata; by default the set is named after the file of topics.
+        where: The name of the set in errors.
 
     Raises:
-        InputError: If a file cannot be read, or a judged query is no topic.
-        FormatError: If a file is malformed, or they make no test set.
+        InputError: If a file cannot be read, or a judged query is not a topic.
+        FormatError: If a file is malformed, or they are not a valid test set.
     """
-    name = Path(topics).name.partition(".")[0]
-    said = {"dataset_id": name, **(metadata or {})}
-    read = _without_empty_fields(read_topics(topics))
-    return from_tables(read, _without_repeats(read_qrels(qrels)), said, where or str(topics))
+    metadata = {"dataset_id": Path(topics).name.partition(".")[0], **(metadata or {})}
+    found = _without_empty_fields(read_topics(topics))
+    return from_tables(found, _without_repeats(read_qrels(qrels)), metadata, where or str(topics))
 
 
 def _json_lines(test_set: TestSet, id_key: str) -> str:
@@ -212,37 +218,37 @@ def _read_metadata(folder: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"no JSON: {error}", where=str(path)) from error
+        raise InputError(f"invalid JSON: {error}", where=str(path)) from error
     if not isinstance(content, dict):
-        raise InputError("expected an object of metadata", where=str(path))
+        raise InputError("expected a JSON object", where=str(path))
     return {"dataset_id": folder.resolve().name, **content}
 
 
 def _without_empty_fields(topics: Topics) -> Topics:
-    """Drop empty fields: columns of a table have a cell for every query."""
+    """Replace empty fields by null: a table has a cell for every query."""
     names = [name for name in topics.frame.columns if name not in ("query_id", "text")]
     empty = [pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in names]
     return Topics(topics.frame.with_columns(empty), topics.path)
 
 
 def _without_repeats(qrels: Qrels) -> Qrels:
-    """Drop judgments that are repeated as they are."""
+    """Drop repeated judgments."""
     columns = ["query_id", "doc_id", "relevance"]
     return Qrels(qrels.frame.unique(columns, keep="first", maintain_order=True), qrels.path)
 
 
 def write_test_set(test_set: TestSet, path: str | Path) -> None:
-    """Write a test set, whole or not at all; reading it gives the same set back.
+    """Write a test set atomically; reading the file returns the same set.
 
-    A name that ends in ``.yaml`` or ``.yml`` makes YAML, any other JSON; ``.gz``, ``.bz2``,
-    ``.xz`` or ``.zst`` behind it compress.
+    The file is YAML if its name ends in ``.yaml`` or ``.yml``, otherwise JSON. It is compressed if
+    ``.gz``, ``.bz2``, ``.xz`` or ``.zst`` follows.
 
     Args:
         test_set: The set.
-        path: Where to, ``-`` for JSON on standard output.
+        path: The file; ``-`` writes JSON to standard output.
 
     Raises:
-        InputError: If a text has no UTF-8 form, or the file cannot be written.
+        InputError: If a text cannot be encoded as UTF-8, or the file cannot be written.
     """
     content = as_content(test_set)
     text = _as_yaml(content) if _YAML_FILE.search(str(path)) else render_test_set(test_set)
@@ -250,26 +256,26 @@ def write_test_set(test_set: TestSet, path: str | Path) -> None:
 
 
 def render_test_set(test_set: TestSet) -> str:
-    """Return the set as JSON, ending in a line end."""
+    """Return the set as JSON, with a final newline."""
     return json.dumps(as_content(test_set), indent=2, ensure_ascii=False) + "\n"
 
 
 def as_content(test_set: TestSet) -> dict[str, Any]:
-    """Return the set as JSON values; fields that are not given are left out."""
+    """Return the set as JSON values without fields that are null."""
     return test_set.model_dump(mode="json", exclude_none=True)
 
 
 def write_utf8(text: str, path: str | Path) -> None:
-    """Write a text, whole or not at all, compressed as its suffix says.
+    """Write a text atomically, compressed as the suffix of the path says.
 
     Raises:
-        InputError: If it has no UTF-8 form, or the file cannot be written.
+        InputError: If it cannot be encoded as UTF-8, or the file cannot be written.
     """
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            "half a surrogate pair is no character",
+            "a text contains a lone surrogate",
             where=str(path),
             remedy=f"correct the text near {text[max(0, error.start - 20) : error.start]!r}",
         ) from error
@@ -278,7 +284,7 @@ def write_utf8(text: str, path: str | Path) -> None:
 
 
 class _Quoted(str):
-    """A text that is quoted in YAML, because loaders differ on numbers, dates and flags."""
+    """A text to quote in YAML, because loaders differ on numbers, dates and flags."""
 
 
 def _as_yaml(content: Mapping[str, Any]) -> str:

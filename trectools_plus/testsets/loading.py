@@ -1,4 +1,4 @@
-"""Loading test sets: those that are shipped, and files in JSON or YAML."""
+"""Load test sets: the shipped ones, and files in JSON or YAML."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from trectools_plus.validation.topics.loading import read_view
 from trectools_plus.validation.topics.view import Cases, TopicsView
 
 DEFAULT_TEST_SET = "hpo-en-standard"
-"""The test set of ``--dataset hpo`` where no other is named."""
+"""The default test set of ``--dataset hpo``."""
 
 _FOLDER = Path(__file__).parent / "data"
 _ENDING = ".json"
@@ -31,14 +31,14 @@ _FORM = "a list of test cases, or a mapping with 'queries' or 'test_cases'"
 
 @dataclass(frozen=True, slots=True)
 class ListedTestSet:
-    """A test set that comes with the package.
+    """A shipped test set.
 
     Attributes:
-        name: What it is called: ``load_test_set(name)``.
+        name: The name, for ``load_test_set(name)``.
         language: The language of its texts, as ISO 639-1 code.
-        queries: The number of its queries.
-        version: Its version.
-        description: What it holds.
+        queries: The number of queries.
+        version: The version.
+        description: The description of its contents.
     """
 
     name: str
@@ -51,31 +51,31 @@ class ListedTestSet:
 def load_test_set(
     name_or_path: str | Path, *, text_field: TextField = "text", language: str | None = None
 ) -> TestSet:
-    """Load a test set that comes with the package, or read a file of the user's (JSON or YAML).
+    """Load a shipped test set, or read a file in JSON or YAML.
 
     Args:
-        name_or_path: A name, such as ``hpo-en-tiny``, or a file, compressed or not; ``mine``
-            finds ``mine.yaml``, ``mine.yml`` or ``mine.json`` too. A file that is called like a
-            shipped set needs its folder: ``./hpo-en-tiny``.
-        text_field: Where the texts are: sets may have German texts beside English descriptions,
-            say. See :func:`trectools_plus.testsets.languages.with_text_field`.
-        language: The texts' language, as ISO 639-1 code, for a set that does not say.
+        name_or_path: A name, for example ``hpo-en-tiny``, or a file, compressed or not. ``mine``
+            also finds ``mine.yaml``, ``mine.yml`` and ``mine.json``. If a file has the name of a
+            shipped set, give its folder too: ``./hpo-en-tiny``.
+        text_field: The field of the texts. A set can have German texts and English descriptions,
+            for example. See :func:`trectools_plus.testsets.languages.with_text_field`.
+        language: The language of the texts, as ISO 639-1 code, for a set that declares none.
 
     Raises:
-        InputError: If there is no such set or file, or it cannot be read.
-        FormatError: If it is neither JSON nor YAML, a field is missing or wrong, or a query lacks
-            the ``text_field``.
-        UsageError: If the set says that its texts have another language.
+        InputError: If the set or file does not exist, or cannot be read.
+        FormatError: If it is not JSON or YAML, a field is missing or wrong, or a query lacks the
+            ``text_field``.
+        UsageError: If the set declares another language for its texts.
     """
     test_set = read_test_set(find_test_set(name_or_path))
     return with_text_field(test_set, text_field, language, str(name_or_path))
 
 
 def find_test_set(name_or_path: str | Path) -> Path:
-    """Return the file of a test set: a shipped one, or a file, whose ending may be left out.
+    """Return the file of a test set, shipped or given; the ending of a file can be omitted.
 
     Raises:
-        InputError: If the name is none of the shipped sets', and there is no such file.
+        InputError: If there is no shipped set and no file with this name.
     """
     text = str(name_or_path)
     if text in shipped_names():
@@ -94,18 +94,18 @@ def find_test_set(name_or_path: str | Path) -> Path:
 
 
 def shipped_names() -> list[str]:
-    """Return the names of the test sets that come with the package, in alphabetical order."""
+    """Return the names of the shipped test sets, in alphabetical order."""
     return sorted(path.name.removesuffix(_ENDING) for path in _FOLDER.glob(f"*{_ENDING}"))
 
 
 def list_test_sets() -> list[ListedTestSet]:
-    """Return the test sets that come with the package, in the order of their names."""
+    """Return the shipped test sets, in the order of their names."""
     found = []
     for name in shipped_names():
         test_set = read_test_set(_FOLDER / f"{name}{_ENDING}")
-        said = test_set.metadata
+        facts = test_set.metadata
         listed = ListedTestSet(
-            name, said.language, len(test_set.queries), said.version, said.description
+            name, facts.language, len(test_set.queries), facts.version, facts.description
         )
         found.append(listed)
     return found
@@ -114,13 +114,13 @@ def list_test_sets() -> list[ListedTestSet]:
 def read_test_set(path: str | Path) -> TestSet:
     """Read a test set, compressed or not, in a form of ``trectools_plus.validation.topics.cases``.
 
-    What ``topics validate`` calls an error is refused, with its code in the message; what it only
-    warns of is read: ids that are whole numbers become text, a case or a judgment that is repeated
-    as it is counts once, and a case without judgments is left without a score.
+    Errors of ``topics validate`` are refused, with the rule's code in the message. Its warnings are
+    accepted: ids that are whole numbers become text, repeated cases and judgments count once, and a
+    case without judgments has no score.
 
     Raises:
         InputError: If the file cannot be read.
-        FormatError: If it is neither JSON nor YAML, or a field is missing or wrong.
+        FormatError: If it is not JSON or YAML, or a field is missing or wrong.
     """
     source = read_source(path)
     syntax = _syntax_of(source)
@@ -141,11 +141,11 @@ def read_test_set(path: str | Path) -> TestSet:
         raise format_error(error, source.path, built.find_line) from None
     except (RecursionError, ValueError) as error:
         what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise FormatError(f"neither JSON nor YAML: {what}", path=source.path) from None
+        raise FormatError(f"not valid JSON or YAML: {what}", path=source.path) from None
 
 
 def _syntax_of(source: Source) -> Syntax:
-    """Return the syntax of a file that is to be a test set, whatever else its name says."""
+    """Return the syntax of a test set, by name and first characters."""
     start = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
     form = form_of(source.path, start)
     if form == "json" or form == "yaml":
@@ -154,7 +154,7 @@ def _syntax_of(source: Source) -> Syntax:
 
 
 def _refuse_errors(view: TopicsView) -> None:
-    """Refuse what the validator of test sets calls an error."""
+    """Raise the first error of the validator, if there is one."""
     for finding in check_topics(view):
         if finding.severity is Severity.ERROR:
             raise FormatError(
@@ -171,9 +171,9 @@ class _Content:
     """A test set in the form of the model, with the lines of its parts.
 
     Attributes:
-        path: The file, after which a set without a name is called.
+        path: The file; a set without a name is named after it.
         content: The fields of :class:`TestSet`.
-        lines: The line of each field that has one, by the steps that lead to it.
+        lines: The lines of fields, by their location.
     """
 
     path: str
@@ -181,22 +181,22 @@ class _Content:
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
 
     def add_metadata(self, cases: Cases, syntax: Syntax) -> None:
-        """Add what the set says of itself.
+        """Add the metadata.
 
         Raises:
-            TreeError, ValueError: If a value has no meaning.
+            TreeError, ValueError: If a value is invalid.
         """
-        said = {key: load_value(node, syntax) for key, node in cases.metadata.items()}
+        given = {key: load_value(node, syntax) for key, node in cases.metadata.items()}
         if not cases.strict:
-            said = {key: str(value) for key, value in said.items() if value is not None}
-        self.content["metadata"] = {"dataset_id": Path(self.path).name.partition(".")[0], **said}
+            given = {key: str(value) for key, value in given.items() if value is not None}
+        self.content["metadata"] = {"dataset_id": Path(self.path).name.partition(".")[0], **given}
         self.lines.update({("metadata", key): node.line for key, node in cases.metadata.items()})
         if cases.strict and "test_cases" in cases.lines:
-            self.content["test_cases"] = []  # one of the two is too many
+            self.content["test_cases"] = []  # only one of the two keys is allowed
         self.lines.update({(key,): line for key, line in cases.lines.items()})
 
     def add_queries(self, view: TopicsView, cases: Cases) -> None:
-        """Add the queries, without those whose id and text an earlier one has."""
+        """Add the queries, without those with the id and text of an earlier one."""
         queries: list[dict[str, Any]] = []
         known = set()
         table = view.judgments
@@ -223,6 +223,6 @@ class _Content:
         self.content["queries"] = queries
 
     def find_line(self, place: tuple[str | int, ...]) -> int | None:
-        """Return the line of a field, or of the nearest one around it that has a line."""
+        """Return the line of a field, or of the innermost enclosing one that has a line."""
         known = (self.lines.get(place[:end]) for end in range(len(place), 0, -1))
         return next((line for line in known if line is not None), None)

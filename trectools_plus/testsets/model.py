@@ -1,4 +1,4 @@
-"""Test sets: phrases to search with, and the terms that each should find; their JSON Schema."""
+"""The model of a test set: queries, and the terms that each should find; its JSON Schema."""
 
 from __future__ import annotations
 
@@ -24,46 +24,46 @@ Difficulty = Literal["easy", "medium", "hard"]
 QueryType = Literal["exact_term", "paraphrase", "complex_clinical"]
 
 Identifier = Annotated[str, Field(pattern=r"^\S+$")]
-"""An id without blanks, so that it fits in a column of a run file."""
+"""An id without blanks, because it is a column in run files."""
 
 LOWEST_GRADE, HIGHEST_GRADE = 0, 3
-"""The grades of this package's scale; others are read, and reported by ``testset validate``."""
+"""The scale of grades; other grades are accepted, and ``testset validate`` reports them."""
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-    __test__: ClassVar[bool] = False  # not something for pytest to collect
+    __test__: ClassVar[bool] = False  # pytest must not collect it
 
 
 class RelevantTerm(_Model):
-    """A term that a text means, and how well it fits."""
+    """A term that a text means, and its grade."""
 
     doc_id: Identifier
-    """The term's id."""
+    """The id of the term."""
     grade: StrictInt = Field(ge=-127, le=127)
-    """3 the term itself, 2 close to it, 1 related, 0 judged and not relevant. Sets with a scale of
-    their own are read too: up to 127, and -1 for what is not judged."""
+    """3 the term itself, 2 close to it, 1 related, 0 judged and not relevant. Other scales are
+    accepted too: up to 127, and -1 for not judged."""
 
 
 class TestQuery(_Model):
     """One test case."""
 
     query_id: Identifier
-    """Its id, unique in the set."""
+    """The id, unique in the set."""
     text: str = Field(pattern=r"\S")
-    """What is searched with."""
+    """The text to search for."""
     relevant: tuple[RelevantTerm, ...]
-    """The judged terms; without one above 0, the query is left out of every mean."""
+    """The judged terms; a query without a grade above 0 is excluded from every mean."""
     category: Category | None = None
-    """What kind of wording it is."""
+    """The kind of wording."""
     difficulty: Difficulty | None = None
-    """How hard it is for a system that matches words."""
+    """The difficulty for a system that matches words."""
     query_type: QueryType | None = None
     """A coarser kind of wording."""
     hpo_domain: str | None = None
-    """The organ system: a child of "Phenotypic abnormality", by its label."""
+    """The organ system: the label of a child of "Phenotypic abnormality"."""
     language: str | None = None
-    """The text's language, as ISO 639-1 code."""
+    """The language of the text, as ISO 639-1 code."""
     description: str | None = None
     """A remark, or the text in English."""
 
@@ -80,26 +80,26 @@ class TestQuery(_Model):
 
 
 class TestSetMetadata(BaseModel):
-    """What a test set says of itself; further keys are kept."""
+    """The metadata of a test set, which can have further keys."""
 
     model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
     __test__: ClassVar[bool] = False
 
     dataset_id: str
-    """Its name; that of the file where it says none."""
+    """The name; by default the name of the file."""
     version: str = ""
-    """Its version, such as ``1.0.0``; a set whose queries were replaced has another."""
+    """The version, for example ``1.0.0``; it changes when queries are replaced."""
     language: str = ""
-    """The language of all its texts, as ISO 639-1 code; empty when not said."""
+    """The language of all texts, as ISO 639-1 code; empty if not declared."""
     description: str = ""
-    """What it holds, and what its grades mean."""
+    """The contents, and the meaning of the grades."""
 
 
 class TestSet(_Model):
     """Test cases with graded terms."""
 
     metadata: TestSetMetadata
-    """What the set says of itself."""
+    """The metadata."""
     queries: tuple[TestQuery, ...] = Field(min_length=1)
     """The test cases."""
 
@@ -122,15 +122,15 @@ def format_error(
     path: str,
     find_line: Callable[[tuple[int | str, ...]], int | None] = lambda _: None,
 ) -> FormatError:
-    """Return the first of pydantic's errors in this package's words, and how many others there are.
+    """Return the first of Pydantic's errors as a format error, with the number of the others.
 
     Args:
         error: The errors.
         path: The file.
-        find_line: Gives the line of a field, by the steps that lead to it in the model.
+        find_line: Returns the line of a field, by its location in the model.
     """
     problems = error.errors(include_url=False)
-    # "Too short" of a list whose items were refused would be an error of our own making.
+    # Pydantic also calls a list too short if its items were refused.
     deepest = [p for p in problems if not any(_lies_within(q["loc"], p["loc"]) for q in problems)]
     first = deepest[0]
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
@@ -153,7 +153,7 @@ def _lies_within(place: tuple[int | str, ...], outer: tuple[int | str, ...]) -> 
 
 
 def json_schema_of_test_sets() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of test sets in every form that is read."""
+    """Return the JSON Schema (draft 2020-12) of test sets in every accepted form."""
     schema = TestSet.model_json_schema()
     definitions = schema.pop("$defs")
     term, query = definitions["RelevantTerm"], definitions["TestQuery"]
@@ -178,7 +178,7 @@ def json_schema_of_test_sets() -> dict[str, Any]:
     query["anyOf"] = [{"required": [name]} for name in TEXT_KEYS]
     with_id = {"anyOf": [{"required": [name]} for name in ID_KEYS]}
     definitions["TestCase"] = {
-        "description": "A test case of Phentrieve's; it may have further fields.",
+        "description": "A test case of Phentrieve; it can have further fields.",
         "type": "object",
         "properties": {name: fields[name] for names in SPELLINGS.values() for name in names},
         "anyOf": query["anyOf"],

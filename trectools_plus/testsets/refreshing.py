@@ -1,4 +1,4 @@
-"""Replacing some queries of a test set, so that no system is tuned to it."""
+"""Replace some queries of a test set, so that systems are not tuned to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 FIRST_VERSION = "1.0.0"
-"""The version of a set that says none."""
+"""The version of a set that declares none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class Refreshed:
 
     Attributes:
         test_set: The set; ``changes`` of its metadata has an entry for each version.
-        removed: The queries that went.
-        added: The ones in their places, in the same order.
+        removed: The removed queries.
+        added: The queries that replace them, in the same order.
     """
 
     test_set: TestSet
@@ -55,29 +55,30 @@ def refresh_test_set(
 ) -> Refreshed:
     """Replace queries by new ones of the same category and difficulty.
 
-    Where the set or the pool has no categories, ``query_type`` takes their place.
-
-    Queries of the pool with the same or nearly the same text as one of the set, or as another of
-    the pool, are not taken. How many are replaced of each category and difficulty follows their
-    shares in the set, as far as the pool has new ones. The same seed gives the same set.
+    If the set or the pool has no categories, ``query_type`` is used instead. Queries of the pool
+    are not used if their text equals or nearly equals that of a query of the set or another query
+    of the pool. The replaced queries are distributed over categories and difficulties in proportion
+    to their numbers in the set, as far as the pool has new ones. The same seed gives the same set.
 
     Args:
         test_set: The set.
-        pool: Where new queries come from, in the same language.
-        count: How many to replace.
-        seed: Decides which queries go and come.
-        version: Of the new set; by default the next minor one.
+        pool: The source of new queries, in the same language.
+        count: The number of queries to replace.
+        seed: The seed of the random choice.
+        version: The version of the new set; by default the next minor version.
 
     Raises:
         UsageError: If the languages differ, the pool has too few new queries of the kinds in the
-            set, a new query has the id of an old one, or the version has no next one.
+            set, a new query has the id of an old one, or the version has no successor.
         FormatError: If one of the two is in several languages.
     """
     import numpy as np
 
     if not 1 <= count <= len(test_set.queries):
         raise UsageError(
-            f"cannot replace {count} of {len(test_set.queries)} queries", where="count"
+            f"cannot replace {count} of {len(test_set.queries)} queries",
+            where="count",
+            remedy=f"choose a number from 1 to {len(test_set.queries)}",
         )
     _check_languages(test_set, pool)
     generator = np.random.default_rng(seed)
@@ -92,25 +93,38 @@ def refresh_test_set(
         queries[queries.index(old)] = query
     _check_ids(test_set, queries, [query for _, query in pairs])
     pairs.sort(key=lambda pair: test_set.queries.index(pair[0]))
-    gone, come = tuple(old for old, _ in pairs), tuple(query for _, query in pairs)
-    name = next_version(test_set.metadata.version) if version is None else version
-    changed = _with_changes(test_set, queries, name, seed, gone, come)
-    return Refreshed(changed, gone, come)
+    new_version = next_version(test_set.metadata.version) if version is None else version
+    changes = {
+        "version": new_version,
+        "parent": parent_of(test_set),
+        "seed": seed,
+        "removed": [_named(old) for old, _ in pairs],
+        "added": [_named(query) for _, query in pairs],
+    }
+    earlier = (test_set.metadata.model_extra or {}).get("changes")
+    all_changes = [*(earlier if isinstance(earlier, list) else []), changes]
+    update = {"version": new_version, "changes": all_changes}
+    metadata = test_set.metadata.model_copy(update=update)
+    return Refreshed(
+        TestSet(metadata=metadata, queries=tuple(queries)),
+        removed=tuple(old for old, _ in pairs),
+        added=tuple(query for _, query in pairs),
+    )
 
 
 def next_version(version: str) -> str:
     """Return the next minor version.
 
-    It is ``1.1.0`` after ``1.0.0`` and after nothing, ``2.4`` after ``2.3``.
+    It is ``1.1.0`` after ``1.0.0`` or an empty version, and ``2.4`` after ``2.3``.
 
     Raises:
-        UsageError: If it is not made of one to three whole numbers.
+        UsageError: If the version does not consist of one to three whole numbers.
     """
     match = re.fullmatch(r"(v?)(\d+)(?:\.(\d+))?(\.\d+)?", version or FIRST_VERSION)
     if match is None:
         raise UsageError(
-            f"version '{version}' has no next one: expected numbers such as {FIRST_VERSION}",
-            remedy="name the new version",
+            f"version '{version}' has no successor: expected numbers as in {FIRST_VERSION}",
+            remedy="give the new version",
         )
     prefix, major, minor, patch = match.groups()
     return f"{prefix}{major}.{int(minor or 0) + 1}{'.0' if patch else ''}"
@@ -123,16 +137,16 @@ def _check_languages(test_set: TestSet, pool: TestSet) -> None:
         raise UsageError(
             f"the set is in {one}, the pool in {other}",
             where=names[1],
-            remedy="take new queries in the language of the set",
+            remedy="use new queries in the language of the set",
         )
 
 
 def _new_queries(test_set: TestSet, pool: TestSet) -> list[TestQuery]:
-    """Queries of the pool with a relevant term that are not in the set, nor nearly."""
+    """Return queries of the pool that have a relevant term and a new text."""
     language = primary_language(declared_language(test_set, test_set.metadata.dataset_id))
-    there = [query.text for query in test_set.queries]
+    old_texts = [query.text for query in test_set.queries]
     texts = [query.text for query in pool.queries]
-    known = {later for _, later in near_across(there, texts, language)}
+    known = {later for _, later in near_across(old_texts, texts, language)}
     firsts = {group[0] for group in near_groups(texts, language)}
     return [
         query
@@ -145,14 +159,14 @@ class _Strata:
     """Queries by kind and difficulty.
 
     Args:
-        field: What says of what kind a query is.
+        field: The field with the kind of a query.
     """
 
     def __init__(self, field: KindField) -> None:
         self._field = field
 
     def quota(self, count: int, test_set: TestSet, new: Sequence[TestQuery]) -> dict[Stratum, int]:
-        """Return the number to replace of each stratum, at most what the pool has new."""
+        """Return the number of queries to replace in each stratum, limited by the pool."""
         strata = list(map(self._of, test_set.queries))
         sizes, available = Counter(strata), Counter(map(self._of, new))
         possible = sum(min(size, available[stratum]) for stratum, size in sizes.items())
@@ -168,7 +182,7 @@ class _Strata:
         for stratum, wanted in quota.items():
             quota[stratum] = min(wanted, available[stratum])
             over += wanted - quota[stratum]
-        # What one kind lacks goes to kinds with most new queries to spare.
+        # The rest goes to the strata with the most new queries left.
         while over:
             room = {one: min(sizes[one], available[one]) - quota[one] for one in quota}
             quota[max(room, key=lambda one: room[one])] += 1
@@ -181,7 +195,7 @@ class _Strata:
         quota: dict[Stratum, int],
         generator: np.random.Generator,
     ) -> list[TestQuery]:
-        """Draw as many queries of each stratum."""
+        """Draw the given number of queries of each stratum."""
         drawn: list[TestQuery] = []
         for stratum in sorted(quota):
             of_kind = [query for query in queries if self._of(query) == stratum]
@@ -190,7 +204,7 @@ class _Strata:
         return drawn
 
     def sort(self, drawn: Iterable[TestQuery], order: Sequence[TestQuery]) -> list[TestQuery]:
-        """Sort by stratum, then in the given order, so that the n-th replaces the n-th."""
+        """Sort by stratum and then as given, so that the n-th query replaces the n-th."""
         places = {query.query_id: at for at, query in enumerate(order)}
         return sorted(drawn, key=lambda query: (self._of(query), places[query.query_id]))
 
@@ -199,37 +213,15 @@ class _Strata:
 
 
 def _check_ids(test_set: TestSet, queries: Sequence[TestQuery], added: Sequence[TestQuery]) -> None:
-    """A new query under the id of an old one, even one that goes, would be taken for it."""
+    """Refuse new queries with the id of an old one, even of a removed one."""
     old = {query.query_id for query in test_set.queries}
     taken = [query.query_id for query in added if query.query_id in old]
     if taken:
         raise UsageError(
             f"new queries have ids of the set: {', '.join(taken[:3])}",
-            remedy="give the queries of the pool ids of their own",
+            remedy="give the queries of the pool other ids",
         )
     assert len({query.query_id for query in queries}) == len(queries)
-
-
-def _with_changes(
-    test_set: TestSet,
-    queries: Sequence[TestQuery],
-    version: str,
-    seed: int,
-    removed: Sequence[TestQuery],
-    added: Sequence[TestQuery],
-) -> TestSet:
-    said = test_set.metadata
-    earlier = (said.model_extra or {}).get("changes")
-    entry = {
-        "version": version,
-        "parent": parent_of(test_set),
-        "seed": seed,
-        "removed": [_named(query) for query in removed],
-        "added": [_named(query) for query in added],
-    }
-    changes = [*(earlier if isinstance(earlier, list) else []), entry]
-    metadata = said.model_copy(update={"version": version, "changes": changes})
-    return TestSet(metadata=metadata, queries=tuple(queries))
 
 
 def _named(query: TestQuery) -> dict[str, str]:

@@ -1,8 +1,9 @@
-"""Splitting a test set: a part to develop with, and one to hold out."""
+"""Split a test set into a part to develop with, and a part to hold out."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +23,13 @@ DEFAULT_SEED = 42
 
 KindField = Literal["category", "query_type"]
 KIND_FIELDS: tuple[KindField, ...] = get_args(KindField)
-"""Fields that say of what kind a query is, the one to prefer first."""
+"""Fields with the kind of a query, the preferred one first."""
 
 
 Key = TypeVar("Key")
 
 Stratum = tuple[str, str]
-"""Category (or type) and difficulty; empty where a query has none."""
+"""Category (or type) and difficulty; empty if a query has none."""
 
 _FILE_NAME = re.compile(r"[^\w.+-]+")
 
@@ -38,8 +39,8 @@ class Split:
     """The two parts of a test set.
 
     Attributes:
-        used: The part to develop with.
-        held_out: The part to look at once, at the end.
+        used: The part for development.
+        held_out: The part to use only once, at the end.
     """
 
     used: TestSet
@@ -49,31 +50,31 @@ class Split:
 def split_test_set(
     test_set: TestSet, held_out: float = DEFAULT_HELD_OUT, seed: int = DEFAULT_SEED
 ) -> Split:
-    """Hold out a share of the queries, stratified by category and difficulty.
+    """Hold out a fraction of the queries, stratified by category and difficulty.
 
-    Where no query has a category, ``query_type`` takes its place. Of each category its share is
-    held out, and of that the share of each difficulty, to the nearest whole query. Queries with
-    the same or nearly the same text stay in one part, which can move a number by one or two. The
-    same seed gives the same parts.
+    If no query has a category, ``query_type`` is used instead. The fraction applies to each
+    category, and within it to each difficulty, rounded to whole queries. Queries with equal or
+    nearly equal texts stay in one part, which can change a number by one or two. Equal seeds give
+    equal parts.
 
     Args:
         test_set: The set.
-        held_out: The share to hold out, between 0 and 1.
-        seed: Decides which queries.
+        held_out: The fraction to hold out, between 0 and 1.
+        seed: The seed of the random choice.
 
     Returns:
-        The parts, each in the order of the set; their metadata name parent, seed and share.
+        The parts, each in the order of the set. Their metadata contain parent, seed and fraction.
 
     Raises:
-        UsageError: If the share is not between 0 and 1, or a part would have no query with a
+        UsageError: If the fraction is not between 0 and 1, or a part would have no query with a
             relevant term.
         FormatError: If the set is in several languages.
     """
     if not 0.0 < held_out < 1.0:
         raise UsageError(
-            f"expected a share between 0 and 1 but got {held_out:g}",
+            f"expected a fraction between 0 and 1 but got {held_out:g}",
             where="held-out",
-            remedy="0.2 holds out a fifth",
+            remedy="for example, 0.2 holds out a fifth",
         )
     chosen = _choose(test_set, held_out, seed)
     split = {
@@ -90,10 +91,10 @@ def split_test_set(
 
 
 def write_split(split: Split, folder: str | Path) -> tuple[Path, Path]:
-    """Write the parts as ``<dataset_id>.json`` each.
+    """Write each part as ``<dataset_id>.json``.
 
     Returns:
-        The used part, and the one held out.
+        The files of the used and the held-out part.
 
     Raises:
         InputError: If a file cannot be written.
@@ -102,7 +103,7 @@ def write_split(split: Split, folder: str | Path) -> tuple[Path, Path]:
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make the folder: {error.strerror}", where=str(root)) from error
+        raise InputError(f"cannot create the folder: {error.strerror}", where=str(root)) from error
     used, held_out = (
         root / f"{_FILE_NAME.sub('-', part.metadata.dataset_id)}.json"
         for part in (split.used, split.held_out)
@@ -113,10 +114,10 @@ def write_split(split: Split, folder: str | Path) -> tuple[Path, Path]:
 
 
 def parent_of(test_set: TestSet) -> dict[str, str]:
-    """Return what identifies a set: ``dataset_id``, ``version``, ``sha256`` of its JSON."""
-    said = test_set.metadata
+    """Return the identity of a set: ``dataset_id``, ``version``, and ``sha256`` of its JSON."""
+    facts = test_set.metadata
     digest = sha256_text(render_test_set(test_set))
-    return {"dataset_id": said.dataset_id, "version": said.version, "sha256": digest}
+    return {"dataset_id": facts.dataset_id, "version": facts.version, "sha256": digest}
 
 
 def kind_field(test_set: TestSet, *others: TestSet) -> KindField:
@@ -124,7 +125,7 @@ def kind_field(test_set: TestSet, *others: TestSet) -> KindField:
 
     Args:
         test_set: The set.
-        others: Sets that have to have the field too; if they lack both, it is one of the set's.
+        others: Sets that should have the field too; if they lack both fields, they are ignored.
     """
     fields = [name for name in KIND_FIELDS if _has_field(test_set, name)] or [KIND_FIELDS[0]]
     shared = (name for name in fields if all(_has_field(other, name) for other in others))
@@ -136,27 +137,27 @@ def _has_field(test_set: TestSet, name: str) -> bool:
 
 
 def kind_of(query: TestQuery, field: KindField = "category") -> str:
-    """Return the category of a query, or else its type; empty where it has neither.
+    """Return the category of a query, otherwise its type; empty if it has neither.
 
     Args:
         query: The query.
-        field: From :func:`kind_field`; with ``query_type`` categories do not count.
+        field: From :func:`kind_field`; with ``query_type`` the category is ignored.
     """
     kinds = (getattr(query, name) for name in KIND_FIELDS[KIND_FIELDS.index(field) :])
     return next(filter(None, kinds), "")
 
 
 def stratum_of(query: TestQuery, field: KindField) -> Stratum:
-    """Return kind (see :func:`kind_of`) and difficulty of a query; empty where it has none."""
+    """Return kind (see :func:`kind_of`) and difficulty of a query; empty if it has none."""
     return kind_of(query, field), query.difficulty or ""
 
 
-def _choose(test_set: TestSet, share: float, seed: int) -> set[int]:
+def _choose(test_set: TestSet, fraction: float, seed: int) -> set[int]:
     """Return the positions of the queries to hold out."""
     import numpy as np
 
     queries = test_set.queries
-    total = min(max(round(share * len(queries)), 1), len(queries) - 1)
+    total = min(max(round(fraction * len(queries)), 1), len(queries) - 1)
     language = primary_language(declared_language(test_set, test_set.metadata.dataset_id))
     groups = near_groups([query.text for query in queries], language)
     field = kind_field(test_set)
@@ -164,11 +165,11 @@ def _choose(test_set: TestSet, share: float, seed: int) -> set[int]:
     order = np.random.default_rng(seed).permutation(len(groups))
     shuffled = [groups[at] for at in order.tolist()]
     quota = apportion_strata(total, strata)
-    by_category: dict[str, int] = {}
+    by_category = Counter[str]()
     for (category, _), count in quota.items():
-        by_category[category] = by_category.get(category, 0) + count
+        by_category[category] += count
     chosen: set[int] = set()
-    # What groups of near-duplicates leave open is filled from the category, then from anywhere.
+    # Groups of near-duplicates can leave gaps. They are filled from the category, then from any.
     for places in (
         (quota, lambda at: strata[at]),
         (by_category, lambda at: strata[at][0]),
@@ -179,7 +180,7 @@ def _choose(test_set: TestSet, share: float, seed: int) -> set[int]:
 
 
 def _fill(chosen: set[int], groups: Sequence[list[int]], quota: dict[Any, int], kind: Any) -> None:
-    """Choose groups for as long as the kind of their first query has room for all of them."""
+    """Choose groups while the kind of their first query has room for the whole group."""
     room = dict(quota)
     for at in chosen:
         room[kind(at)] -= 1
@@ -196,30 +197,30 @@ def _fill(chosen: set[int], groups: Sequence[list[int]], quota: dict[Any, int], 
 def _part(
     test_set: TestSet, queries: Sequence[TestQuery], part: str, split: dict[str, Any]
 ) -> TestSet:
-    said = test_set.metadata
-    metadata = said.model_copy(
-        update={"dataset_id": f"{said.dataset_id}-{part}", "split": {"part": part, **split}}
+    dataset_id = test_set.metadata.dataset_id
+    metadata = test_set.metadata.model_copy(
+        update={"dataset_id": f"{dataset_id}-{part}", "split": {"part": part, **split}}
     )
     try:
         return TestSet(metadata=metadata, queries=tuple(queries))
     except ValidationError:
         raise UsageError(
             f"the {part} part would have no query with a relevant term",
-            where=said.dataset_id,
-            remedy="take another share, or a larger set",
+            where=dataset_id,
+            remedy="choose another fraction, or use a larger set",
         ) from None
 
 
 def apportion(total: int, sizes: Mapping[Key, int]) -> dict[Key, int]:
-    """Divide a number in proportion to sizes, by largest remainders (Hamilton's method).
+    """Divide a number in proportion to sizes by largest remainders (Hamilton's method).
 
     Args:
-        total: What is divided, at most the sum of the sizes.
-        sizes: The size of each part, which is the most that it gets.
+        total: The number to divide, at most the sum of the sizes.
+        sizes: The size of each part, which is also its maximum.
 
     Returns:
-        Whole numbers that add up to ``total``, each less than 1 from its exact proportion. Of equal
-        remainders the larger one comes first, then the earlier one.
+        Whole numbers that add up to ``total``, each less than 1 from its exact proportion. If
+        remainders are equal, the larger part comes first, then the earlier one.
     """
     whole = sum(sizes.values())
     if not whole:
@@ -233,23 +234,19 @@ def apportion(total: int, sizes: Mapping[Key, int]) -> dict[Key, int]:
 
 
 def apportion_strata(total: int, strata: Sequence[Stratum]) -> dict[Stratum, int]:
-    """Divide a number over categories, and what each of them gets over its difficulties.
+    """Divide a number over categories, and each result over the difficulties of the category.
 
-    So categories are as near to their share as they can be, even where there are too few queries
+    So categories are as close to their proportions as possible, even if there are too few queries
     of each category and difficulty.
 
     Args:
-        total: What is divided, at most the number of queries.
+        total: The number to divide, at most the number of queries.
         strata: The stratum of each query.
     """
-    cells: dict[Stratum, int] = {}
-    for stratum in strata:
-        cells[stratum] = cells.get(stratum, 0) + 1
-    categories: dict[str, int] = {}
-    for (category, _), size in cells.items():
-        categories[category] = categories.get(category, 0) + size
+    cells = Counter(strata)
+    categories = Counter(category for category, _ in strata)
     found: dict[Stratum, int] = {}
-    for category, share in apportion(total, categories).items():
+    for category, number in apportion(total, categories).items():
         inside = {cell: size for cell, size in cells.items() if cell[0] == category}
-        found.update(apportion(share, inside))
+        found.update(apportion(number, inside))
     return found

@@ -1,4 +1,4 @@
-"""Test sets as topics and qrels, and back."""
+"""Convert test sets to topics and qrels, and back."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from trectools_plus.formats.topic_schema import NOTE_KEYS, NOTE_WORDS
 from trectools_plus.testsets.model import TestSet, format_error
 
 QUERY_FIELDS = NOTE_KEYS
-"""The fields of queries beside id, text and judgments: columns of topics."""
+"""The fields of queries other than id, text and judgments: columns of topics."""
 
 
 def topics_of(test_set: TestSet, path: str | None = None) -> Topics:
-    """The queries, with each of :data:`QUERY_FIELDS` that any of them has.
+    """Return the queries, with each of :data:`QUERY_FIELDS` that any of them has.
 
-    Where a query lacks one that others have it is empty.
+    A field that a query lacks is empty.
 
     Args:
         test_set: The set.
-        path: What to call it in errors.
+        path: The name of the set in errors.
     """
     queries = test_set.queries
     further = {
@@ -43,11 +43,11 @@ def topics_of(test_set: TestSet, path: str | None = None) -> Topics:
 
 
 def qrels_of(test_set: TestSet, path: str | None = None) -> Qrels:
-    """The judgments, in the order of the set.
+    """Return the judgments, in the order of the set.
 
     Args:
         test_set: The set.
-        path: What to call it in errors.
+        path: The name of the set in errors.
     """
     rows = [
         (query.query_id, "0", term.doc_id, term.grade)
@@ -60,27 +60,28 @@ def qrels_of(test_set: TestSet, path: str | None = None) -> Qrels:
 def from_tables(
     topics: Topics, qrels: Qrels, metadata: Mapping[str, Any], where: str = "test set"
 ) -> TestSet:
-    """Put topics and judgments together.
+    """Combine topics and judgments into a test set.
 
-    Of the topics' further columns those of :data:`QUERY_FIELDS` are kept; categories and the like
-    only if they are words of the model.
+    Further columns of the topics are used if they are among :data:`QUERY_FIELDS`. Values of
+    ``category`` and similar fields must be known to the model; others are dropped.
 
     Args:
         topics: The queries, in the order of the set.
-        qrels: The judgments, each query's in their order.
-        metadata: What the set says of itself; ``dataset_id`` at least.
-        where: What to call the set in errors.
+        qrels: The judgments, in the order of each query.
+        metadata: The metadata, with at least ``dataset_id``.
+        where: The name of the set in errors.
 
     Raises:
         InputError: If a judged query is not among the topics.
-        FormatError: If it makes no test set: a document is judged twice, nothing is relevant.
+        FormatError: If a document is judged twice, or no document is relevant.
     """
     unknown = set(qrels.query_ids) - set(topics.query_ids)
     if unknown:
         raise InputError(
-            f"{len(unknown)} judged queries are no topics: {', '.join(sorted(unknown)[:3])}",
+            f"{len(unknown)} judged queries are not in the topics: "
+            f"{', '.join(sorted(unknown)[:3])}",
             where=qrels.path or where,
-            remedy="give the topics that these judgments are of",
+            remedy="give the topics of these judgments",
         )
     relevant: dict[str, list[dict[str, Any]]] = {}
     for query_id, doc_id, grade in qrels.frame.select(

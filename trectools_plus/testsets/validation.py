@@ -1,4 +1,4 @@
-"""Checking test sets: by the rules for topics, against an ontology, and against each other."""
+"""Validate test sets: the rules for topics, an ontology, and the other parts of a split."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _SUPERSEDED = {
     "T211": frozenset({"Q121", "Q122"}),
     "T212": frozenset({"T131", "Q131", "Q133"}),
 }
-"""Rules for any judgments whose findings a rule for test sets reports as errors."""
+"""Rules for judgments, by the rule for test sets that reports the same as an error."""
 
 
 class TestSetChecker:
-    """Checks test sets one after the other.
+    """Check test sets one after the other.
 
     Args:
-        ontology: An OBO file; ``None`` takes the installed Human Phenotype Ontology for sets that
-            have ids of it.
-        apart: Whether the sets have nothing to do with each other. Otherwise they are parts of a
-            split, and what stands in two of them is a finding of the later one.
-        every_line: Whether findings keep the lines of all places and not only of the first few.
+        ontology: An OBO file; ``None`` means the installed Human Phenotype Ontology for sets with
+            its ids.
+        apart: The sets are unrelated. Otherwise they are parts of a split, and queries that are in
+            two of them are a finding of the later one.
+        every_line: Findings contain the lines of all places, not only of the first few.
 
     Attributes:
-        unchecked: Sets whose ids were not looked up, because the ontology is not installed.
+        unchecked: Sets whose ids were not looked up because the ontology is not installed.
     """
 
-    __test__ = False  # not something for pytest to collect
+    __test__ = False  # pytest must not collect it
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class TestSetChecker:
         self._parts: list[TestSetView] = []
 
     def check(self, name_or_path: str | Path) -> FileReport:
-        """All findings of a test set. A malformed file is a report with errors, not an exception.
+        """Return all findings of a test set; a malformed file is a report with errors.
 
         Args:
             name_or_path: A file, ``-`` for standard input, or the name of a shipped set.
 
         Raises:
-            InputError: If the file cannot be read at all, or the ontology cannot.
+            InputError: If the file or the ontology cannot be read.
         """
         shown = str(name_or_path)
         try:
@@ -106,15 +106,15 @@ def validate_test_sets(
 
     Args:
         sets: The sets; several are parts of a split.
-        ontology: See :class:`TestSetChecker`.
-        apart: There.
-        every_line: There.
+        ontology: As in :class:`TestSetChecker`.
+        apart: As in :class:`TestSetChecker`.
+        every_line: As in :class:`TestSetChecker`.
 
     Yields:
         A report on each.
 
     Raises:
-        InputError: If a file cannot be read at all, or the ontology cannot.
+        InputError: If a file or the ontology cannot be read.
     """
     checker = TestSetChecker(ontology, apart=apart, every_line=every_line)
     for one in sets:
@@ -122,20 +122,20 @@ def validate_test_sets(
 
 
 def ontology_of(term_ids: Iterable[str], path: str | Path | None = None) -> Ontology | None:
-    """Return the ontology to look ids up in.
+    """Return the ontology in which to look up ids.
 
     Args:
         term_ids: Ids of expected terms.
-        path: An OBO file; ``None`` takes the installed Human Phenotype Ontology for sets that have
-            ids of it.
+        path: An OBO file; ``None`` means the installed Human Phenotype Ontology for sets with its
+            ids.
 
     Returns:
-        ``None`` where no file is named and no id is one of the Human Phenotype Ontology.
+        ``None`` if no file is given and no id is from the Human Phenotype Ontology.
 
     Raises:
-        MissingExtraError: If that is not installed.
+        MissingExtraError: If the Human Phenotype Ontology is not installed.
         InputError: If the file cannot be read.
-        FormatError: If it is no ontology.
+        FormatError: If it is not an ontology.
     """
     if path is None and not any(term_id.startswith(HPO_PREFIX) for term_id in term_ids):
         return None

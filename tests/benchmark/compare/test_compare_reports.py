@@ -72,7 +72,7 @@ def test_modes_are_paired_by_name_or_alone(bench: Any) -> None:
 
 def test_other_data_are_refused_and_missing_values_named(bench: Any) -> None:
     a, b = bench.make("a", {"x": {}}), bench.make("b", {"x": {}}, queries=50)
-    with pytest.raises(IncomparableError, match=r"other qrels.*60 and 50 queries"):
+    with pytest.raises(IncomparableError, match=r"different qrels.*60 and 50 queries"):
         compare_reports(a, b)
     c = bench.make("c", {"x": {}})
     (c / "per_query.parquet").unlink()

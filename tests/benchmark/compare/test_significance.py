@@ -1,4 +1,4 @@
-"""A best mode is claimed only after every pair was looked at; groups say who is not told apart."""
+"""A best mode is significant against every other; groups have no significant differences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from trectools_plus.benchmark.compare.compare import compare
-from trectools_plus.benchmark.compare.significance import compare_all, find_groups, prove_best
+from trectools_plus.benchmark.compare.differences import compare_every_pair
+from trectools_plus.benchmark.compare.significance import find_groups, is_best_significant
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import Counts, Evaluation
@@ -38,9 +39,9 @@ def proven(values: dict[str, list[float]], best: str | None, **settings: object)
     config = config_of(**settings)
     evaluation = evaluation_of(values)
     made = compare(evaluation, config.baseline, resamples=500, seed=42)
-    every_pair = compare_all(evaluation, made, config)
+    every_pair = compare_every_pair(evaluation, made, config)
     assert len(every_pair) == 3
-    return prove_best({"nDCG@10": best}, every_pair)["nDCG@10"]
+    return is_best_significant({"nDCG@10": best}, every_pair)["nDCG@10"]
 
 
 def test_best_is_proven_against_every_other_run_even_with_a_baseline() -> None:
@@ -50,7 +51,7 @@ def test_best_is_proven_against_every_other_run_even_with_a_baseline() -> None:
         assert not proven({"a": LOW, "b": HIGH, "c": NEARLY}, None, **settings)
 
 
-def test_a_claim_survives_the_correction_or_is_none() -> None:
+def test_a_best_mode_is_significant_only_after_the_correction() -> None:
     # Two of six signs against: p of one comparison is below 0.05 only without a correction.
     generator = np.random.default_rng(0)
     noise = generator.normal(0, 0.1, 30)
@@ -68,12 +69,11 @@ def test_a_claim_survives_the_correction_or_is_none() -> None:
     family = [one for one in holm if {one.baseline, one.contrast} == {"a", "c"}]
     assert family[0].randomisation is not None
     assert family[0].randomisation.p <= 0.05 < (family[0].p_adjusted or 0)
-    assert not prove_best({"nDCG@10": "c"}, compare_all(evaluation_of(values), holm, config))[
-        "nDCG@10"
-    ]
+    every_pair = compare_every_pair(evaluation_of(values), holm, config)
+    assert not is_best_significant({"nDCG@10": "c"}, every_pair)["nDCG@10"]
 
 
-def test_groups_hold_who_is_not_told_apart() -> None:
+def test_groups_have_no_significant_differences() -> None:
     evaluation = evaluation_of({"a": LOW, "b": HIGH, "c": NEARLY})
     every_pair = compare(evaluation, resamples=500, seed=42)
     assert find_groups(evaluation, every_pair, 0.95) == {"nDCG@10": [["b", "c"], ["a"]]}

@@ -7,11 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.compare.summary import (
-    find_best,
-    find_unranked,
-    summarise,
-)
+from trectools_plus.benchmark.compare.significance import find_best, find_unranked
+from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import Counts, Evaluation

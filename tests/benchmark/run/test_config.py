@@ -48,10 +48,13 @@ def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
         ({"dataset": "hpo", "modes": ["lexcal"]}, "unknown mode 'lexcal'"),
         ({"dataset": "hpo", "modes": ["lexical", "lexical"]}, "twice"),
         ({"dataset": "hpo", "modes": []}, "no mode"),
-        ({"dataset": "hpo", "baseline": "bm25"}, "'bm25' is none of the modes — --baseline — take"),
+        (
+            {"dataset": "hpo", "baseline": "bm25"},
+            "'bm25' is not one of the modes — --baseline — use",
+        ),
         (
             {"dataset": "hpo", "mode_names": {"bm25": "BM25"}},
-            "'bm25' is none of the modes — mode_names — take",
+            "'bm25' is not one of the modes — mode_names — use",
         ),
         ({"dataset": "hpo", "measures": ["nDGC@10"]}, "nDGC@10"),
         ({"dataset": "hpo", "targets": {"nDGC@10": None}}, "nDGC@10"),
@@ -265,7 +268,7 @@ def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
         ),
         (
             "dataset: hpo\ntargets:\n  AP@7: 0.5\n",
-            "AP@7 is none of the measures — {}:2: targets — "
+            "AP@7 is not one of the measures — {}:2: targets — "
             "add it to measures, or leave its target out",
         ),
         (
@@ -275,7 +278,7 @@ def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
             "{}:3: retrieval.weights — write 0.5,0.5",
         ),
         ("dataset: hpo\nbaseline: x\n",
-         "'x' is none of the modes — {}:2: baseline — take lexical, vector, hybrid"),
+         "'x' is not one of the modes — {}:2: baseline — use lexical, vector, hybrid"),
         ("corpus: c\ntopics: t\n", "corpus needs qrels beside it — {} — name the file"),
         ("dataset: hpo\ndepth: 0\n", "expected at least 1 but got 0 — {}:2: depth"),
         ("dataset: hpo\nmissing: no\n", "expected 'zero' or 'drop' but got 'no' — {}:2: missing"),
@@ -283,7 +286,7 @@ def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
          "did you mean 'measures'?"),
     ],
 )  # fmt: skip
-def test_errors_say_what_where_and_how_to_mend(tmp_path: Path, text: str, whole: str) -> None:
+def test_errors_say_what_where_and_how_to_fix(tmp_path: Path, text: str, whole: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(UsageError) as caught:
         load_config(path)

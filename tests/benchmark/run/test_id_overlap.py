@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trectools_plus.benchmark.run.id_overlap import check_meeting
+from trectools_plus.benchmark.run.id_overlap import check_id_overlap
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 
@@ -14,14 +14,14 @@ QRELS = Qrels.from_dict({"1": {"d1": 1}, "2": {"d2": 1}})
 
 def complaint(corpus: Corpus | None, topics: Topics | None, qrels: Qrels = QRELS) -> str:
     with pytest.raises(CheckFailedError) as caught:
-        check_meeting(corpus, topics, qrels, "irds:mine")
+        check_id_overlap(corpus, topics, qrels, "irds:mine")
     return str(caught.value)
 
 
 def test_parts_that_meet() -> None:
-    check_meeting(CORPUS, Topics.from_dict({"1": "x", "9": "y"}), QRELS, "x")
-    check_meeting(None, None, QRELS, "x")
-    check_meeting(CORPUS, None, Qrels.from_dict({"1": {"d1": 1, "d9": 1}}), "x")
+    check_id_overlap(CORPUS, Topics.from_dict({"1": "x", "9": "y"}), QRELS, "x")
+    check_id_overlap(None, None, QRELS, "x")
+    check_id_overlap(CORPUS, None, Qrels.from_dict({"1": {"d1": 1, "d9": 1}}), "x")
 
 
 def test_topics_of_another_collection() -> None:
@@ -44,7 +44,7 @@ def test_one_query_in_two_spellings() -> None:
     ("doc_id", "words"),
     [
         ("x9", "(corpus: d1, d2; qrels: x9)"),
-        ("D1", "they differ by case"),
+        ("D1", "they differ in case"),
         ("corpus/d1", "ids of the qrels have the prefix 'corpus/'"),
     ],
 )

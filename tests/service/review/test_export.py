@@ -21,6 +21,7 @@ from trectools_plus.service.review.judgments import Grade, export_qrels, merge_g
 from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
 from trectools_plus.service.review.store import Store, open_store
 from trectools_plus.service.review.summary import share_choices, summarise_review, wilson_share
+from trectools_plus.statistics.resamples import Resampling
 
 QUERIES = tuple(f"q{n}" for n in range(6))
 RESULTS = {"a": ("d1", "d2"), "b": ("d2", "d3")}
@@ -92,7 +93,7 @@ def test_merging_is_numpys_lower_median(all_grades: list[dict[str, int]]) -> Non
 
 
 def test_nothing_to_export_is_said_so(store: Store) -> None:
-    with pytest.raises(CheckFailedError, match="nothing was graded"):
+    with pytest.raises(CheckFailedError, match="no grades yet"):
         export_qrels(store)
     fill(store)
     with pytest.raises(UsageError, match="Anna, Ben"):
@@ -131,7 +132,7 @@ def test_each_query_counts_once_in_a_share() -> None:
 
 def test_the_summary_says_what_came_of_it(store: Store) -> None:
     fill(store)
-    summary = summarise_review(store, resamples=500)
+    summary = summarise_review(store, Resampling(500))
     anna, ben = summary.annotators
     assert (anna.name, anna.graded, anna.flagged, anna.chosen, anna.complete) == (
         "Anna",
@@ -150,7 +151,7 @@ def test_the_summary_says_what_came_of_it(store: Store) -> None:
 
 def test_kappa_is_scikit_learns(store: Store) -> None:
     fill(store)
-    (pair,) = summarise_review(store, resamples=500).agreements
+    (pair,) = summarise_review(store, Resampling(500)).agreements
     both = [
         (one, other)
         for query_id in ANNA.keys() & BEN.keys()

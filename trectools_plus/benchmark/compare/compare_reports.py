@@ -1,10 +1,10 @@
-"""Two reports compared: every mode of one with the same mode of the other."""
+"""Comparison of two reports: every mode of one with the same mode of the other."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,16 +15,17 @@ from trectools_plus.benchmark.compare.compare import (
     EQUAL,
     adjust,
     make_comparison,
-    resampling_of,
 )
 from trectools_plus.benchmark.compare.preconditions import find_changes, refuse_incomparable
 from trectools_plus.benchmark.report import Comparison
 from trectools_plus.benchmark.report.folder import ReportFolder, ScoreBook
+from trectools_plus.benchmark.run.config import resampling_of
+from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.errors import IncomparableError, InputError
+from trectools_plus.statistics import compare_columns
 from trectools_plus.text import plural
 
-if TYPE_CHECKING:
-    from trectools_plus.statistics import PairedComparison
+_MOST_CHANGED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,8 @@ class QueryChange:
 
     Attributes:
         query_id: The query.
-        before: Its value in the first.
-        after: Its value in the second.
+        before: Its value in the first report.
+        after: Its value in the second report.
     """
 
     query_id: str
@@ -44,10 +45,10 @@ class QueryChange:
 
 @dataclass(frozen=True, slots=True)
 class LatencyDifference:
-    """Mean milliseconds per query, B minus A, over the queries that both timed.
+    """Mean milliseconds per query, B minus A, over the queries timed in both reports.
 
     Attributes:
-        n: Queries.
+        n: Number of queries.
         a: Mean of A.
         b: Mean of B.
         difference: B minus A.
@@ -66,7 +67,7 @@ class LatencyDifference:
 def compare_latency(
     a: ReportFolder, b: ReportFolder, pair: tuple[str, str]
 ) -> LatencyDifference | None:
-    """Compare the latency of a mode, B minus A, over the queries that both timed.
+    """Compare the latency of a mode, B minus A, over the queries timed in both reports.
 
     Args:
         a: Report A.
@@ -74,10 +75,8 @@ def compare_latency(
         pair: The mode in A and in B.
 
     Returns:
-        ``None`` where a report timed nothing, or no query is in both.
+        ``None`` if a report has no latencies, or no query is in both.
     """
-    from trectools_plus.statistics import compare_columns
-
     if a.latency is None or b.latency is None:
         return None
     first, second = (
@@ -89,9 +88,8 @@ def compare_latency(
     if not both.height:
         return None
     before, after = both["latency_ms"].to_numpy(), both["latency_ms_b"].to_numpy()
-    found: PairedComparison = compare_columns(
-        after - before, tests=(), **resampling_of(a.report.manifest.config)
-    )[0]
+    resampling = resampling_of(a.report.manifest.config)
+    found = compare_columns(after - before, tests=(), **vars(resampling))[0]
     assert found.difference is not None
     return LatencyDifference(
         both.height,
@@ -105,16 +103,16 @@ def compare_latency(
 
 @dataclass(frozen=True, slots=True)
 class ModeContrast:
-    """One mode (or two that stand for each other) in both reports.
+    """One mode, or two that are compared with each other, in both reports.
 
     Attributes:
-        label: Its name; ``A's mode and B's mode`` where they differ.
+        label: Its name; ``NAME (A) and NAME (B)`` if they differ.
         modes: The mode in A and in B.
         means: Per measure, the mean in A and in B.
-        counts: Per measure, the queries that each mean is over.
+        counts: Per measure, the number of queries in each mean.
         comparisons: B minus A, per measure, with tests.
         changed: Per measure, the queries that changed most, largest change first.
-        latency: ``None`` where a report timed nothing.
+        latency: ``None`` if a report has no latencies.
     """
 
     label: str
@@ -128,17 +126,17 @@ class ModeContrast:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Two reports compared.
+    """The comparison of two reports.
 
     Attributes:
-        names: Of A and B.
-        queries: Queries averaged over.
-        confidence: Level of the intervals and tests, between 0 and 1.
-        modes: One entry per mode that both hold.
-        notes: Modes of one report only, measures that one leaves undefined.
-        settings: What differs between the two configurations: by dotted name the value in A and
-            in B, ``None`` where it is not set.
-        packages: Versions that differ, in the same way.
+        names: Names of A and B.
+        queries: Number of queries in the means.
+        confidence: Confidence level of the intervals and tests, between 0 and 1.
+        modes: One entry per mode that both reports contain.
+        notes: Modes in only one report, measures that one leaves undefined.
+        settings: The differences between the configurations: by dotted name the value in A and in
+            B, ``None`` if it is not set.
+        packages: Different versions, in the same form.
         higher_is_better: The direction of each measure.
     """
 
@@ -155,8 +153,9 @@ class Contrast:
 def compare_reports(first: str | Path, second: str | Path) -> Contrast:
     """Compare two reports query by query: B minus A, for every mode and measure of both.
 
-    Two reports of a single mode each are compared whatever their modes are called. The p-values
-    of the randomisation test are adjusted by Holm for the modes compared on the same measure.
+    Two reports of a single mode each are compared even if the names of the modes differ. The
+    p-values of the randomisation test are adjusted by Holm for the modes compared on the same
+    measure.
 
     Args:
         first: Report A: its JSON, or its folder.
@@ -164,8 +163,8 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
 
     Raises:
         InputError: If a report or its values per query cannot be read.
-        IncomparableError: If the reports rest on other data or queries, or have no mode or measure
-            in common.
+        IncomparableError: If the reports are based on different data or queries, or have no mode
+            or measure in common.
     """
     a, b = ReportFolder(first), ReportFolder(second)
     names = str(first), str(second)
@@ -218,7 +217,7 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
 
 
 def state_verdict(contrast: Contrast) -> str:
-    """What the first measure says, mode by mode, in a sentence each."""
+    """State the result on the first measure, one sentence per mode."""
     sentences = []
     for mode in contrast.modes:
         entry = mode.comparisons[0]
@@ -251,7 +250,7 @@ def _pair_modes(a: ReportFolder, b: ReportFolder, names: tuple[str, str]) -> lis
         f"the reports have no mode in common: {', '.join(a.report.modes)} and "
         f"{', '.join(b.report.modes)}",
         where=" and ".join(names),
-        remedy="to compare modes with each other, put their runs into one `benchmark run`",
+        remedy="to compare modes with each other, give their runs to one `benchmark run`",
     )
 
 
@@ -266,14 +265,14 @@ def _pair_values(
     measure: str,
     sources: tuple[ReportFolder, ReportFolder],
 ) -> pl.DataFrame:
-    """``query_id, a, b``, undefined ones null."""
+    """Return the columns ``query_id, a, b``; undefined values are null."""
     values = []
     for book, mode, source in zip(books, pair, sources, strict=True):
         table = book.values(mode, measure)
         if table is None:
             raise InputError(
                 "the values per query are missing",
-                where=str(source.folder / "per_query.parquet"),
+                where=str(source.folder / PER_QUERY_FILE),
                 remedy="keep the files of a benchmark together",
             )
         values.append(table)
@@ -281,8 +280,8 @@ def _pair_values(
     differing = set(first["query_id"]) ^ set(second["query_id"])
     if differing:
         raise IncomparableError(
-            f"{measure} is averaged over other queries: {len(differing)} are in one report only, "
-            f"such as {min(differing)}"
+            f"{measure} is averaged over different queries: {len(differing)} are in only one "
+            f"report, for example {min(differing)}"
         )
     return pl.DataFrame({"query_id": first["query_id"], "a": first["value"], "b": second["value"]})
 
@@ -290,14 +289,12 @@ def _pair_values(
 def _compare(
     tables: dict[tuple[tuple[str, str], str], pl.DataFrame], a: ReportFolder
 ) -> dict[tuple[tuple[str, str], str], Comparison]:
-    from trectools_plus.statistics import compare_columns
-
-    options = resampling_of(a.report.manifest.config)
+    resampling = resampling_of(a.report.manifest.config)
     cases = list(tables)
     differences = np.column_stack(
         [(tables[case]["b"] - tables[case]["a"]).fill_null(np.nan).to_numpy() for case in cases]
     )
-    found = dict(zip(cases, compare_columns(differences, **options), strict=True))
+    found = dict(zip(cases, compare_columns(differences, **vars(resampling)), strict=True))
     adjusted: dict[tuple[tuple[str, str], str], float] = {}
     for measure in dict.fromkeys(name for _, name in cases):
         family = [case for case in cases if case[1] == measure]
@@ -314,7 +311,7 @@ def _compare(
             (*case[0], case[1]),
             found[case],
             adjusted[case],
-            options["resamples"],
+            resampling.resamples,
             facts,
             higher_is_better=a.report.higher_is_better(case[1]),
         )
@@ -334,11 +331,8 @@ def _notes(
     return notes
 
 
-_MOST_CHANGED = 10
-
-
 def most_changed(table: pl.DataFrame) -> list[QueryChange]:
-    """The queries that changed most, largest change first; ``query_id, a, b`` are the columns."""
+    """Return the queries with the largest changes, from columns ``query_id, a, b``."""
     change = (pl.col("b") - pl.col("a")).abs()
     found = (
         table.drop_nulls()
@@ -351,12 +345,12 @@ def most_changed(table: pl.DataFrame) -> list[QueryChange]:
 
 
 def note_undefined(mode: str, measure: str, pair: pl.DataFrame, names: tuple[str, str]) -> str:
-    """What to know where a measure is undefined for a query in one report only; else empty.
+    """Return a note if a measure is undefined for a query in only one report; else empty.
 
     The two means are then over different queries, and their difference is not that of the pairs.
 
     Args:
-        mode: The mode, as people call it.
+        mode: The mode's name in tables.
         measure: The measure.
         pair: One column per report, named by ``names``; undefined values are null.
         names: The columns.

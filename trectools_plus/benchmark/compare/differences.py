@@ -1,8 +1,9 @@
 """The differences of a report: each is tested once, in one family per measure.
 
-The family holds every pair of modes, whatever baseline the report shows, because the best mode is
-found by looking at all of them; and each fusion with the same fusion without one component. Where
-that is one of the modes (a fusion of two without one of them is the other), it is that pair.
+The family contains every pair of modes, whatever baseline the report shows, because the best mode
+is found by looking at all of them; and each fusion with the same fusion without one component.
+Where that is one of the modes (a fusion of two without one of them is the other), the pair of
+modes counts once.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -23,22 +23,22 @@ from trectools_plus.benchmark.compare.compare import (
     compare_pairs,
     describe_family,
     interval_from,
-    none_if_nan,
 )
-from trectools_plus.benchmark.compare.significance import compare_all
-from trectools_plus.benchmark.report import Comparison, ComponentMeasure, ConfidenceInterval
+from trectools_plus.benchmark.report import Comparison, ComponentMeasure
+from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.statistics import compare_columns
 from trectools_plus.text import plural
 
 _SEPARATOR = "/"
-"""Between a fusion and the component left out; no mode has it in its name, as that names a file."""
+"""Separates a fusion and a component; names of modes don't contain it, as they name files."""
 Key = tuple[str, str]
-"""A fusion and the component that is left out."""
+"""A fusion and the component that it leaves out."""
 Without = Mapping[str, Mapping[str, Run]]
-"""By fusion and component, the run without it."""
+"""The runs without a component, by fusion and component."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class Differences:
 
     Attributes:
         every_pair: Each pair of modes on each measure.
-        shown: Those of the report: every pair, or each mode against a baseline.
-        components: By fusion and component, what the component adds to each measure. A component
-            is left out where ``missing=drop`` makes its queries others than the fusion's.
-        same_as: By fusion and component, the mode that the fusion without it equals.
+        shown: The comparisons in the report: every pair, or each mode against a baseline.
+        components: By fusion and component, the component's contribution to each measure. A
+            component is omitted if, with ``missing=drop``, its queries differ from the fusion's.
+        same_as: By fusion and component, the mode that equals the fusion without the component.
     """
 
     every_pair: list[Comparison]
@@ -62,7 +62,7 @@ class Differences:
 def find_differences(
     config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
 ) -> Differences:
-    """Compare the modes with each other, and each fusion with what is left without a component.
+    """Compare the modes with each other, and each fusion with itself without a component.
 
     Args:
         config: Measures, correction, level, resamples, seed and baseline.
@@ -84,17 +84,17 @@ def find_differences(
     places = {name: place for place, name in enumerate(whole.run_names)}
     baselines = [name for name in config.baseline or () if name in modes]
     pairs = [
-        # The baseline first, so that a difference from it is a difference from it.
+        # The baseline comes first: the difference is the contrast minus the baseline.
         (places[two], places[one]) if two in baselines else (places[one], places[two])
         for one, two in combinations(modes, 2)
     ]
     pairs += [(places[names[key]], places[key[0]]) for key in rest if key not in same_as]
     family = _describe_family(config.correction, len(modes), len(further))
-    found = compare_pairs(whole, pairs, family, config.correction, _options(config))
+    found = compare_pairs(whole, pairs, family, config.correction, config.resampling)
     by_case = {(one.baseline, one.contrast, one.measure): one for one in found}
     return Differences(
         [one for one in found if one.baseline in modes],
-        _choose(config, evaluation, by_case),
+        _choose_shown(config, evaluation, by_case),
         {
             key: {
                 measure: _contribution(whole, by_case, (names[key], key[0], measure))
@@ -109,34 +109,43 @@ def find_differences(
 def find_differences_of_1_0(
     config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
 ) -> Differences:
-    """The differences as reports of schema version 1.0 hold them, so that those can be verified.
+    """Find the differences as in reports of schema version 1.0, to verify those.
 
-    The differences from a baseline, the pairs that the best mode is judged by, and the components
-    of each fusion are separate families there.
+    There, the differences from a baseline, the pairs that decide on the best mode, and the
+    components of each fusion are separate families.
     """
-    shown = compare(evaluation, config.baseline, correction=config.correction, **_options(config))
+    shown = compare(
+        evaluation, config.baseline, correction=config.correction, **vars(config.resampling)
+    )
     components = {
         (mode, component): measures
         for mode, runs in without.items()
-        for component, measures in contributions(config, qrels, mode, runs, evaluation).items()
+        for component, measures in _contributions_of_1_0(
+            config, qrels, evaluation, mode, runs
+        ).items()
     }
-    return Differences(compare_all(evaluation, shown, config), shown, components, {})
+    return Differences(compare_every_pair(evaluation, shown, config), shown, components, {})
 
 
-def _options(config: BenchmarkConfig) -> dict[str, Any]:
-    return {
-        "confidence": config.confidence,
-        "resamples": config.resamples,
-        "seed": config.seed,
-    }
+def compare_every_pair(
+    evaluation: Evaluation, comparisons: list[Comparison], config: BenchmarkConfig
+) -> list[Comparison]:
+    """Compare every pair of modes, as one family per measure.
+
+    Args:
+        evaluation: The modes.
+        comparisons: The comparisons of the report; returned if they are every pair already.
+        config: Correction, confidence level, resamples and seed.
+    """
+    if not config.baseline:
+        return comparisons
+    return compare(evaluation, correction=config.correction, **vars(config.resampling))
 
 
 def _score(
     config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
 ) -> dict[Key, FloatArray]:
-    """Values of the fusions without a component, where they are over the fusion's queries."""
-    from trectools_plus.measures.evaluation import score_runs
-
+    """Score the fusions without a component, if they are over the fusion's queries."""
     measures = config.bind_measures(config.measure_names)
     found: dict[Key, FloatArray] = {}
     for mode, runs in without.items():
@@ -151,7 +160,7 @@ def _score(
 
 
 def _find_equal(evaluation: Evaluation, fusion: str, table: FloatArray) -> str | None:
-    """The mode other than the fusion with the same values of every query and measure."""
+    """Find another mode with the same value for every query and measure."""
     return next(
         (
             mode
@@ -182,12 +191,12 @@ def _describe_family(correction: str, modes: int, further: int) -> str:
     )
 
 
-def _choose(
+def _choose_shown(
     config: BenchmarkConfig,
     evaluation: Evaluation,
     by_case: Mapping[tuple[str, str, str], Comparison],
 ) -> list[Comparison]:
-    """The comparisons of modes that the report shows."""
+    """Choose the comparisons of modes that the report shows."""
     modes = evaluation.run_names
     baselines = [name for name in config.baseline or () if name in modes]
     if config.baseline:
@@ -205,26 +214,23 @@ def _contribution(
     by_case: Mapping[tuple[str, str, str], Comparison],
     case: tuple[str, str, str],
 ) -> ComponentMeasure:
-    """A comparison as what a component adds: the fusion minus the fusion without it.
+    """Return a component's contribution: the fusion minus the fusion without the component.
 
     Args:
-        whole: The modes' scores and those of the fusions without a component.
+        whole: The scores of the modes and of the fusions without a component.
         by_case: The comparisons.
         case: The fusion without the component, the fusion and the measure.
     """
     rest, fusion, measure = case
     entry = by_case.get(case)
-    difference, ci = (None, None) if entry is None else (entry.difference, entry.ci)
     if entry is None:
-        entry = by_case[fusion, rest, measure]
-        difference = None if entry.difference is None else 0.0 - entry.difference
-        ci = entry.ci and entry.ci.model_copy(update=_negated(entry.ci))
+        entry = _reverse(by_case[fusion, rest, measure])
     return ComponentMeasure(
         mean=none_if_nan(whole.mean(fusion, measure)),
         mean_without=none_if_nan(whole.mean(rest, measure)),
         n=entry.n,
-        difference=difference,
-        ci=ci,
+        difference=entry.difference,
+        ci=entry.ci,
         p_adjusted=entry.p_adjusted,
         correction=entry.correction,
         family=entry.family,
@@ -232,38 +238,29 @@ def _contribution(
     )
 
 
-def _negated(ci: ConfidenceInterval) -> dict[str, float | None]:
-    low, high = (None if end is None else 0.0 - end for end in (ci.high, ci.low))
-    return {"low": low, "high": high}
+def _reverse(entry: Comparison) -> Comparison:
+    """Return a comparison with the opposite difference and interval."""
+    difference, ci = entry.difference, entry.ci
+    if difference is not None:
+        difference = 0.0 - difference
+    if ci is not None:
+        low, high = (None if end is None else 0.0 - end for end in (ci.high, ci.low))
+        ci = ci.model_copy(update={"low": low, "high": high})
+    return entry.model_copy(update={"difference": difference, "ci": ci})
 
 
-def contributions(
+def _contributions_of_1_0(
     config: BenchmarkConfig,
     qrels: Qrels,
+    evaluation: Evaluation,
     mode: str,
     without: Mapping[str, Run],
-    evaluation: Evaluation,
 ) -> dict[str, dict[str, ComponentMeasure]]:
-    """What each component adds to each measure of one mode, as in reports of schema version 1.0.
+    """Return by component its contribution to each measure of one mode.
 
-    :func:`find_differences` tests it with the pairs of modes. Here the p-values of the
-    randomisation test are adjusted for the components, by the benchmark's correction (Holm's
-    where that is Tukey's, which is for modes).
-
-    Args:
-        config: Measures, level, resamples, seed and correction.
-        qrels: The judgments.
-        mode: The mode that merges.
-        without: By component, its run without it.
-        evaluation: Scores of the mode with all components.
-
-    Returns:
-        By component and measure. A component is left out where ``missing=drop`` makes its queries
-        others than the mode's.
+    The p-values of the randomisation test are adjusted for the components, by the benchmark's
+    correction (Holm's instead of Tukey's, which is for modes).
     """
-    from trectools_plus.measures.evaluation import score_runs
-    from trectools_plus.statistics import compare_columns
-
     measures = config.bind_measures(config.measure_names)
     rest = score_runs(qrels, dict(without), measures, config.missing)
     names = evaluation.measure_names
@@ -275,13 +272,7 @@ def contributions(
     differences = np.column_stack(
         [evaluation.values(mode, name) - rest.values(component, name) for component, name in cases]
     )
-    found = compare_columns(
-        differences,
-        tests=("randomisation",),
-        confidence=config.confidence,
-        resamples=config.resamples,
-        seed=config.seed,
-    )
+    found = compare_columns(differences, tests=("randomisation",), **vars(config.resampling))
     by_case = dict(zip(cases, found, strict=True))
     correction = DEFAULT_CORRECTION if config.correction == TUKEY else config.correction
     results: dict[str, dict[str, ComponentMeasure]] = {one: {} for one in components}

@@ -1,4 +1,4 @@
-"""What the comparisons allow to claim: whether the best mode is best, and who is not told apart."""
+"""The best mode of each measure, whether it is significantly best, and groups of equal modes."""
 
 from __future__ import annotations
 
@@ -6,53 +6,63 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.compare import alpha_of, compare
-from trectools_plus.benchmark.compare.summary import find_unranked
+from trectools_plus.benchmark.compare.compare import EQUAL, alpha_of
 from trectools_plus.benchmark.report import Comparison
-from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.statistics import indistinguishable_groups
 
 
-def compare_all(
-    evaluation: Evaluation, comparisons: list[Comparison], config: BenchmarkConfig
-) -> list[Comparison]:
-    """Every pair of modes as one family per measure, as reports of schema version 1.0 count them.
+def find_unranked(evaluation: Evaluation) -> list[str]:
+    """Find the measures whose means are over different queries, so that no run is the best."""
+    return [name for name in evaluation.measure_names if evaluation.is_over_different_queries(name)]
 
-    A best mode is found by looking at all of them, so its claim is judged by every pair, whatever
-    the baseline is.
+
+def find_best(
+    evaluation: Evaluation, unranked: Collection[str] | None = None
+) -> dict[str, str | None]:
+    """Find the run with the best mean by measure.
+
+    ``None`` on a tie, with fewer than two runs, or where the means are over different queries.
+    Means that differ only by rounding (:data:`EQUAL`) are a tie: (0.2 + 0.6) / 2 is 0.4.
 
     Args:
-        evaluation: The modes.
-        comparisons: Those of the report; they are returned where they are every pair.
-        config: Correction, level, resamples and seed.
+        evaluation: Runs over the same queries.
+        unranked: Measures without a best run; from :func:`find_unranked` when not given.
     """
-    if not config.baseline:
-        return comparisons
-    return compare(
-        evaluation,
-        correction=config.correction,
-        confidence=config.confidence,
-        resamples=config.resamples,
-        seed=config.seed,
-    )
+    if unranked is None:
+        unranked = find_unranked(evaluation)
+    best: dict[str, str | None] = {}
+    for name in evaluation.measure_names:
+        if name in unranked:
+            best[name] = None
+            continue
+        means = _defined_means(evaluation, name)
+        choose = max if evaluation.definition(name).higher_is_better else min
+        top = choose(means.values(), default=np.nan)
+        leaders = [run for run, mean in means.items() if abs(mean - top) <= EQUAL]
+        best[name] = leaders[0] if len(leaders) == 1 and len(evaluation.run_names) > 1 else None
+    return best
 
 
-def prove_best(best: Mapping[str, str | None], every_pair: Sequence[Comparison]) -> dict[str, bool]:
-    """Whether the best mode differs significantly from every other mode, by measure.
+def is_best_significant(
+    best: Mapping[str, str | None], every_pair: Sequence[Comparison]
+) -> dict[str, bool]:
+    """Return by measure whether the best mode differs significantly from every other mode.
 
     Args:
         best: The mode with the best mean by measure.
-        every_pair: From :func:`compare_all`.
+        every_pair: The comparisons of every pair of modes, whatever the baseline is: a best mode
+            is found by looking at all of them.
     """
-    proven = {}
+    significant = {}
     for name, mode in best.items():
-        its = [
+        pairs = [
             entry.significant
             for entry in every_pair
             if entry.measure == name and mode in (entry.baseline, entry.contrast)
         ]
-        proven[name] = mode is not None and bool(its) and all(its)
-    return proven
+        significant[name] = mode is not None and bool(pairs) and all(pairs)
+    return significant
 
 
 def find_groups(
@@ -61,37 +71,40 @@ def find_groups(
     confidence: float,
     unranked: Collection[str] | None = None,
 ) -> dict[str, list[list[str]]]:
-    """The largest groups of modes that cannot be told apart, by measure, the best first.
+    """Find by measure the largest groups of modes without significant differences, best first.
 
-    A mode may be in several groups. Modes whose mean is undefined are left out. There are no groups
-    of modes whose means are over different queries: they have no order.
+    A mode may be in several groups. Modes whose mean is undefined are left out. Modes whose means
+    are over different queries have no order, so they form no groups.
 
     Args:
         evaluation: The modes.
-        every_pair: From :func:`compare_all`.
+        every_pair: The comparisons of every pair of modes.
         confidence: Level of the intervals, between 0 and 1.
         unranked: Measures without an order; from :func:`find_unranked` when not given.
     """
-    from trectools_plus.statistics import indistinguishable_groups
-
-    left_out = find_unranked(evaluation) if unranked is None else unranked
+    if unranked is None:
+        unranked = find_unranked(evaluation)
     groups: dict[str, list[list[str]]] = {}
     for name in evaluation.measure_names:
-        if name in left_out:
+        if name in unranked:
             groups[name] = []
             continue
-        means = {mode: evaluation.mean(mode, name) for mode in evaluation.run_names}
-        modes = [mode for mode, mean in means.items() if not np.isnan(mean)]
-        places = {mode: place for place, mode in enumerate(modes)}
+        means = _defined_means(evaluation, name)
+        modes = list(means)
         p_values = np.full((len(modes), len(modes)), np.nan)
         for entry in every_pair:
             if entry.measure == name and {entry.baseline, entry.contrast} <= set(modes):
-                one, two = places[entry.baseline], places[entry.contrast]
+                one, two = modes.index(entry.baseline), modes.index(entry.contrast)
                 p_value = np.nan if entry.p_adjusted is None else entry.p_adjusted
                 p_values[one, two] = p_values[two, one] = p_value
         sign = 1.0 if evaluation.definition(name).higher_is_better else -1.0
         found = indistinguishable_groups(
-            [sign * means[mode] for mode in modes], p_values, level=alpha_of(confidence)
+            [sign * mean for mean in means.values()], p_values, level=alpha_of(confidence)
         )
         groups[name] = [[modes[place] for place in group] for group in found]
     return groups
+
+
+def _defined_means(evaluation: Evaluation, measure: str) -> dict[str, float]:
+    means = {run: evaluation.mean(run, measure) for run in evaluation.run_names}
+    return {run: mean for run, mean in means.items() if not np.isnan(mean)}

@@ -9,7 +9,7 @@ from trectools_plus.benchmark.report.model import (
     Diagnosis,
     FailingQuery,
     SetSize,
-    read_report,
+    load_report,
     report_json_schema,
 )
 from trectools_plus.benchmark.report.modes import (
@@ -22,7 +22,6 @@ from trectools_plus.benchmark.report.modes import (
     UnscoredMode,
 )
 from trectools_plus.benchmark.report.parts import (
-    ArmStatus,
     ConfidenceInterval,
     FindingRecord,
     MeasureDefinition,
@@ -30,6 +29,7 @@ from trectools_plus.benchmark.report.parts import (
     ModeStatus,
     NearMiss,
     Relation,
+    ResultStatus,
     RunInfo,
     SourceFile,
     TargetResult,
@@ -38,11 +38,10 @@ from trectools_plus.benchmark.report.parts import (
     TieInfo,
     UnscoredStatus,
 )
-from trectools_plus.retrieval.latency import Latency
+from trectools_plus.retrieval.fetch.outcome import Latency
 
 __all__ = [
     "SCHEMA_VERSION",
-    "ArmStatus",
     "BenchmarkReport",
     "Comparison",
     "ComponentMeasure",
@@ -62,6 +61,7 @@ __all__ = [
     "ModeStatus",
     "NearMiss",
     "Relation",
+    "ResultStatus",
     "RunInfo",
     "SetSize",
     "SourceFile",
@@ -72,6 +72,6 @@ __all__ = [
     "TieInfo",
     "UnscoredMode",
     "UnscoredStatus",
-    "read_report",
+    "load_report",
     "report_json_schema",
 ]

@@ -1,7 +1,7 @@
-"""Patterns in a benchmark's figures, said in plain words with what each suggests.
+"""Patterns in a benchmark's figures, each with a suggestion.
 
-"Low" is below the measure's baseline target, "high" at least its competitive target, so that the
-words and the table of targets never disagree. A measure without a target is never diagnosed.
+"Low" is below the measure's baseline target, "high" is at least its competitive target, so the
+patterns agree with the table of targets. A measure without a target is never diagnosed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _FAMILIES = {
     "recall": ("R",),
     "hit": ("HitRate", "Success"),
 }
-"""What each word stands for, as names of measures before parameters and cutoff.
+"""The measures of each pattern, named without parameters and cutoff.
 
-Without ``P@k`` among the measures, ``RR@k`` stands in for precision: how clean the very top is.
+If ``P@k`` is not among the measures, ``RR@k`` is used as precision.
 """
 
 
@@ -36,8 +36,8 @@ def diagnose(
     Args:
         modes: Results by mode, in the order of the report.
         comparisons: Paired differences between them.
-        pooled: Whether the qrels hold documents judged not relevant. Where they hold only
-            relevant ones, an unjudged document is simply not relevant.
+        pooled: True if the qrels contain documents that are judged as not relevant. If they
+            contain only relevant ones, unjudged documents are not a problem.
     """
     found = [item for mode, result in modes.items() for item in _diagnose_mode(mode, result)]
     found += _diagnose_fusion(modes, comparisons)
@@ -110,7 +110,7 @@ def _diagnose_order(
 
 
 def _diagnose_certainty(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
-    """Targets that the mean reaches and the interval does not, in one entry."""
+    """Report targets that the mean reaches and the interval does not, in one entry."""
     unproven = [
         f"{name} {figures.mean:.4f} against {target.competitive:g}, interval "
         f"{'from' if figures.definition.direction_of(name) else 'to'} {worse:.4f}"
@@ -135,7 +135,7 @@ def _worse_end(name: str, figures: MeasureResult) -> float | None:
 
 
 def _diagnose_judged(modes: Mapping[str, ModeResult]) -> Iterator[Diagnosis]:
-    """Modes whose top results nobody judged, in one entry."""
+    """Report modes with unjudged top results, in one entry."""
     low = {
         result.label: (name, share)
         for result in modes.values()
@@ -171,7 +171,7 @@ def _diagnose_size(modes: Mapping[str, ModeResult]) -> Iterator[Diagnosis]:
 def _diagnose_fusion(
     modes: Mapping[str, ModeResult], comparisons: Sequence[Comparison]
 ) -> Iterator[Diagnosis]:
-    """What hybrid gains over, or loses against, the modes it is made of."""
+    """Report modes that hybrid loses against or does not significantly improve on."""
     if "hybrid" not in modes:
         return
     measure = next(iter(modes["hybrid"].measures), None)
@@ -210,7 +210,7 @@ def _diagnose_fusion(
 def _extreme(
     result: ModeResult, family: str, *, deepest: bool = False
 ) -> tuple[str, MeasureResult] | None:
-    """The first measure of the family that has a target, or the one with the deepest cutoff."""
+    """Return the first measure of the family with a target, or the one with the deepest cutoff."""
     for label in _FAMILIES[family]:
         named = [
             (name, figures)

@@ -1,4 +1,4 @@
-"""What to know before believing a mode's figures: gaps, shallow pools, unjudged documents."""
+"""Limits on the trust in a mode's figures: gaps, shallow rankings, unjudged documents."""
 
 from __future__ import annotations
 
@@ -7,46 +7,47 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import none_if_nan
 from trectools_plus.benchmark.report import Diagnostics, FailingQuery
+from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
-from trectools_plus.benchmark.run.mode_runs import Arm
+from trectools_plus.benchmark.run.mode_runs import ModeRun
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.text import plural
 
 _JUDGED = "Judged@10"
 
 
-def judge_arms(
-    config: BenchmarkConfig, dataset: Dataset, arms: Mapping[str, Arm], evaluation: Evaluation
+def find_diagnostics(
+    config: BenchmarkConfig, dataset: Dataset, modes: Mapping[str, ModeRun], evaluation: Evaluation
 ) -> dict[str, Diagnostics]:
-    """Diagnostics by mode.
+    """Return the diagnostics of each mode.
 
-    A query is *shallow* when it has results, but fewer than the deepest cutoff of the measures
-    asked and fewer than there are documents. A mode is ``incomplete`` when a query that counts
-    has no results at all, when it was fetched less deep than the deepest cutoff, or when it is a
-    given run file with shallow queries. A fetched mode that simply found fewer documents (a
-    lexical one with few matches) is complete: there is nothing more to fetch. A note says so.
+    A query is *shallow* if it has results, but fewer than the deepest cutoff of the measures and
+    fewer than the number of documents. A mode is ``incomplete`` if a query that counts has no
+    results, if it was fetched to a smaller depth than the deepest cutoff, or if it is a given run
+    file with shallow queries. A fetched mode that found fewer documents (for example a lexical one
+    with few matches) is complete, because there is nothing more to fetch; it gets a note.
     """
-    runs = {mode: arm.run for mode, arm in arms.items()}
+    runs = {name: mode.run for name, mode in modes.items()}
     judged = _score(dataset.qrels, runs, _JUDGED)
     wanted = _wanted_depth(dataset, evaluation)
     results = {}
-    for mode, arm in arms.items():
-        missing, shallow = _find_gaps(arm.run, judged.query_ids[mode], wanted)
-        total = len(judged.query_ids[mode])
+    for name, mode in modes.items():
+        missing, shallow = _find_gaps(mode.run, judged.query_ids[name], wanted)
+        total = len(judged.query_ids[name])
         gaps = _explain_gaps(config, total, missing, shallow, wanted)
-        share = None if arm.status == "empty" else none_if_nan(judged.mean(mode, _JUDGED))
-        results[mode] = Diagnostics(
-            findings=arm.findings,
+        share = None if mode.status == "empty" else none_if_nan(judged.mean(name, _JUDGED))
+        results[name] = Diagnostics(
+            findings=mode.findings,
             queries_without_relevant=evaluation.queries_without_relevant,
             missing_queries=missing,
             judged={_JUDGED: share},
             shallow_queries=shallow,
             status="incomplete" if gaps else "complete",
-            notes=[*gaps, *_remark(config, dataset, arm.run, total, shallow, wanted)],
+            notes=[*gaps, *_remark(config, dataset, mode.run, total, shallow, wanted)],
         )
     return results
 
@@ -54,9 +55,9 @@ def judge_arms(
 def find_failing(
     dataset: Dataset, runs: Mapping[str, Run], evaluation: Evaluation
 ) -> list[FailingQuery]:
-    """Queries that score 0 on the first measure in every mode, in the order of the qrels.
+    """Find queries for which every mode scores 0 on the first measure, in the order of the qrels.
 
-    Empty when the first measure is one of which less is better.
+    Empty if lower is better for the first measure.
     """
     measure = evaluation.measures[0]
     if not measure.higher_is_better:
@@ -67,7 +68,7 @@ def find_failing(
     level = measure.relevance_level
     first = _score(dataset.qrels, runs, "MinRank" if level == 1 else f"MinRank(rel={level})")
     ranks = np.column_stack([first.tables[name][:, 0] for name in names])
-    # Both are over all queries of the qrels unless queries without results are dropped.
+    # With missing=drop, the evaluation has fewer queries.
     rows = {query_id: row for row, query_id in enumerate(first.query_ids[names[0]])}
     texts = {} if dataset.topics is None else dataset.topics.to_dict()
     query_ids = evaluation.query_ids[names[0]]
@@ -86,27 +87,19 @@ def find_failing(
     ]
 
 
-def has_rejected(qrels: Qrels) -> bool:
-    """Whether any document was judged and found not relevant."""
-    return bool((qrels.frame["relevance"] <= 0).any())
-
-
 def _score(qrels: Qrels, runs: Mapping[str, Run], measure: str) -> Evaluation:
-    """One more measure of runs that have been checked, over all queries that count."""
-    from trectools_plus.measures.evaluation import score_runs
-    from trectools_plus.measures.parser import parse_measures
-
+    """Score checked runs with one more measure, over all queries that count."""
     return score_runs(qrels, runs, parse_measures([measure]), "zero")
 
 
 def _wanted_depth(dataset: Dataset, evaluation: Evaluation) -> int:
-    """How many results a query should have: the deepest cutoff, or every document there is."""
+    """Return the required number of results: the deepest cutoff, or the number of documents."""
     deepest = max((measure.cutoff or 0 for measure in evaluation.measures), default=0)
     return deepest if dataset.corpus is None else min(deepest, len(dataset.corpus))
 
 
 def _find_gaps(run: Run, query_ids: Sequence[str], wanted: int) -> tuple[list[str], list[str]]:
-    """Queries without results, and those with some but fewer than ``wanted``."""
+    """Find queries without results, and queries with fewer than ``wanted`` results."""
     sizes = dict(run.frame.group_by("query_id").agg(pl.len()).iter_rows())
     missing = [query_id for query_id in query_ids if query_id not in sizes]
     return missing, [query for query in query_ids if 0 < sizes.get(query, 0) < wanted]
@@ -115,20 +108,20 @@ def _find_gaps(run: Run, query_ids: Sequence[str], wanted: int) -> tuple[list[st
 def _explain_gaps(
     config: BenchmarkConfig, queries: int, missing: list[str], shallow: list[str], wanted: int
 ) -> list[str]:
-    """Why a mode is incomplete; nothing when it is complete."""
+    """List the reasons why a mode is incomplete; empty if it is complete."""
     notes = []
     of_all = f"of {plural(queries, 'query', 'queries')}"
     if len(missing) == queries:
-        notes.append(f"no results for any query ({queries} asked)")
+        notes.append(f"no results for any of {queries} queries")
     elif missing:
         notes.append(f"no results for {len(missing)} {of_all} ({_some(missing)})")
     if config.runs is not None and shallow:
         notes.append(
-            f"fewer than {wanted} results, the deepest rank that a measure looks at, for "
-            f"{len(shallow)} {of_all} ({_some(shallow)})"
+            f"fewer than {wanted} results, the deepest cutoff of a measure, for {len(shallow)} "
+            f"{of_all} ({_some(shallow)})"
         )
     elif config.runs is None and config.depth < wanted:
-        notes.append(f"fetched to depth {config.depth}, but a measure looks at rank {wanted}")
+        notes.append(f"fetched to depth {config.depth}, but a measure has the cutoff {wanted}")
     return notes
 
 
@@ -140,7 +133,7 @@ def _remark(
     shallow: list[str],
     wanted: int,
 ) -> list[str]:
-    """What to know of a mode that was fetched, complete or not."""
+    """List remarks on a fetched mode, complete or not."""
     if config.runs is not None:
         return []
     remarks = []
@@ -154,16 +147,16 @@ def _remark(
     if found_self:
         remarks.append(
             f"{plural(len(found_self), 'query', 'queries')} found the document with the same id "
-            f"({_some(found_self)}); where queries are documents, use --exclude-self"
+            f"({_some(found_self)}); if queries are documents, use --exclude-self"
         )
     return remarks
 
 
 def _find_selves(dataset: Dataset, run: Run) -> list[str]:
-    """Queries whose results hold the query itself.
+    """Find queries whose results contain the query itself.
 
-    Numbers as ids meet by accident (query 1 and document 1 of Cranfield), so there the query's
-    text must be in the document too.
+    Numeric ids can be equal by accident (query 1 and document 1 of Cranfield), so there the
+    document must also contain the query's text.
     """
     if dataset.corpus is None or dataset.topics is None:
         return []
@@ -172,15 +165,15 @@ def _find_selves(dataset: Dataset, run: Run) -> list[str]:
         return []
     texts = dataset.topics.to_dict()
     rows = dataset.corpus.find(same).select("doc_id", "title", "text").iter_rows()
-    documents = {doc_id: _squeeze(f"{title} {text}") for doc_id, title, text in rows}
+    documents = {doc_id: _normalise(f"{title} {text}") for doc_id, title, text in rows}
     return [
         query_id
         for query_id in same
-        if not query_id.isdigit() or _squeeze(texts.get(query_id, "")) in documents[query_id]
+        if not query_id.isdigit() or _normalise(texts.get(query_id, "")) in documents[query_id]
     ]
 
 
-def _squeeze(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.casefold().split())
 
 

@@ -1,4 +1,4 @@
-"""A report with the files beside it: per-query values, latencies, runs and judgments."""
+"""A report with the files beside it: per-query values, latencies, runs, judgments and topics."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 from pydantic import ValidationError
 
-from trectools_plus.benchmark.compare.compare import none_if_nan
-from trectools_plus.benchmark.report import BenchmarkReport, RunInfo, read_report
+from trectools_plus.benchmark.report import BenchmarkReport, RunInfo, load_report
+from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import hash_qrels, hash_query_fields
 from trectools_plus.benchmark.run.output_folder import (
@@ -27,7 +27,10 @@ from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.collection import CATALOGUE_PREFIX
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.fetch.topics import hash_topics
+from trectools_plus.validation.loading import load_qrels, load_run
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
@@ -35,56 +38,58 @@ if TYPE_CHECKING:
 
 
 _NEAR = 1e-9
-"""How far a mean may be from that of its per-query values: the last bits of a sum."""
+"""Tolerance for a mean and the mean of its per-query values: the last bits of a sum."""
 
 
 class ReportFolder:
-    """A report and what lies beside it.
+    """A report and the files beside it.
 
     Args:
-        path: ``BenchmarkReport.json``, or the folder that holds it.
+        path: ``BenchmarkReport.json``, or its folder.
 
     Attributes:
         path: The report's file.
         report: The report.
 
     Raises:
-        InputError: If there is no report, it cannot be read, or it holds no mode.
+        InputError: If there is no report, it cannot be read, or it has no mode or no measure.
     """
 
     def __init__(self, path: str | Path) -> None:
         given = Path(path)
         self.path = given / REPORT_FILE if given.is_dir() else given
-        self.report: BenchmarkReport = read_report(self.path)
+        self.report: BenchmarkReport = load_report(self.path)
         if not self.report.modes or not self.report.measure_names:
             raise InputError(
-                "the report is empty: it holds no mode or no measure",
+                "the report is empty: it has no mode or no measure",
                 where=str(self.path),
                 remedy="run the benchmark again",
             )
 
     @property
     def folder(self) -> Path:
-        """Where the report lies."""
+        """The folder of the report."""
         return self.path.parent
 
-    @property
+    @cached_property
     def config(self) -> BenchmarkConfig:
-        """The settings that the report was made with.
+        """The configuration of the benchmark.
 
         Raises:
-            InputError: If this version does not understand them.
+            InputError: If this version does not support it.
         """
         try:
             return BenchmarkConfig.model_validate(self.report.manifest.config)
         except ValidationError as error:
             raise InputError(
-                "the report's configuration is none of this version", where=str(self.path)
+                "this version does not support the report's configuration",
+                where=str(self.path),
+                remedy="use the version of trectools-plus that wrote the report, or a newer one",
             ) from error
 
     @cached_property
     def per_query(self) -> pl.DataFrame | None:
-        """``run, query_id, measure, value``; ``None`` where the file is not beside the report.
+        """Columns ``run, query_id, measure, value``; ``None`` without the file.
 
         Raises:
             InputError: If it cannot be read.
@@ -93,7 +98,7 @@ class ReportFolder:
 
     @cached_property
     def latency(self) -> pl.DataFrame | None:
-        """``run, query_id, latency_ms``; ``None`` where nothing was timed.
+        """Columns ``run, query_id, latency_ms``; ``None`` without latencies.
 
         Raises:
             InputError: If it cannot be read.
@@ -101,16 +106,14 @@ class ReportFolder:
         return _read_table(self.folder / LATENCY_FILE, ("run", "query_id", "latency_ms"))
 
     def read_qrels(self, *, changed: bool = False) -> Qrels:
-        """The judgments beside the report.
+        """Read the judgments beside the report.
 
         Args:
-            changed: Whether judgments other than those of the report are read too.
+            changed: Accept other judgments than those of the report.
 
         Raises:
             InputError: If they are missing, or not those of the report.
         """
-        from trectools_plus.validation.loading import load_qrels
-
         path = self.folder / QRELS_FILE
         if not path.is_file():
             raise _missing(path)
@@ -120,11 +123,11 @@ class ReportFolder:
         return qrels
 
     def read_run(self, mode: str, *, changed: bool = False) -> Run:
-        """A mode's run; without rows where nothing was found.
+        """Read a mode's run; without rows if nothing was found.
 
         Args:
-            mode: One of the report's.
-            changed: Whether a file that is not the one that was scored is read too.
+            mode: A mode of the report.
+            changed: Accept a file that changed since it was scored.
 
         Raises:
             InputError: If the file is missing, or not the one that was scored.
@@ -132,18 +135,16 @@ class ReportFolder:
         return self.read_run_file(self.report.modes[mode].run, mode, changed=changed)
 
     def read_run_file(self, info: RunInfo, name: str, *, changed: bool = False) -> Run:
-        """A run that the report speaks of; without rows where nothing was found.
+        """Read a run that the report describes; without rows if nothing was found.
 
         Args:
-            info: What the report says of it.
-            name: What to call it.
+            info: Its description in the report.
+            name: Its name.
             changed: As in :meth:`read_run`.
 
         Raises:
             InputError: As :meth:`read_run`.
         """
-        from trectools_plus.validation.loading import load_run
-
         if info.path is None:
             return Run.from_dict({}, name)
         path = self.folder / info.path
@@ -156,7 +157,7 @@ class ReportFolder:
     def read_runs(
         self, progress: Progress = no_progress, *, changed: bool = False
     ) -> dict[str, Run]:
-        """Every mode's run; see :meth:`read_run`."""
+        """Read the run of every mode; see :meth:`read_run`."""
         runs = {}
         for done, mode in enumerate(self.report.modes):
             progress("reading runs", done, len(self.report.modes))
@@ -176,8 +177,8 @@ class ReportFolder:
 
         Args:
             measures: Names, or measures.
-            progress: Told of the work done.
-            runs: From :meth:`read_runs`, where they were read already.
+            progress: Called as ``progress(description, done, total)``.
+            runs: From :meth:`read_runs`, if they were read already.
             changed: As in :meth:`read_run`.
 
         Raises:
@@ -196,7 +197,7 @@ class ReportFolder:
 
 
 def copy_files(source: ReportFolder, folder: OutputFolder) -> None:
-    """Copy a report's runs and judgments, as they are, into a folder that is being filled.
+    """Copy a report's runs and judgments into an output folder that is not yet published.
 
     Raises:
         InputError: If one is missing or cannot be written.
@@ -212,11 +213,11 @@ def copy_files(source: ReportFolder, folder: OutputFolder) -> None:
 
 
 class ScoreBook:
-    """Means and per-query values of a report, also of measures that it does not hold.
+    """Means and per-query values of a report, also of measures that it does not contain.
 
     Args:
-        source: The report. What it lacks is scored from the runs beside it.
-        measures: The measures that will be asked for, or their canonical names.
+        source: The report. Further measures are scored from the runs beside it.
+        measures: The measures that are needed, or their canonical names.
 
     Raises:
         UsageError: If a measure is not in the report and the runs are not beside it.
@@ -236,11 +237,11 @@ class ScoreBook:
                     f"{further[0]} is not in the report, and cannot be scored from the runs "
                     f"beside it ({error})",
                     where=str(source.path),
-                    remedy=f"name one of {', '.join(known)}, or keep the whole folder",
+                    remedy=f"use one of {', '.join(known)}, or keep the whole folder",
                 ) from error
 
     def mean(self, mode: str, measure: str) -> float | None:
-        """The mean; ``None`` when undefined."""
+        """Return the mean; ``None`` if undefined."""
         if measure in self._source.report.measure_names:
             return self._source.report.modes[mode].measures[measure].mean
         assert self._scored is not None
@@ -251,33 +252,33 @@ class ScoreBook:
         return self._source.report.modes[mode].label
 
     def higher_is_better(self, measure: str) -> bool:
-        """Return whether a higher value is the better one."""
+        """Return whether a higher value is better."""
         if measure in self._source.report.measure_names:
             return self._source.report.higher_is_better(measure)
         assert self._scored is not None
         return self._scored.definition(measure).higher_is_better
 
     def values(self, mode: str, measure: str) -> pl.DataFrame | None:
-        """``query_id, value`` sorted by query, undefined ones null; ``None`` where not known.
+        """Return columns ``query_id, value`` sorted by query; ``None`` if the values are unknown.
+
+        Undefined values are null.
 
         Raises:
             InputError: If the file beside the report is not the report's.
         """
-        known = measure in self._source.report.measure_names
-        if self._scored is not None and not known:
-            table: pl.DataFrame | None = self._scored.per_query
-        else:
-            table = self._source.per_query
+        table = self._source.per_query
+        if self._scored is not None and measure not in self._source.report.measure_names:
+            table = self._scored.per_query
         if table is None:
             return None
         found = table.filter(run=mode, measure=measure).select("query_id", "value")
         defined = found["value"].drop_nulls().to_list()
         mean = math.fsum(defined) / len(defined) if defined else None
-        held = self.mean(mode, measure)
-        if (mean is None) != (held is None) or abs((mean or 0.0) - (held or 0.0)) > _NEAR:
+        reported = self.mean(mode, measure)
+        if (mean is None) != (reported is None) or abs((mean or 0) - (reported or 0)) > _NEAR:
             raise InputError(
-                f"the values per query are not those of the report: {mode} {measure} is "
-                f"{mean} by them and {held} by the report",
+                f"the per-query values are not those of the report: their mean of {measure} for "
+                f"{mode} is {mean}, but the report says {reported}",
                 where=str(self._source.folder / PER_QUERY_FILE),
                 remedy="keep the files of one benchmark together",
             )
@@ -305,19 +306,21 @@ def _missing(path: Path) -> InputError:
 
 
 def read_report_topics(source: ReportFolder) -> Topics | None:
-    """Read the topics that a report was made with, fields included.
+    """Reload a report's topics, fields included, if they are unchanged.
 
     Args:
         source: The report.
 
     Returns:
-        The topics; ``None`` where there were none, they cannot be read any more, or they are no
-        longer the same. A dataset without a topics file is asked for them only where its queries
-        had fields beside their texts: nothing else of the topics is needed later.
+        The topics; ``None`` if there were none, they cannot be read any more, or they changed.
+        Without a topics file, the dataset is loaded only if its queries have fields beside their
+        texts, because nothing else of the topics is needed later.
     """
     file = source.report.manifest.dataset.files.get("topics")
     if file is not None:
-        return _read_file(file.path, file.sha256)
+        if not Path(file.path).is_file() or sha256_file(file.path) != file.sha256:
+            return None
+        return read_topics(file.path)
     if "query_fields" not in source.report.manifest.dataset.contents:
         return None
     try:
@@ -327,16 +330,8 @@ def read_report_topics(source: ReportFolder) -> Topics | None:
     return topics if topics is not None and _is_same(topics, source) else None
 
 
-def _read_file(path: str, sha256: str) -> Topics | None:
-    from trectools_plus.formats.topics import read_topics
-
-    if not Path(path).is_file() or sha256_file(path) != sha256:
-        return None
-    return read_topics(path)
-
-
 def _read_collection(source: ReportFolder) -> Topics | None:
-    """The topics of a built-in collection or of one of the catalogue."""
+    """Read the topics of ``hpo`` or of a dataset of the catalogue."""
     config = source.config
     if config.dataset == "hpo":
         from trectools_plus.benchmark.run.hpo import load_hpo_topics
@@ -350,8 +345,6 @@ def _read_collection(source: ReportFolder) -> Topics | None:
 
 
 def _is_same(topics: Topics, source: ReportFolder) -> bool:
-    from trectools_plus.retrieval.fetch.topics import hash_topics
-
     contents = source.report.manifest.dataset.contents
     return contents.get("topics") == hash_topics(topics) and contents.get(
         "query_fields"

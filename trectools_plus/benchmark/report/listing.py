@@ -1,4 +1,4 @@
-"""The reports of a folder, in short."""
+"""A list of the reports in a folder."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class ListedReport:
     """One report.
 
     Attributes:
-        folder: Where it lies.
+        folder: Its folder.
         experiment_id: Its experiment.
         created_at: UTC, ISO 8601.
-        dataset: What was searched.
-        queries: Queries averaged over.
-        modes: The modes compared.
-        best: The best mode on the first measure, with its mean and whether it is significantly
-            ahead; the mean alone of a single mode; ``not ranked`` where the means are over
-            different queries.
-        cached_from: The experiment whose results came back; ``None`` when all was computed.
+        dataset: Name of the dataset.
+        queries: Number of queries in the means.
+        modes: The compared modes.
+        best: The best mode on the first measure with its mean, marked ``*`` if it is significantly
+            best, else ``n.s.``; only the mean of a single mode; ``not ranked`` if the means are
+            over different queries.
+        cached_from: The experiment whose results are reused; ``None`` if all were computed.
     """
 
     folder: str
@@ -39,7 +39,7 @@ class ListedReport:
     cached_from: str | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The entry as JSON values."""
+        """Return the entry as JSON values."""
         return asdict(self)
 
 
@@ -49,7 +49,7 @@ class Listing:
 
     Attributes:
         reports: The newest first.
-        problems: A line for each that cannot be read.
+        problems: A line for each report that cannot be read.
     """
 
     reports: list[ListedReport]
@@ -57,14 +57,14 @@ class Listing:
 
 
 def list_reports(folder: str | Path) -> Listing:
-    """The reports in a folder and one level below it.
+    """List the reports in a folder and one level below it.
 
     Raises:
         InputError: If there is no such folder.
     """
     root = Path(folder)
     if not root.is_dir():
-        raise InputError("no such folder", where=str(folder), remedy="name one that holds reports")
+        raise InputError("no such folder", where=str(folder), remedy="use a folder with reports")
     reports, problems = [], []
     for path in sorted([*root.glob(REPORT_FILE), *root.glob(f"*/{REPORT_FILE}")]):
         try:

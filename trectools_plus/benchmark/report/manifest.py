@@ -1,4 +1,4 @@
-"""The part of a report that says what its figures rest on: data, configuration, versions."""
+"""The manifest of a report: data, configuration and versions; hashes and experiment ids."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from trectools_plus.retrieval.index.models import ModelRecord
 
 
 def hash_config(config: Mapping[str, Any]) -> str:
-    """SHA-256 (hex) of a configuration as JSON with sorted keys and no blanks."""
+    """Return the SHA-256 (hex) of a configuration as JSON with sorted keys and no blanks."""
     text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def make_experiment_id(moment: datetime, config_hash: str) -> str:
-    """``20250131-120000-0f3a9c21``: the time in UTC, and the start of the configuration's hash."""
+    """Return the time in UTC and the start of the hash, as in ``20250131-120000-0f3a9c21``."""
     return f"{moment.astimezone(UTC):%Y%m%d-%H%M%S}-{config_hash[:8]}"
 
 
@@ -36,29 +36,30 @@ class MergedRun(ReportModel):
 
 
 class DatasetInfo(ReportModel):
-    """What was searched and judged."""
+    """The documents, topics and qrels."""
 
     id: str
     """``hpo``, ``irds:…``, or the name of the folder or file."""
     version: str | None
-    """The data's own version, where it states one."""
+    """The version that the data state, if any."""
     queries: int
-    """Queries with at least one relevant document: those that are averaged over."""
+    """Number of queries with at least one relevant document, which the means include."""
     documents: int | None
-    """Documents in the corpus; null when none was given."""
+    """Number of documents in the corpus; null if none was given."""
     sha256: str
-    """SHA-256 over ``contents``: two datasets with the same one hold the same data."""
+    """SHA-256 over ``contents``: equal for datasets with the same data."""
     contents: dict[str, str]
-    """SHA-256 of each part (file format left aside): corpus, topics (ids and texts), query_fields
-    (the topics' further fields), qrels; and of the files given as ontology and annotations."""
+    """SHA-256 of each part, independent of the file format: corpus, topics (ids and texts),
+    query_fields (the topics' further fields), qrels; and of the files with ontology and
+    annotations."""
     files: dict[str, SourceFile] = Field(default_factory=dict)
-    """The files they were read from, where they were files."""
+    """The files that the data were read from."""
     findings: list[FindingRecord] = Field(default_factory=list)
     """Findings about qrels and topics."""
 
 
 class Manifest(ReportModel):
-    """What is needed to get the same figures again."""
+    """Everything that is needed to reproduce the figures."""
 
     experiment_id: str
     created_at: str
@@ -69,22 +70,22 @@ class Manifest(ReportModel):
     config_hash: str
     """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
     index_snapshots: dict[str, str]
-    """Key of the index that each fetched mode searched."""
+    """Key of the index of each fetched mode."""
     models: dict[str, ModelRecord] = Field(default_factory=dict)
-    """Local models that the modes rest on, by what they do: embedding, splade, reranker."""
+    """Local models of the modes by role: embedding, splade, reranker."""
     packages: dict[str, str]
-    """Versions of the installed packages that had a hand in the figures."""
+    """Versions of the installed packages that affect the figures."""
     python: str
     platform: str
     blas_threads: int | None = None
-    """Threads of a matrix product while the modes were searched; null where nothing was searched
-    or these could not be limited, and in reports of earlier versions, which did not limit them."""
+    """Threads of a matrix product during the search; null if nothing was searched, if the number
+    could not be limited, and in reports of earlier versions, which did not limit it."""
     seed: int
     command: str | None
-    """The command line, secrets blanked; null when called from Python."""
+    """The command line without secrets; null if called from Python."""
     merged: list[MergedRun] = Field(default_factory=list)
     """Runs that ``benchmark merge`` added; the configuration does not name them."""
     cache_key: str | None = None
-    """SHA-256 over configuration, data and code; null where that is not known in advance."""
+    """SHA-256 over configuration, data and code; null if it is not known in advance."""
     cached_from: str | None = None
-    """The experiment whose results, latencies included, came back; null when all was computed."""
+    """The experiment whose results, latencies included, are reused; null if all were computed."""

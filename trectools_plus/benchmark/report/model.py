@@ -1,8 +1,8 @@
-"""The report of a benchmark: models whose JSON is ``BenchmarkReport.json``, schema version 1.1.
+"""The report of a benchmark: the model of ``BenchmarkReport.json``, schema version 1.1.
 
-Every float is ``None`` where it is undefined (a mean over no query), never NaN. Latencies are in
-milliseconds, everything else in the measure's own unit. Later versions add keys; a reader passes
-over keys it does not know, and reads version 1.0.
+An undefined float (a mean over no query) is ``None``, never NaN. Latencies are in milliseconds,
+everything else in the measure's unit. Later versions add keys; readers ignore unknown keys and
+accept version 1.0.
 """
 
 from __future__ import annotations
@@ -29,46 +29,47 @@ from trectools_plus.benchmark.report.parts import (
 )
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
+from trectools_plus.text import html_table
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 
 
 class Diagnosis(ReportModel):
-    """A pattern in the figures and what it suggests."""
+    """A pattern in the figures, and a suggestion."""
 
     mode: str | None
-    """The mode concerned; null for the comparison as a whole."""
+    """The mode; null for the comparison as a whole."""
     sign: str
-    """A stable name of the pattern, such as ``low-recall``."""
+    """A stable name of the pattern, for example ``low-recall``."""
     observed: str
-    """What was seen, with figures."""
+    """The observation, with figures."""
     suggests: str
-    """What it suggests to look at."""
+    """The suggestion."""
 
 
 class FailingQuery(ReportModel):
-    """A query on which every mode scores 0."""
+    """A query for which every mode scores 0."""
 
     query_id: str
     text: str | None
-    """The query's text; null when no topics were given."""
+    """The query's text; null if no topics were given."""
     measure: str
     """The measure that is 0."""
     values: dict[str, float]
     """The value by mode."""
     first_relevant_rank: dict[str, int | None]
-    """Rank of the first relevant document by mode; null where it was not returned at all."""
+    """Rank of the first relevant document by mode; null if none was returned."""
 
 
 class SetSize(ReportModel):
-    """What a number of queries is good for."""
+    """The suitability of a number of queries."""
 
     queries: int
-    """Queries averaged over."""
+    """Number of queries in the means."""
     use: str
     """``too_small``, ``sanity_check``, ``development``, ``standard`` or ``comprehensive``."""
     warning: str | None
-    """A sentence where figures on so few should not be published."""
+    """A sentence, if figures over so few queries should not be published."""
 
 
 class BenchmarkReport(ReportModel):
@@ -77,42 +78,42 @@ class BenchmarkReport(ReportModel):
     schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
     manifest: Manifest
     modes: dict[str, ModeResult]
-    """By mode, in the order asked for."""
+    """By mode, in the order of the configuration."""
     unscored: dict[str, UnscoredMode] = Field(default_factory=dict)
-    """Modes without figures; nothing is compared with them."""
+    """Modes without figures, which are not compared."""
     comparisons: list[Comparison]
     """Each pair of modes, or each mode against the baseline, on each measure. The p-values are
     adjusted for one family: every pair of modes, and the fusions without a component."""
     best_mode: dict[str, str | None]
-    """The mode with the best mean by measure; null on a tie (as when all are 0), with fewer than
-    two modes, or where the means are over different queries."""
+    """The mode with the best mean by measure; null on a tie (for example if all are 0), with fewer
+    than two modes, or if the means are over different queries."""
     best_mode_significant: dict[str, bool]
-    """Whether the best mode differs significantly from every other one, adjusted for every pair."""
+    """True if the best mode differs significantly from every other one, adjusted for every pair."""
     unranked: list[str] = Field(default_factory=list)
-    """Measures that are defined for other queries in one mode than in another: their means are over
+    """Measures that are defined for different queries in different modes: their means are over
     different queries, so no mode is best. A mode without a mean is not counted."""
     groups: dict[str, list[list[str]]] = Field(default_factory=dict)
-    """By measure, the largest groups of modes that cannot be told apart, the best first; a mode may
-    be in several. Without groups where no mode is best for being over different queries."""
+    """By measure, the largest groups of modes without significant differences, the best first; a
+    mode may be in several. Empty if the means are over different queries."""
     size: SetSize | None = None
-    """What the number of queries is good for."""
+    """The suitability of the number of queries."""
     strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)
     """By field of the topics, value (most queries first), mode and measure."""
     failing_queries: list[FailingQuery]
-    """Queries that score 0 in every mode on the first measure."""
+    """Queries for which every mode scores 0 on the first measure."""
     near_misses: list[NearMiss] | None = None
-    """First results that are wrong but parent, child or sibling of an expected term; null where
-    documents are not known to be terms of an ontology."""
+    """Wrong first results that are parent, child or sibling of an expected term; null if documents
+    are not known to be terms of an ontology."""
     components: list[ComponentResult] = Field(default_factory=list)
-    """What each ranking contributes to the modes that merge several."""
+    """The contribution of each ranking to the modes that merge several."""
     diagnosis: list[Diagnosis] = Field(default_factory=list)
-    """Patterns in the figures, in plain words."""
+    """Patterns in the figures."""
     notes: list[str] = Field(default_factory=list)
-    """What else to know of the report as a whole, a sentence each."""
+    """Remarks on the report as a whole, a sentence each."""
 
     @model_validator(mode="after")
     def _drop_ranks_over_different_queries(self) -> Self:
-        """Read an earlier report without the best modes that this version does not name."""
+        """Remove best modes over different queries from an earlier report."""
         for name in self.best_mode:
             found = (one.measures.get(name) for one in self.modes.values())
             counts = {one.n for one in found if one is not None and one.mean is not None}
@@ -131,18 +132,16 @@ class BenchmarkReport(ReportModel):
 
     @property
     def measure_names(self) -> list[str]:
-        """The measures in the order asked for."""
+        """The measures in the order of the configuration."""
         return list(self.best_mode)
 
     @property
     def runs(self) -> list[RunInfo]:
-        """Every run of the report: the modes', then those without a component."""
+        """Every run of the report: the runs of the modes, then those without a component."""
         return [*(one.run for one in self.modes.values()), *(one.run for one in self.components)]
 
     def _repr_html_(self) -> str:
-        """Means with their intervals, a row per mode, for notebooks."""
-        from trectools_plus.text import html_table
-
+        """Return the means with their intervals, a row per mode, for notebooks."""
         rows = []
         queries = self.manifest.dataset.queries
         for result in self.modes.values():
@@ -162,7 +161,7 @@ class BenchmarkReport(ReportModel):
         return next((one.direction_of(measure) for one in definitions), True)
 
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
-        """The comparison of exactly this pair and measure, or ``None``."""
+        """Return the comparison of exactly this pair and measure, or ``None``."""
         wanted = (baseline, contrast, measure)
         for entry in self.comparisons:
             if (entry.baseline, entry.contrast, entry.measure) == wanted:
@@ -180,30 +179,30 @@ def _show(result: MeasureResult, queries: int) -> str:
 
 
 def report_json_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of ``BenchmarkReport.json``."""
+    """Return the JSON Schema (draft 2020-12) of ``BenchmarkReport.json``."""
     schema = BenchmarkReport.model_json_schema(mode="serialization")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def read_report(path: str | Path) -> BenchmarkReport:
+def load_report(path: str | Path) -> BenchmarkReport:
     """Read a report that :func:`trectools_plus.reporting.files.write_json` wrote.
 
     Raises:
-        InputError: If the file cannot be read, is no report, or has another schema version.
+        InputError: If the file cannot be read, is not a report, or has another schema version.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise unreadable(error, str(path)) from error
     except UnicodeDecodeError as error:
-        raise InputError("the report is no UTF-8 text", where=str(path)) from error
+        raise InputError("the report is not UTF-8 text", where=str(path)) from error
     try:
         return BenchmarkReport.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "the file"
         raise InputError(
-            f"no benchmark report of schema version {SCHEMA_VERSION}: {field}: {first['msg']}",
+            f"not a benchmark report of schema version {SCHEMA_VERSION}: {field}: {first['msg']}",
             where=str(path),
-            remedy="give a BenchmarkReport.json that `benchmark run` wrote",
+            remedy="use a BenchmarkReport.json written by `benchmark run`",
         ) from error

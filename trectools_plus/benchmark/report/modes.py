@@ -1,21 +1,21 @@
-"""The parts of a report about modes: figures, differences, components."""
+"""Parts of a report about modes: figures, differences, components."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
 from trectools_plus.benchmark.report.parts import (
-    ArmStatus,
     ConfidenceInterval,
     FindingRecord,
     MeasureResult,
     ModeStatus,
     ReportModel,
+    ResultStatus,
     RunInfo,
     UnscoredStatus,
     without_interval_of_one,
 )
-from trectools_plus.retrieval.latency import Latency
+from trectools_plus.retrieval.fetch.outcome import Latency
 
 
 class TestResult(ReportModel):
@@ -31,8 +31,8 @@ class StudentResult(TestResult):
     """The paired t-test."""
 
     t: float | None
-    """Student's t with n - 1 degrees of freedom; null where it is infinite: all differences are
-    the same number other than 0."""
+    """Student's t with n - 1 degrees of freedom; null if it is infinite, because all differences
+    are the same number other than 0."""
 
 
 class WilcoxonResult(TestResult):
@@ -46,82 +46,83 @@ class Comparison(ReportModel):
     """A paired difference of two modes on one measure, over the queries where both are defined."""
 
     baseline: str
-    """The mode subtracted."""
+    """The mode that is subtracted."""
     contrast: str
     """The mode it is subtracted from."""
     measure: str
     """Canonical measure name."""
     n: int
-    """Queries compared."""
+    """Number of compared queries."""
     difference: float | None
     """Mean of contrast minus baseline."""
     ci: ConfidenceInterval | None
     """Bootstrap interval of the difference, from the resamples of the means; not adjusted. Null for
     fewer than two queries."""
     paired_bootstrap: TestResult | None = None
-    """Resampled differences, shifted to mean zero; null where nothing is defined, like the other
+    """Resampled differences, shifted to mean zero; null if nothing is defined, as for the other
     tests."""
     t_test: StudentResult | None = None
     """Student's paired t-test."""
     wilcoxon: WilcoxonResult | None = None
     """Wilcoxon's signed-rank test."""
     randomisation: TestResult | None = None
-    """Signs flipped at random."""
+    """The randomisation test: signs are flipped at random."""
     sign_test: TestResult | None = None
-    """Wins against losses."""
+    """The sign test: wins against losses."""
     test: str = "randomisation"
     """The test whose p-values are adjusted; ``tukey_hsd`` is one for all pairs together."""
     p_adjusted: float | None = None
-    """Its p-value, adjusted for the family; null where nothing is defined."""
+    """Its p-value, adjusted for the family; null if nothing is defined."""
     correction: str = "holm"
-    """How: ``holm``, ``bonferroni``, ``benjamini_hochberg`` or ``tukey_hsd``."""
+    """The adjustment: ``holm``, ``bonferroni``, ``benjamini_hochberg`` or ``tukey_hsd``."""
     family: str = ""
-    """Which comparisons the adjustment counts, in words."""
+    """A description of the comparisons that the adjustment counts."""
     significant: bool
-    """Whether ``p_adjusted`` is at most 1 - the configured confidence."""
+    """True if ``p_adjusted`` is at most 1 - the configured confidence."""
     effect_size: float | None
-    """Cohen's d_z: mean difference by the standard deviation (ddof = 1) of the differences."""
+    """Cohen's d_z: mean difference divided by the standard deviation (ddof = 1) of the
+    differences."""
     detectable_difference: float | None = None
-    """The smallest true difference that a two-sided t-test at this level would find 80% of times,
-    over so many queries that differ as much as these; null for fewer than two, or where all differ
-    alike."""
+    """The smallest true difference that a two-sided t-test at this level detects with a probability
+    of 80%, for as many queries with the same standard deviation; null for fewer than two queries,
+    or if all differences are equal."""
     wins: int
-    """Queries where the contrast is better."""
+    """Number of queries where the contrast is better."""
     ties: int
-    """Queries where both are equal (to 1e-12)."""
+    """Number of queries where both are equal (to 1e-12)."""
     losses: int
-    """Queries where the baseline is better."""
+    """Number of queries where the baseline is better."""
 
     _without_interval_of_one = without_interval_of_one
 
 
 class Diagnostics(ReportModel):
-    """What to know before believing a mode's figures."""
+    """Gaps and findings that limit the trust in a mode's figures."""
 
     findings: list[FindingRecord]
     """Findings about its run file."""
     queries_without_relevant: list[str]
-    """Judged queries without a relevant document: left out of every mean."""
+    """Judged queries without a relevant document, which no mean includes."""
     missing_queries: list[str]
     """Queries with a relevant document for which the mode returned nothing."""
     judged: dict[str, float | None]
-    """Mean share of judged documents in the first results, by measure name."""
+    """Mean share of judged documents among the first results, by measure name."""
     shallow_queries: list[str]
-    """Queries with some results, yet fewer than the deepest cutoff or the collection has."""
+    """Queries with some results, but fewer than the deepest cutoff and the number of documents."""
     status: ModeStatus
-    """``incomplete`` when a query has no results, a given run file has shallow queries, or the mode
-    was fetched less deep than a measure looks."""
+    """``incomplete`` if a query has no results, a given run file has shallow queries, or the mode
+    was fetched to a smaller depth than a measure's cutoff."""
     notes: list[str] = Field(default_factory=list)
-    """In plain words: why it is incomplete, and what else to know of its results."""
+    """The reasons why it is incomplete, and remarks on its results."""
 
 
 class ModeResult(ReportModel):
     """Everything about one mode (or one given run)."""
 
     label: str
-    """Its name in tables."""
-    status: ArmStatus = "ok"
-    """``empty`` when nothing was found for any query; every measure is then 0 or undefined.
+    """The name in tables."""
+    status: ResultStatus = "ok"
+    """``empty`` if nothing was found for any query; every measure is then 0 or undefined.
     Modes that are ``failed``, ``unavailable`` or incomplete are in the report's ``unscored``."""
     run: RunInfo
     """The run file that was scored."""
@@ -130,23 +131,23 @@ class ModeResult(ReportModel):
     latency_ms: Latency | None
     """Null for given run files."""
     diagnostics: Diagnostics
-    """What to know before believing the figures."""
+    """Gaps and findings that limit the trust in the figures."""
 
 
 class UnscoredMode(ReportModel):
-    """A mode that answered some queries not or none, and so has no figures."""
+    """A mode without figures, because it did not answer every query."""
 
     label: str
-    """Its name in tables."""
+    """The name in tables."""
     status: UnscoredStatus
-    """``incomplete``: some queries have no answer; ``failed``: none has; ``unavailable``: none has,
-    for what searches was not reached or did not answer in time."""
+    """``incomplete``: some queries have no answer; ``failed``: no query has; ``unavailable``: no
+    query has, because the backend was not reached or did not answer in time."""
     reason: str
-    """In words."""
+    """A description of the failures."""
     queries: int
-    """How many were to be asked."""
+    """Number of queries."""
     failed_queries: dict[str, str]
-    """Those without an answer, each with the reason."""
+    """Queries without an answer, each with the reason."""
 
 
 class StratumResult(ReportModel):
@@ -154,7 +155,7 @@ class StratumResult(ReportModel):
 
     mean: float | None
     n: int
-    """Queries averaged over: those of the stratum for which the measure is defined."""
+    """Number of queries of the stratum for which the measure is defined."""
     ci: ConfidenceInterval | None
     """Bootstrap interval of the mean; null for fewer than two queries."""
 
@@ -162,41 +163,41 @@ class StratumResult(ReportModel):
 
 
 class ComponentMeasure(ReportModel):
-    """What a component adds to one measure: the fusion of all minus the fusion without it."""
+    """A component's contribution to one measure: the fusion of all minus the fusion without it."""
 
     mean: float | None
     """With all components: the mode's own mean."""
     mean_without: float | None
     """Without this one."""
     n: int
-    """Queries on which both are defined."""
+    """Number of queries for which both are defined."""
     difference: float | None
-    """Mean over these queries; above 0, the component raises the measure."""
+    """Mean over these queries; if it is above 0, the component raises the measure."""
     ci: ConfidenceInterval | None
     """Bootstrap interval of the mean difference; null for fewer than two queries."""
     p_adjusted: float | None
-    """Of the test of the paired differences, adjusted for the same family: where the fusion without
-    the component is one of the modes, it is that pair's."""
+    """The p-value of the paired differences, adjusted for the same family as the comparisons of
+    modes. If the fusion without the component is one of the modes, it is the value of that pair."""
     correction: str
-    """How it was adjusted."""
+    """The adjustment."""
     family: str = ""
-    """Which comparisons the adjustment counts, in words; empty in a report of schema version 1.0,
-    which adjusts for the components alone."""
+    """A description of the comparisons that the adjustment counts; empty in reports of schema
+    version 1.0, which adjust for the components alone."""
     significant: bool
-    """Whether ``p_adjusted`` is at most 1 - the configured confidence."""
+    """True if ``p_adjusted`` is at most 1 - the configured confidence."""
 
     _without_interval_of_one = without_interval_of_one
 
 
 class ComponentResult(ReportModel):
-    """What one ranking contributes to a mode that merges several."""
+    """The contribution of one ranking to a mode that merges several."""
 
     mode: str
     """The mode that merges."""
     component: str
     """The ranking that was left out; a mode's name."""
     same_as: str | None = None
-    """The mode that the fusion without it equals on every query and measure; null where none."""
+    """The mode that equals the fusion without it on every query and measure; null if none does."""
     run: RunInfo
     """The mode's run without it."""
     measures: dict[str, ComponentMeasure]

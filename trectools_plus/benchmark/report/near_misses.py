@@ -1,4 +1,4 @@
-"""Near misses: first results that are wrong, yet next to an expected term in the ontology."""
+"""Near misses: wrong first results that are neighbours of an expected term in the ontology."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
 from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ranking import rank_documents
 
 _NEAREST: tuple[Relation, ...] = ("parent", "child", "sibling")
-"""Of several relations to expected terms, the first of these counts."""
+"""The relations in order of priority."""
 
 
 def find_ontology(config: BenchmarkConfig, measures: Sequence[Measure]) -> Ontology | None:
-    """The ontology that documents are terms of; ``None`` where nothing says that they are.
+    """Find the ontology of the documents; ``None`` if they are not known to be terms.
 
-    It is the one given, the installed one for the dataset ``hpo``, or that of the first MaxOntSim.
+    It is the one in the configuration, the installed one for the dataset ``hpo``, or that of the
+    first MaxOntSim.
 
     Raises:
-        MissingExtraError: If it is the installed one and the extra ``hpo`` is not installed.
+        MissingExtraError: If the installed one is needed and the extra ``hpo`` is not installed.
         InputError: If it cannot be read.
     """
-    from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
-    from trectools_plus.ontology.hpo import load_ontology
-
     if config.over_terms:
         return load_ontology(config.ontology)
     over = next((one for one in measures if isinstance(one, MaxOntSim)), None)
@@ -40,16 +40,15 @@ def find_ontology(config: BenchmarkConfig, measures: Sequence[Measure]) -> Ontol
 def find_near_misses(
     dataset: Dataset, runs: Mapping[str, Run], evaluation: Evaluation, ontology: Ontology
 ) -> list[NearMiss]:
-    """Queries whose first result is not relevant, but parent, child or sibling of an expected term.
+    """Find queries whose first result is a parent, child or sibling of an expected term.
 
-    Expected are the terms that the first measure counts as relevant. Ids stand for terms as the
-    ontology says; a first result that is no term is near to nothing, and one that is an expected
-    term by another of its ids is none of the three.
+    Expected terms are those that the first measure counts as relevant. Alternative ids are
+    resolved. A first result that is not a term, or is an expected term, is not a near miss.
 
     Args:
         dataset: Judgments, and texts of the queries where they are known.
         runs: The run of every mode.
-        evaluation: Their scores; its queries are looked at.
+        evaluation: The scores, whose queries are examined.
         ontology: The terms.
 
     Returns:
@@ -80,7 +79,7 @@ def find_near_misses(
 
 
 def _first_results(run: Run) -> dict[str, str]:
-    """The first document of every query, in the canonical order."""
+    """Return the first document of every query, in the canonical order."""
     first = rank_documents(run.frame).filter(pl.col("rank") == 1)
     return dict(first.select("query_id", "doc_id").iter_rows())
 
@@ -88,7 +87,7 @@ def _first_results(run: Run) -> dict[str, str]:
 def _near(
     ontology: Ontology, firsts: Mapping[str, str], expected: Sequence[str]
 ) -> Iterator[tuple[str, str, Relation, list[str]]]:
-    """Modes whose first result is near to expected terms: the result, how near, and to which."""
+    """Yield mode, first result, relation and expected terms for each near miss of a query."""
     for mode, first in firsts.items():
         if first in expected:
             continue
@@ -103,7 +102,7 @@ def _near(
 
 
 def _relation(ontology: Ontology, first: str, expected: str) -> str | None:
-    """What the first term is to the expected one."""
+    """Return the relation of the first term to the expected one."""
     a, b = (ontology.resolve(term_id).term_id for term_id in (first, expected))
     if a is None or b is None:
         return None

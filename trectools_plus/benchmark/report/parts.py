@@ -1,7 +1,8 @@
-"""The smaller parts of a report: intervals, definitions, targets, files, findings."""
+"""Parts of a report: intervals, definitions, targets, files, findings."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from typing import Any, Literal, cast
@@ -22,16 +23,15 @@ from trectools_plus.validation.findings import Finding
 TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "competitive", "strong"]
 ModeStatus = Literal["complete", "incomplete"]
 Relation = Literal["parent", "child", "sibling"]
-ArmStatus = Literal["ok", "empty", "failed", "unavailable"]
+ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
 UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
 
-
 DEFAULT_CONFIDENCE = 0.95
-"""The level of intervals where none is configured."""
+"""The default level of intervals."""
 
 
 class ReportModel(BaseModel):
-    """Base of all parts of the report: a value, documented by its attributes' docstrings."""
+    """Base of all parts of the report: immutable, documented by its attributes' docstrings."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
@@ -39,7 +39,7 @@ class ReportModel(BaseModel):
 def _drop_interval_of_one(data: Any) -> Any:
     """Read figures over fewer than two queries without an interval.
 
-    Reports of schema version 1.0 hold one there: from the only value to the only value.
+    Reports of schema version 1.0 have one there, whose ends are the only value.
     """
     if not isinstance(data, dict) or not isinstance(data.get("n"), int) or data["n"] > 1:
         return data
@@ -50,7 +50,7 @@ def _drop_interval_of_one(data: Any) -> Any:
 
 
 without_interval_of_one = model_validator(mode="before")(_drop_interval_of_one)
-"""For each part of the report with ``n`` and ``ci``."""
+"""A validator for each part of the report with ``n`` and ``ci``."""
 
 
 class ConfidenceInterval(ReportModel):
@@ -63,46 +63,51 @@ class ConfidenceInterval(ReportModel):
     level: float
     """Confidence level, between 0 and 1."""
     method: str
-    """How it was made."""
+    """The method."""
     resamples: int
     """Bootstrap resamples drawn; the same ones for every measure and mode."""
 
 
 _LOWER_IN_EARLIER_REPORTS = frozenset({"MeanRank", "MinRank"})
-"""Labels of the measures of which less is better, in reports that do not hold the direction."""
+"""Labels of measures where lower is better, for reports that don't contain the direction."""
+
+
+def none_if_nan(value: float) -> float | None:
+    """Return a plain float, or ``None`` for NaN, which reports don't contain."""
+    return None if math.isnan(value) else float(value)
 
 
 def ends_of(ci: ConfidenceInterval | None) -> tuple[float | None, float | None]:
-    """The ends of an interval; ``None`` where there is none."""
+    """Return the ends of an interval; ``None`` without an interval."""
     return (None, None) if ci is None else (ci.low, ci.high)
 
 
 class MeasureDefinition(ReportModel):
-    """What a measure's figures mean."""
+    """The definition of a measure."""
 
     formula: str
     """In words and symbols; rank counts from 1."""
     gain: str
-    """What a document of grade g is worth."""
+    """The gain of a document of grade g."""
     cutoff: int | None
-    """The deepest rank looked at; null is the whole ranking."""
+    """The deepest rank that counts; null is the whole ranking."""
     denominator: str
-    """What the sum is divided by."""
+    """The divisor of the sum."""
     relevance_level: int
     """The lowest grade that counts as relevant."""
     ties: str
-    """How equal scores are ordered."""
+    """The order of equal scores."""
     averaged_over: str
-    """The queries that enter the mean."""
+    """The queries in the mean."""
     provider: str
-    """Who computes it, with its version."""
+    """The library that computes it, with its version."""
     trec_eval_call: str | None = None
     """The trec_eval options that print the same figure; null if there are none."""
     alias: str | None = None
-    """The name as the user wrote it, where that differs."""
+    """The name as the user wrote it, if that differs."""
     higher_is_better: bool | None = None
-    """False where a lower value is better. Left out otherwise, and in reports of earlier versions;
-    in those, lower is better for MeanRank and MinRank."""
+    """False if a lower value is better. Omitted otherwise, and in reports of earlier versions; in
+    those, lower is better for MeanRank and MinRank."""
 
     def direction_of(self, name: str) -> bool:
         """Return whether a higher value of the measure of this canonical name is better."""
@@ -121,25 +126,25 @@ class MeasureDefinition(ReportModel):
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Describe the fields: a serializer of one's own would hide them."""
+        """Describe the fields, which the serializer would hide."""
         shown = {key: value for key, value in core_schema.items() if key != "serialization"}
         return handler(cast("CoreSchema", shown))
 
 
 class TargetResult(ReportModel):
-    """A measure's target, and where the mean stands."""
+    """A measure's target, and the levels that the mean and its interval reach."""
 
     baseline: float | None
-    """What a plain BM25 baseline typically reaches; null where that is not known."""
+    """The typical result of a plain BM25 baseline; null if unknown."""
     baseline_high: float | None = None
-    """Upper end of the typical range; null where it is one value."""
+    """Upper end of the typical range; null if it is one value."""
     competitive: float
-    """From here on a result is competitive ("good")."""
+    """A result of at least this is competitive ("good")."""
     strong: float | None = None
-    """From here on it is strong; null where no such level is set."""
+    """A result of at least this is strong; null if no such level is set."""
     status: TargetStatus | None
-    """The highest level that the mean reaches; null when the mean is undefined.
-    ``below_competitive`` where there is no baseline."""
+    """The highest level that the mean reaches; null if the mean is undefined.
+    ``below_competitive`` if there is no baseline."""
     status_low: TargetStatus | None = None
     """The highest level that the lower end of the mean's interval reaches; null without one."""
     status_high: TargetStatus | None = None
@@ -150,19 +155,19 @@ class MeasureResult(ReportModel):
     """One measure of one mode, over all queries."""
 
     mean: float | None
-    """Arithmetic mean over the queries where the measure is defined."""
+    """Arithmetic mean over the queries for which the measure is defined."""
     median: float | None
     """Median over the same queries."""
     std: float | None
     """Sample standard deviation (ddof = 1); null for fewer than two queries."""
     n: int
-    """Number of queries averaged over."""
+    """Number of queries in the mean."""
     ci: ConfidenceInterval | None
     """Bootstrap interval of the mean; null for fewer than two queries."""
     definition: MeasureDefinition
-    """What the figure means."""
+    """The definition of the measure."""
     target: TargetResult | None
-    """Its target; null where none is set."""
+    """Its target; null if none is set."""
 
     _without_interval_of_one = without_interval_of_one
 
@@ -171,42 +176,42 @@ class TermLabel(ReportModel):
     """A term of an ontology."""
 
     doc_id: str
-    """Its id, as the run or the judgments spell it."""
+    """Its id, as in the run or the judgments."""
     label: str
     """Its name in the ontology."""
 
 
 class NearMiss(ReportModel):
-    """A query whose first result is not relevant, yet next to an expected term in the ontology."""
+    """A query whose first result is not relevant, but a neighbour of an expected term."""
 
     query_id: str
     text: str | None
-    """The query's text; null when no topics were given."""
+    """The query's text; null if no topics were given."""
     mode: str
-    """The mode whose first result it is."""
+    """The mode that returned it."""
     first: TermLabel
     """The first result."""
     relation: Relation
-    """What the first result is to the expected terms: a sibling shares a parent with them. Of
-    several relations the first of ``parent``, ``child``, ``sibling``."""
+    """The relation of the first result to the expected terms; a sibling shares a parent with them.
+    Of several relations, the first of ``parent``, ``child``, ``sibling``."""
     expected: list[TermLabel]
-    """The expected terms that it is this to."""
+    """The expected terms with this relation."""
 
 
 class TieInfo(ReportModel):
-    """Neighbouring results of one query with equal scores: document ids decide their order.
+    """Adjacent results of one query with equal scores: document ids decide their order.
 
-    Counted in the run as it came; the file in the report's folder holds its order without ties.
+    Counted in the original run; the file in the report's folder has the same order without ties.
     """
 
     pairs: int
-    """Pairs equal as 32-bit floats: what trec_eval 9 and pytrec_eval tie."""
+    """Pairs equal as 32-bit floats, which are ties for trec_eval 9 and pytrec_eval."""
     pairs_64: int
-    """Pairs equal as 64-bit floats: what trec_eval 10 ties."""
+    """Pairs equal as 64-bit floats, which are ties for trec_eval 10."""
     queries: int
     """Queries with a tie (32 bits)."""
     straddling: dict[str, int]
-    """By cutoff, the queries where a tie (32 bits) spans it."""
+    """By cutoff, the number of queries with a tie (32 bits) across it."""
 
 
 class SourceFile(ReportModel):
@@ -222,12 +227,12 @@ class RunInfo(ReportModel):
     """The run file that was scored."""
 
     path: str | None
-    """Relative to the report's folder, with forward slashes; null when nothing was found for any
-    query: a run file without rows is no run file."""
+    """Relative to the report's folder, with forward slashes; null if nothing was found for any
+    query: then there is no run file."""
     sha256: str | None
     """SHA-256 of its bytes; null without a file."""
     source: SourceFile | None = None
-    """The run file it was taken from; null when this benchmark fetched it."""
+    """The original run file; null if this benchmark fetched the run."""
     queries: int
     """Queries with at least one result."""
     results: int
@@ -255,7 +260,7 @@ class FindingRecord(ReportModel):
 
 
 def record_findings(findings: Iterable[Finding]) -> list[FindingRecord]:
-    """The same findings as parts of the report, in the same order."""
+    """Return findings as parts of the report, in the same order."""
     return [
         FindingRecord(
             code=finding.code,

@@ -1,4 +1,4 @@
-"""What to know of how the modes searched, beside their figures."""
+"""Notes of a report on the search: language, multi-vector search, reranking, unused settings."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from trectools_plus.retrieval.backends.embedded.modes import canonical_mode, use
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 _MOST_DOCUMENTS = 100_000
-"""The words of larger collections are not looked through."""
+"""The words of larger collections are not examined."""
 _FEW_KNOWN = 0.5
-"""Below this share of queries with a word of the documents, they seem to be of another language."""
+"""With a smaller share of queries that have a word of the documents, the languages differ."""
 
 _MODEL = "--embedding-model DIR, extra neural"
 
 
 def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
-    """Sentences on language, multi-vector search, reranking and settings without effect.
+    """Return sentences on language, multi-vector search, reranking and settings without effect.
 
-    There are none for given runs, nor for backends that have documents and modes of their own.
+    There are none for given runs, and for backends with their own documents and modes.
     """
     if config.runs is not None or not config.needs_corpus:
         return []
@@ -29,12 +29,12 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
     notes = []
     modes = [config.label(mode) for mode in config.modes if uses_vectors(mode)]
     if modes and settings.embedding_model is None and dataset.topics is not None:
-        held = dataset.corpus if isinstance(dataset.corpus, Corpus) else None
-        foreign = _foreign(dataset.topics, held)
+        corpus = dataset.corpus if isinstance(dataset.corpus, Corpus) else None
+        foreign = _describe_language(dataset.topics, corpus)
         if foreign:
             notes.append(
-                f"{foreign}, and the built-in embeddings of {_join(modes)} know English only: "
-                "take these figures as they are, and use a multilingual model for better ones "
+                f"{foreign}, but the built-in embeddings of {_join(modes)} support only English. "
+                "A multilingual model may give better results "
                 f"({_MODEL}{'' if config.is_embedded else '; not with this backend'})."
             )
     if settings.multi_vector and any(
@@ -53,31 +53,31 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
 
 
 def _without_effect(config: BenchmarkConfig) -> list[str]:
-    """Settings, other than the defaults, that none of the modes looks at."""
+    """List changed settings that no mode uses."""
     settings, modes = config.retrieval, {canonical_mode(mode) for mode in config.modes}
     vectors = any(uses_vectors(mode) for mode in modes)
     switched = bool(modes & {"vector", "hybrid"})
     weighted = "all_weighted" in modes or (
         switched and settings.multi_vector and settings.aggregation_strategy == "all_weighted"
     )
-    heeded = {
+    used = {
         "multi_vector": (switched, "no mode is vector or hybrid"),
         "aggregation_weights": (weighted, "no mode aggregates by all_weighted"),
         "embedding_model": (vectors, "no mode searches by vectors"),
-        "splade_model": ("splade" in modes, "splade is none of the modes"),
+        "splade_model": ("splade" in modes, "no mode is splade"),
     }
     return [
         f"The setting {name} has no effect: {why}."
-        for name, (has_effect, why) in heeded.items()
+        for name, (has_effect, why) in used.items()
         if not has_effect and getattr(settings, name) != getattr(RetrievalSettings(), name)
     ]
 
 
-def _foreign(topics: Topics, corpus: Corpus | None) -> str:
-    """That the queries are not English, as the start of a sentence; empty where they are.
+def _describe_language(topics: Topics, corpus: Corpus | None) -> str:
+    """Return the start of a sentence if the queries are not English, else an empty string.
 
-    Without a language given, queries of which most share no word with the documents count as not
-    English.
+    Without a declared language, they count as not English if most of them share no word with the
+    documents.
     """
     if "language" in topics.frame.columns:
         given = topics.frame["language"].cast(pl.String).drop_nulls().str.to_lowercase()

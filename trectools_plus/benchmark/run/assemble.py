@@ -1,19 +1,20 @@
-"""The parts of a benchmark's report put together: scores, manifest, figures."""
+"""The report of a benchmark, put together from its scores."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
 
-from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.benchmark.compare.differences import Differences, find_differences
-from trectools_plus.benchmark.compare.significance import find_groups, prove_best
-from trectools_plus.benchmark.compare.strata import make_strata
-from trectools_plus.benchmark.compare.summary import (
+from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
+from trectools_plus.benchmark.compare.significance import (
     find_best,
+    find_groups,
     find_unranked,
-    summarise,
+    is_best_significant,
 )
+from trectools_plus.benchmark.compare.strata import make_strata
+from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     ComponentResult,
@@ -23,37 +24,36 @@ from trectools_plus.benchmark.report import (
     SetSize,
 )
 from trectools_plus.benchmark.report.diagnosis import diagnose
-from trectools_plus.benchmark.report.diagnostics import find_failing, has_rejected, judge_arms
+from trectools_plus.benchmark.report.diagnostics import find_diagnostics, find_failing
 from trectools_plus.benchmark.report.manifest import hash_config
 from trectools_plus.benchmark.report.near_misses import find_near_misses, find_ontology
 from trectools_plus.benchmark.report.retrieval_notes import retrieval_notes
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
-from trectools_plus.benchmark.run.mode_runs import Arm
-from trectools_plus.benchmark.run.modes import Arms
+from trectools_plus.benchmark.run.mode_runs import ModeRun
+from trectools_plus.benchmark.run.modes import Modes
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import IncomparableError
-from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
-from trectools_plus.retrieval.latency import summarise_latency
+from trectools_plus.retrieval.fetch.outcome import summarise_latency
+from trectools_plus.statistics import advise_on_size
 
 
-def score_arms(
+def score_modes(
     config: BenchmarkConfig,
     dataset: Dataset,
-    arms: Mapping[str, Arm],
+    modes: Mapping[str, ModeRun],
     progress: Progress = no_progress,
 ) -> Evaluation:
-    """Every measure of every arm; the arms were checked when they were made.
+    """Score every mode with every measure.
 
     Raises:
-        IncomparableError: If the arms are averaged over different queries, or over none.
+        IncomparableError: If the modes are averaged over different queries, or over none.
     """
-    from trectools_plus.measures.evaluation import score_runs
-
-    runs = {mode: arm.run for mode, arm in arms.items()}
+    runs = {name: mode.run for name, mode in modes.items()}
     measures = config.bind_measures(config.measure_names)
     evaluation = score_runs(dataset.qrels, runs, measures, config.missing, progress)
     progress("scoring", len(runs), len(runs))
@@ -71,19 +71,19 @@ def make_manifest(
     moment: datetime,
     experiment_id: str,
     dataset: DatasetInfo,
-    arms: Mapping[str, Arm],
+    modes: Mapping[str, ModeRun],
     command: str | None,
 ) -> Manifest:
-    """What is needed to get the same figures again."""
-    spelled = config.as_manifest()
+    """Describe everything that the figures depend on."""
+    settings = config.as_manifest()
     return Manifest(
         experiment_id=experiment_id,
         created_at=format_time(moment),
         dataset=dataset,
-        config=spelled,
-        config_hash=hash_config(spelled),
+        config=settings,
+        config_hash=hash_config(settings),
         index_snapshots={
-            mode: arm.index_key for mode, arm in arms.items() if arm.index_key is not None
+            name: mode.index_key for name, mode in modes.items() if mode.index_key is not None
         },
         models=models_used(config.modes, config.retrieval)
         if config.runs is None and config.is_embedded
@@ -99,82 +99,77 @@ def make_manifest(
 def make_report(
     config: BenchmarkConfig,
     dataset: Dataset,
-    all_arms: Arms,
+    modes: Modes,
     evaluation: Evaluation,
     manifest: Manifest,
 ) -> BenchmarkReport:
-    """Every figure of a benchmark, from its scores.
+    """Compute every figure of a benchmark from its scores.
 
     Args:
-        config: Level, resamples, seed, baseline, targets and names.
+        config: Confidence level, resamples, seed, baseline, targets and names.
         dataset: Judgments, and texts and fields of the queries where they are known.
-        all_arms: The modes.
-        evaluation: The scored ones' scores, from :func:`score_arms`.
+        modes: The modes.
+        evaluation: Scores of the scored modes, from :func:`score_modes`.
         manifest: The report's manifest.
     """
-    arms = all_arms.scored
+    scored = modes.scored
     measures = summarise(evaluation, config)
-    diagnostics = judge_arms(config, dataset, arms, evaluation)
-    modes = {
-        mode: ModeResult(
-            label=config.label(mode),
-            status=arm.status,
-            run=arm.info,
-            measures=measures[mode],
-            latency_ms=None if arm.latency_ms is None else summarise_latency(arm.latency_ms),
-            diagnostics=diagnostics[mode],
+    diagnostics = find_diagnostics(config, dataset, scored, evaluation)
+    results = {
+        name: ModeResult(
+            label=config.label(name),
+            status=mode.status,
+            run=mode.info,
+            measures=measures[name],
+            latency_ms=None if mode.latency_ms is None else summarise_latency(mode.latency_ms),
+            diagnostics=diagnostics[name],
         )
-        for mode, arm in arms.items()
+        for name, mode in scored.items()
     }
     without = {
-        mode: {component: one.run for component, one in arm.without.items()}
-        for mode, arm in arms.items()
-        if arm.without
+        name: {component: one.run for component, one in mode.without.items()}
+        for name, mode in scored.items()
+        if mode.without
     }
     tested = find_differences(config, dataset.qrels, evaluation, without)
     unranked = find_unranked(evaluation)
     best = find_best(evaluation, unranked)
-    runs = {mode: arm.run for mode, arm in arms.items()}
+    runs = {name: mode.run for name, mode in scored.items()}
     ontology = find_ontology(config, evaluation.measures)
+    has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
+    size = advise_on_size(manifest.dataset.queries)
     return BenchmarkReport(
         manifest=manifest,
-        modes=modes,
-        unscored=all_arms.unscored,
+        modes=results,
+        unscored=modes.unscored,
         comparisons=tested.shown,
         best_mode=best,
-        best_mode_significant=prove_best(best, tested.every_pair),
+        best_mode_significant=is_best_significant(best, tested.every_pair),
         unranked=unranked,
         groups={}
         if config.baseline
         else find_groups(evaluation, tested.every_pair, config.confidence, unranked),
-        size=_judge_size(manifest.dataset.queries),
+        size=SetSize(queries=manifest.dataset.queries, use=size.use, warning=size.warning),
         strata={} if dataset.topics is None else make_strata(dataset.topics, evaluation, config),
         failing_queries=find_failing(dataset, runs, evaluation),
         near_misses=None
         if ontology is None
         else find_near_misses(dataset, runs, evaluation, ontology),
-        components=_list_components(arms, tested),
-        diagnosis=diagnose(modes, tested.shown, pooled=has_rejected(dataset.qrels)),
+        components=_list_components(scored, tested),
+        diagnosis=diagnose(results, tested.shown, pooled=has_nonrelevant),
         notes=retrieval_notes(config, dataset),
     )
 
 
-def _list_components(arms: Mapping[str, Arm], tested: Differences) -> list[ComponentResult]:
-    """An entry per fusion and component, in the order of the fusion's weights."""
+def _list_components(modes: Mapping[str, ModeRun], tested: Differences) -> list[ComponentResult]:
+    """List an entry per fusion and component, in the order of the fusion's weights."""
     return [
         ComponentResult(
             mode=mode,
             component=component,
             same_as=tested.same_as.get((mode, component)),
-            run=arms[mode].without[component].info,
+            run=modes[mode].without[component].info,
             measures=measures,
         )
         for (mode, component), measures in tested.components.items()
     ]
-
-
-def _judge_size(queries: int) -> SetSize:
-    from trectools_plus.statistics import advise_on_size
-
-    advice = advise_on_size(queries)
-    return SetSize(queries=queries, use=advice.use, warning=advice.warning)

@@ -1,15 +1,15 @@
-"""Results that are there already: the same configuration, data and code give the same figures.
+"""Reuse of earlier results: the same configuration, data and code give the same figures.
 
-An output folder is its own cache. Its report holds a key, a hash of everything that the figures
-depend on, and ``SHA256SUMS`` the hash of each file. Nothing comes back from a folder of which any
-file changed or is missing.
+Output folders are the cache. A report contains a key, which is a hash of everything that the
+figures depend on, and ``SHA256SUMS`` contains the hash of each file. A folder is not reused if any
+of its files has changed or is missing.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -24,38 +24,38 @@ from trectools_plus.benchmark.run.output_folder import (
 )
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
 
-_OWN = "trectools_plus."
 _NAMES_FILE = re.compile(r"\b(ontology|annotations)=")
-"""In a measure's name: a file whose content nobody hashed."""
+"""In a measure's name: a file whose content is not hashed."""
 
 
 def make_cache_key(config: BenchmarkConfig, contents: Mapping[str, str]) -> str | None:
-    """SHA-256 over configuration, queries, documents, judgments, given runs and code.
+    """Hash configuration, queries, documents, judgments, given runs and code with SHA-256.
 
     Args:
-        config: What is asked for.
-        contents: Hashes of the data's parts.
+        config: The settings.
+        contents: Hashes of the parts of the data.
 
     Returns:
         The key; ``None`` where a part cannot be hashed: standard input, a measure from outside
-        this package, an ontology or annotations named by a measure, a service, somebody's own
-        function.
+        this package, an ontology or annotations named by a measure, a service, or a function of
+        the user.
 
     Raises:
         InputError: If a run cannot be read.
     """
-    from trectools_plus.measures.parser import parse_measures
-
     if not config.is_embedded:
         return None
     runs = config.runs or {}
     if "-" in (*runs.values(), config.qrels, config.topics, config.corpus):
         return None
     for measure in parse_measures(config.measure_names):
-        if not type(measure).__module__.startswith(_OWN) or _NAMES_FILE.search(measure.name):
+        if not type(measure).__module__.startswith("trectools_plus.") or _NAMES_FILE.search(
+            measure.name
+        ):
             return None
     parts = {
         "config": config.as_manifest(),
@@ -72,35 +72,28 @@ def make_cache_key(config: BenchmarkConfig, contents: Mapping[str, str]) -> str 
     return sha256_text(json.dumps(parts, sort_keys=True, ensure_ascii=False))
 
 
-def find_cached(key: str, folders: Iterator[Path]) -> ReportFolder | None:
-    """The first whole and unchanged output folder with this key.
+def find_cached(key: str, output_dir: Path) -> ReportFolder | None:
+    """Find a complete and unchanged output folder with this key.
 
     Args:
         key: From :func:`make_cache_key`.
-        folders: Where to look.
+        output_dir: The folder that is searched first, then the folders beside it.
     """
-    for folder in folders:
+    reports = sorted(output_dir.parent.glob(f"*/{REPORT_FILE}"), reverse=True)
+    for folder in dict.fromkeys([output_dir, *(report.parent for report in reports)]):
         try:
             if key.encode() not in (folder / REPORT_FILE).read_bytes():
                 continue
             source = ReportFolder(folder)
-            if source.report.manifest.cache_key == key and _is_whole(source):
+            if source.report.manifest.cache_key == key and _is_complete(source):
                 return source
         except (OSError, InputError):
             continue
     return None
 
 
-def neighbours(output_dir: Path) -> Iterator[Path]:
-    """Folders where earlier results may be: the output folder itself, then those beside it."""
-    yield output_dir
-    for report in sorted(output_dir.parent.glob(f"*/{REPORT_FILE}"), reverse=True):
-        if report.parent != output_dir:
-            yield report.parent
-
-
-def _is_whole(source: ReportFolder) -> bool:
-    """Whether every file is the one that was written, and none is missing."""
+def _is_complete(source: ReportFolder) -> bool:
+    """Return whether every file is there and unchanged."""
     listed = {name: digest for digest, name in read_checksums(source.folder)}
     runs = [one.run.path for one in source.report.modes.values() if one.run.path is not None]
     needed = {REPORT_FILE, PER_QUERY_FILE, QRELS_FILE, *runs}
@@ -113,7 +106,7 @@ def _is_whole(source: ReportFolder) -> bool:
 
 @cache
 def _hash_code() -> str:
-    """SHA-256 over this package's own sources: a version number does not change while editing."""
+    """Return the SHA-256 of this package's sources, which change more often than its version."""
     root = Path(__file__).resolve().parents[2]
     lines = [
         f"{path.relative_to(root).as_posix()} {sha256_file(path)}\n"

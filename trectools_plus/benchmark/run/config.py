@@ -1,11 +1,12 @@
-"""What a benchmark is asked to do: one small object, from Python, YAML or the command line."""
+"""The configuration of a benchmark, from Python, YAML or the command line."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -19,12 +20,13 @@ from pydantic import (
 
 from trectools_plus.benchmark.report.parts import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
+from trectools_plus.choices import MODES, Correction, Missing
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes
+from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
-from trectools_plus.retrieval.backends.table import EMBEDDED
+from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.values import Flag, Names, Number, WholeNumber
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
@@ -34,12 +36,8 @@ if TYPE_CHECKING:
 _LARGEST = 2**31 - 1
 
 TERM_CUTOFFS = (1, 3, 5, 10)
-"""Where the default measures for ontology terms are cut."""
+"""Cutoffs of the default measures for ontology terms."""
 _TERM_MEASURES = ("HitRate", "nDCG", "R", "P", "APcap", "MaxOntSim")
-
-
-def _split(value: Any) -> Any:
-    return split_list(value) if isinstance(value, str) else value
 
 
 def _ascending(cutoffs: tuple[int, ...]) -> tuple[int, ...]:
@@ -50,19 +48,19 @@ def _ascending(cutoffs: tuple[int, ...]) -> tuple[int, ...]:
 
 Cutoffs = Annotated[
     tuple[Annotated[WholeNumber, Field(ge=1, le=_LARGEST)], ...],
-    BeforeValidator(_split),
+    BeforeValidator(lambda value: split_list(value) if isinstance(value, str) else value),
     AfterValidator(_ascending),
 ]
-"""Ranks, rising; as text with commas."""
+"""Ranks in ascending order; as text, separated by commas."""
 
 
 def name_default_measures(*, terms: bool, cutoffs: Sequence[int] | None = None) -> tuple[str, ...]:
-    """Names of the default measures.
+    """Name the default measures.
 
     Args:
-        terms: Whether the documents are terms of an ontology: the reciprocal rank, and HitRate,
-            nDCG, R, P, APcap and MaxOntSim at each cutoff. Otherwise those of ``eval``.
-        cutoffs: Other cutoffs than the usual ones; each measure is taken at each of them.
+        terms: Name the measures for terms of an ontology: the reciprocal rank, and HitRate, nDCG,
+            R, P, APcap and MaxOntSim at each cutoff. Otherwise those of ``eval``.
+        cutoffs: Cutoffs of each measure, instead of the usual ones.
     """
     from trectools_plus.measures.evaluation import DEFAULT_MEASURES
 
@@ -80,15 +78,15 @@ FileName = Annotated[
 ]
 
 RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
-"""What a run may be called: its file is ``runs/<name>.run``."""
+"""Valid names of runs: the file is ``runs/<name>.run``."""
 
 
 class DataSettings(BackendSettings):
-    """Settings that name data, and the backend that may have its own.
+    """Settings that name the data, and the backend, which may bring its own.
 
     Attributes:
         dataset: ``hpo``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
-        test_file: Test cases of one's own for ``hpo``, or the name of a shipped test set.
+        test_file: A file with test cases for ``hpo``, or the name of a shipped test set.
         corpus: Documents (JSONL).
         topics: Queries (TSV, JSONL or TREC).
         qrels: Judgments (TREC, or BEIR's TSV).
@@ -118,15 +116,15 @@ class DataSettings(BackendSettings):
         folded = [name.casefold() for name in runs]
         if len(set(folded)) < len(folded):
             raise ValueError(
-                "two runs have the same name but for upper and lower case — rename one"
+                "the names of two runs differ only by upper and lower case — rename one"
             )
         return runs
 
     def check_data(self) -> None:
-        """See that the data are of one kind, with the files that go with it.
+        """Check that the data are of one kind, and that the files fit it.
 
         Raises:
-            ValueError: If none or several are given, or a file is missing or too many.
+            ValueError: If no data or several kinds are given, or a file is missing or superfluous.
         """
         kinds = [name for name in ("dataset", "corpus", "runs") if getattr(self, name) is not None]
         if not kinds and self.topics is not None and not self.is_embedded:
@@ -142,7 +140,7 @@ class DataSettings(BackendSettings):
         self._check_companions(kinds[0])
 
     def _check_companions(self, kind: str) -> None:
-        """Which of topics and qrels go with the kind of data chosen."""
+        """Check that topics and qrels are given exactly where this kind of data needs them."""
         both = ("topics", "qrels")
         required = {"dataset": (), "corpus": both, "runs": ("qrels",), "topics": ("qrels",)}[kind]
         allowed = () if kind == "dataset" else both
@@ -163,58 +161,84 @@ DEFAULT_MODE_NAMES = {
     "hybrid": "Hybrid",
     "splade": "SPLADE",
 }
-DEFAULT_MODES = ("lexical", "vector", "hybrid")
 DEFAULT_SEED = 42
 DEFAULT_RESAMPLES = 10_000
-Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """Settings of bootstrap intervals and randomisation tests.
+
+    Attributes:
+        confidence: Level of the intervals, between 0 and 1.
+        resamples: Number of resamples.
+        seed: Seed of the resamples; the same seed gives the same resamples.
+    """
+
+    confidence: float = DEFAULT_CONFIDENCE
+    resamples: int = DEFAULT_RESAMPLES
+    seed: int = DEFAULT_SEED
+
+
+DEFAULT_RESAMPLING = Resampling()
+
+
+def resampling_of(config: Mapping[str, Any]) -> Resampling:
+    """Return the resampling settings in the configuration of a manifest."""
+    return Resampling(
+        float(config.get("confidence", DEFAULT_CONFIDENCE)),
+        int(config.get("resamples", DEFAULT_RESAMPLES)),
+        int(config.get("seed", DEFAULT_SEED)),
+    )
+
 
 _BACKEND = tuple(BackendSettings.model_fields)
 _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
-"""Settings that only fetching heeds."""
+"""Settings that apply to fetching only."""
 
 
 class BenchmarkConfig(DataSettings):
-    """A benchmark's settings; every one is a key of ``benchmark.yaml``.
+    """The settings of a benchmark; each is a key of ``benchmark.yaml``.
 
     The data are one of: ``dataset``; ``corpus`` with ``topics`` and ``qrels``; ``runs`` with
-    ``qrels`` (and ``topics``, for the queries' texts). A backend that has its own documents needs
-    no ``corpus``. Data are named by the settings of :class:`DataSettings`, the backend by those of
-    :class:`BackendSettings`.
+    ``qrels`` (and ``topics``, for the queries' texts). A backend with its own documents needs no
+    ``corpus``. :class:`DataSettings` has the settings that name data, :class:`BackendSettings`
+    those of the backend.
 
     Attributes:
         modes: Modes to fetch.
         mode_names: Names of modes (or runs) in tables.
-        measures: Measures to report, in order; the first is the one by which queries fail.
-        cutoffs: Ranks at which the default measures are taken, instead of the usual ones.
-        ontology: The OBO file that documents are terms of: the corpus of ``hpo`` (the installed
-            one when not given), and what MaxOntSim and near misses look at.
-        annotations: Where formulas of MaxOntSim have information content from, in the format of
-            ``phenotype.hpoa``; from the ontology's graph when not given.
-        depth: Results fetched per query; given runs are scored as deep as they are.
-        missing: Whether a query without results counts ``zero`` or is ``drop``\\ ped.
-        exclude_self: Drop a document whose id is the query's own, before the cutoff.
+        measures: Measures to report, in order; the first one decides which queries fail.
+        cutoffs: Cutoffs of the default measures, instead of the usual ones.
+        ontology: The OBO file whose terms the documents are: the corpus of ``hpo`` (by default
+            the installed one), also used by MaxOntSim and near misses.
+        annotations: The source of information content for formulas of MaxOntSim, in the format of
+            ``phenotype.hpoa``; by default the ontology's graph.
+        depth: Results fetched per query; given runs are scored at their full depth.
+        missing: ``zero`` counts a query without results as 0; ``drop`` leaves it out.
+        exclude_self: Drop a document whose id equals the query's, before the cutoff.
         baseline: Compare every other mode with this one, or with each of several, instead of
             every pair.
-        correction: How p-values are adjusted for the comparisons on one measure: ``holm``,
+        correction: The adjustment of p-values for the comparisons on one measure: ``holm``,
             ``bonferroni``, ``benjamini_hochberg``, or ``tukey_hsd`` for every pair.
         confidence: Level of the intervals, between 0 and 1.
         resamples: Bootstrap resamples.
         seed: Seed of the resamples.
-        targets: Targets by measure, beside or instead of the defaults; ``null`` removes one.
+        targets: Targets by measure, which add to or replace the defaults; ``null`` removes one.
         retrieval: Settings of the embedded modes.
         output_dir: Folder for all files; ``results/<experiment id>`` when not given.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    modes: Names = DEFAULT_MODES
+    modes: Names = MODES
     mode_names: dict[str, str] = Field(default_factory=dict)
     measures: Names = ()
     cutoffs: Cutoffs | None = None
     ontology: FileName | None = None
     annotations: FileName | None = None
     depth: WholeNumber = Field(default=100, ge=1)
-    missing: Literal["zero", "drop"] = "zero"
+    missing: Missing = "zero"
     exclude_self: Flag = False
     baseline: Names | None = None
     correction: Correction = "holm"
@@ -238,7 +262,7 @@ class BenchmarkConfig(DataSettings):
     def _share(cls, level: float) -> float:
         if 0 < level < 1:
             return level
-        # 95 is a percentage, and so is what can be made a share by dividing.
+        # A number above 1 is probably a percentage.
         share = level / 100 if 1 < level < 100 else DEFAULT_CONFIDENCE
         raise ValueError(f"expected a share between 0 and 1 but got {level:g} — write {share:g}")
 
@@ -251,7 +275,7 @@ class BenchmarkConfig(DataSettings):
     @classmethod
     def _known_modes(cls, modes: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         if info.data.get("backend", EMBEDDED) != EMBEDDED:
-            return modes  # judged with the backend's own settings
+            return modes  # checked later, with the backend's settings
         try:
             check_modes(modes)
         except UsageError as error:
@@ -261,7 +285,7 @@ class BenchmarkConfig(DataSettings):
     @model_validator(mode="before")
     @classmethod
     def _modes_of_retrievers(cls, values: Any) -> Any:
-        """Retrievers are modes of their own, all of them where none is named."""
+        """Add all retrievers as modes, unless modes are named."""
         if isinstance(values, dict) and values.get("retriever") and "modes" not in values:
             return {**values, "modes": list(name_retrievers(values["retriever"]))}
         return values
@@ -280,7 +304,7 @@ class BenchmarkConfig(DataSettings):
         return self
 
     def _check_measures(self) -> None:
-        """Settings that concern measures which may not be there."""
+        """Check the settings that concern measures."""
         if self.measures and self.cutoffs:
             raise ValueError(
                 "`measures` and `cutoffs` do not go together — write the cutoffs into the names, "
@@ -295,7 +319,7 @@ class BenchmarkConfig(DataSettings):
                 raise ValueError(f"`annotations`: {error.what} — {error.remedy}") from error
 
     def _check_runs_alone(self) -> None:
-        """Given runs are scored as they are: what shapes fetching would be without effect."""
+        """Refuse settings of fetching, which have no effect on given runs."""
         unused = [name for name in _FETCHING if name in self.model_fields_set]
         if self.exclude_self:
             unused.append("exclude_self")
@@ -312,61 +336,66 @@ class BenchmarkConfig(DataSettings):
             raise ValueError(f"`modes`: {error}") from error
         if not self.needs_corpus and self.retrieval != RetrievalSettings():
             raise ValueError(
-                f"`retrieval`: the backend {self.backend} has settings of its own — leave out "
+                f"`retrieval`: the backend {self.backend} has its own settings — leave out "
                 "those of the embedded modes (--set, --multi-vector, --enable-reranker, models)"
             )
 
     def _check_names(self) -> None:
-        """Names of modes and measures that must be among those of this benchmark."""
+        """Check that settings name modes and measures of this benchmark."""
         known = ", ".join(self.mode_keys)
         self._check_baselines(known)
         for name in self.mode_names:
             if name not in self.mode_keys:
-                raise ValueError(f"`mode_names`: '{name}' is none of the modes — take {known}")
-        asked = {one.name: one for one in _parsed(self.measure_names)} if self.targets else {}
+                raise ValueError(f"`mode_names`: '{name}' is not one of the modes — use {known}")
+        requested = {one.name: one for one in _parsed(self.measure_names)} if self.targets else {}
         for name, target in self.targets.items():
-            # A manifest spells out the default targets, also of measures that were not asked for.
-            if name not in asked and target not in (None, DEFAULT_TARGETS.get(name)):
+            # A manifest has all default targets, even those of measures that are not requested.
+            if name not in requested and target not in (None, DEFAULT_TARGETS.get(name)):
                 raise ValueError(
-                    f"`targets`: {name} is none of the measures — add it to `measures`, or leave "
-                    "its target out"
+                    f"`targets`: {name} is not one of the measures — add it to `measures`, or "
+                    "leave its target out"
                 )
             levels = target.model_dump(exclude_none=True) if target else {}
-            if len(levels) > 1 and name in asked and not asked[name].higher_is_better:
+            if len(levels) > 1 and name in requested and not requested[name].higher_is_better:
                 raise ValueError(
-                    f"`targets`: less is better of {name} — give it one level, `competitive`"
+                    f"`targets`: lower is better for {name} — give it one level, `competitive`"
                 )
 
     def _check_baselines(self, known: str) -> None:
         baselines = self.baseline or ()
         for name in baselines:
             if name not in self.mode_keys:
-                raise ValueError(f"`baseline`: '{name}' is none of the modes — take {known}")
+                raise ValueError(f"`baseline`: '{name}' is not one of the modes — use {known}")
         if len(set(baselines)) < len(baselines):
             raise ValueError("`baseline`: a mode is named twice — name it once")
         if baselines and self.correction == "tukey_hsd":
             raise ValueError(
-                "`correction`: tukey_hsd compares every pair, not baselines — take holm, or leave "
+                "`correction`: tukey_hsd compares every pair, not baselines — use holm, or leave "
                 "`baseline` out"
             )
 
     @property
+    def resampling(self) -> Resampling:
+        """The settings of intervals and tests."""
+        return Resampling(self.confidence, self.resamples, self.seed)
+
+    @property
     def mode_keys(self) -> tuple[str, ...]:
-        """The modes compared: names of given runs, or modes to fetch."""
+        """The compared modes: names of given runs, or modes to fetch."""
         return self.modes if self.runs is None else tuple(self.runs)
 
     @property
     def measure_names(self) -> tuple[str, ...]:
-        """The measures asked for, or the default ones for this dataset."""
+        """The requested measures, or the default ones for this dataset."""
         return self.measures or name_default_measures(terms=self.over_terms, cutoffs=self.cutoffs)
 
     @property
     def over_terms(self) -> bool:
-        """Whether documents are known to be terms of an ontology."""
+        """True if the documents are known to be terms of an ontology."""
         return self.dataset == "hpo" or self.ontology is not None
 
     def bind_measures(self, names: Sequence[str | Measure]) -> list[Measure]:
-        """Measures by name, those over an ontology looking at the files of this benchmark.
+        """Parse measures; those over an ontology use the files of this benchmark.
 
         Raises:
             UsageError: If there is no such measure.
@@ -382,34 +411,33 @@ class BenchmarkConfig(DataSettings):
 
     @property
     def all_targets(self) -> dict[str, Target]:
-        """Default targets overridden by one's own, by canonical measure name."""
+        """The default targets and those of the configuration, by canonical measure name."""
         merged = {**DEFAULT_TARGETS, **self.targets}
         return {name: target for name, target in merged.items() if target is not None}
 
     def label(self, mode: str) -> str:
-        """A mode's name in tables."""
+        """Return a mode's name in tables."""
         if mode in self.mode_names:
             return self.mode_names[mode]
         return mode if self.runs is not None else DEFAULT_MODE_NAMES.get(mode, mode)
 
     def as_manifest(self) -> dict[str, Any]:
-        """All settings as JSON values with the defaults spelled out, without the output folder."""
-        # The measures are spelled out, with their cutoffs. The settings of other backends are left
-        # out where there is none: they would only say so.
+        """Return all settings as JSON values, defaults included, without the output folder."""
+        # Measure names contain the cutoffs. The embedded backend has no further settings.
         unused = {"cutoffs", *((*_FETCHING, "exclude_self") if self.runs is not None else ())}
         unused |= set(_BACKEND) if self.is_embedded else set()
         unused |= set() if self.needs_corpus else {"retrieval"}
-        spelled = self.model_dump(mode="json", exclude=unused)
-        spelled["measures"] = list(self.measure_names)
-        spelled["targets"] = {
+        settings = self.model_dump(mode="json", exclude=unused)
+        settings["measures"] = list(self.measure_names)
+        settings["targets"] = {
             name: target and target.model_dump(mode="json")
             for name, target in {**DEFAULT_TARGETS, **self.targets}.items()
         }
-        return spelled
+        return settings
 
 
 def _parsed(names: Sequence[str]) -> list[Measure]:
-    """The measures; an unknown one is the ``ValueError`` that pydantic reports with the field."""
+    """Parse measures; raise the ``ValueError`` that pydantic reports with the field."""
     from trectools_plus.measures.parser import parse_measures
 
     try:

@@ -1,18 +1,19 @@
-"""Reading ``benchmark.yaml`` and merging it with what the command line says."""
+"""Reading ``benchmark.yaml`` and merging it with the options of the command line."""
 
 from __future__ import annotations
 
 import codecs
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.targets import Target
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.remote import is_address
 from trectools_plus.formats.nodes.documents import (
@@ -22,10 +23,11 @@ from trectools_plus.formats.nodes.documents import (
     refuse_repeats,
 )
 from trectools_plus.formats.nodes.model import Node, TreeError
+from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.settings import BackendSettings
-from trectools_plus.retrieval.backends.table import BACKENDS
 from trectools_plus.retrieval.fetch.answering import Collapse
-from trectools_plus.retrieval.values import Flag, Names, WholeNumber, explain_problem
+from trectools_plus.retrieval.setting_types import Flag, Names, WholeNumber, explain_problem
+from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.testsets.loading import shipped_names
 
 _SUPERSEDES = {
@@ -38,8 +40,7 @@ _SUPERSEDES = {
     "measures": ("cutoffs",),
     "cutoffs": ("measures",),
 }
-"""Naming another kind of data, or measures, on the command line puts the file's choice out of
-force."""
+"""An option for other data, or for measures, makes the file's setting invalid."""
 
 _MODELS_OF_BACKENDS = tuple(
     entry.setting for entry in BACKENDS.values() if entry.setting and entry.model
@@ -55,30 +56,65 @@ _GO_WITH = {
     "collapse": tuple(name for name, entry in BACKENDS.items() if entry.finds_chunks),
     "retrieval": tuple(name for name, entry in BACKENDS.items() if entry.needs_corpus),
 }
-"""Another backend on the command line puts the file's settings of one out of force."""
+"""An option for another backend makes these settings of the file invalid."""
 
 _MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
-"""Mappings of which the command line may say a part."""
+"""Mappings of which the command line may set a part."""
 
 _PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
 
 
-def load_config(
-    path: str | Path | None = None, options: Mapping[str, Any] | None = None
-) -> BenchmarkConfig:
-    """Read a configuration; options win over the file, the file over the defaults.
+class ConfigOptions(TypedDict, total=False):
+    """Settings from the command line, by field of :class:`BenchmarkConfig`.
 
-    Paths in the file are relative to the file's own folder, paths in ``options`` to the current
-    one.
+    ``None`` values count as not given. Numbers and names are checked when the configuration is
+    built, with those of the file.
+    """
+
+    dataset: str | None
+    test_file: str | None
+    corpus: str | None
+    topics: str | None
+    qrels: str | None
+    runs: Mapping[str, str] | None
+    modes: Sequence[str] | None
+    mode_names: Mapping[str, str]
+    measures: Sequence[str] | None
+    cutoffs: str | None
+    ontology: str | None
+    annotations: str | None
+    depth: int | None
+    missing: str | None
+    exclude_self: bool | None
+    baseline: Sequence[str] | None
+    correction: str | None
+    confidence: float | None
+    resamples: int | None
+    seed: int | None
+    retrieval: Mapping[str, Any] | None
+    backend: str | None
+    retriever: Sequence[str] | None
+    http: Mapping[str, str] | None
+    milvus: Mapping[str, str] | None
+    collapse: Mapping[str, str] | None
+    output_dir: str | None
+
+
+def load_config(
+    path: str | Path | None = None, options: ConfigOptions | None = None
+) -> BenchmarkConfig:
+    """Read a configuration; options override the file, and the file the defaults.
+
+    Paths in the file are relative to its folder, paths in ``options`` to the current folder.
 
     Args:
-        path: A YAML file with the fields of :class:`BenchmarkConfig`; ``None`` for none.
-        options: Values by field name; ``None`` values count as not given.
+        path: A YAML file with the fields of :class:`BenchmarkConfig`, if any.
+        options: Settings that override the file.
 
     Raises:
         InputError: If the file cannot be read.
-        UsageError: If it is no YAML mapping, or a field is unknown or its value wrong; names the
-            file and every such field.
+        UsageError: If it is not a YAML mapping, or a field is unknown or invalid; names the file
+            and every such field.
     """
     content, root = ({}, None) if path is None else _read_yaml(Path(path))
     values = {} if path is None else _anchor_paths(content, Path(path).parent)
@@ -94,12 +130,12 @@ def load_config(
 
 
 class FetchSettings(BackendSettings):
-    """What searches, and what it is asked.
+    """The backend, and the settings of fetching.
 
     Attributes:
-        modes: Modes to fetch; empty for all that there are.
-        depth: Results for each query, at most.
-        exclude_self: Drop a document whose id is the query's, before the cutoff.
+        modes: Modes to fetch; empty for all modes of the backend.
+        depth: Maximum number of results for each query.
+        exclude_self: Drop a document whose id equals the query's, before the cutoff.
     """
 
     modes: Names = ()
@@ -108,12 +144,11 @@ class FetchSettings(BackendSettings):
 
 
 def load_fetch_settings(
-    path: str | Path | None = None, options: Mapping[str, Any] | None = None
+    path: str | Path | None = None, options: ConfigOptions | None = None
 ) -> FetchSettings:
-    """Read what searches and what it is asked, from the same file; the rest is passed over.
+    """Read the backend and the settings of fetching from the same file; ignore the rest.
 
-    Modes of the file are those of its backend: another one, or a retriever, in ``options`` puts
-    them out of force.
+    Another backend, or a retriever, in ``options`` makes the modes of the file invalid.
 
     Raises:
         InputError, UsageError: As :func:`load_config`.
@@ -132,7 +167,7 @@ def load_fetch_settings(
 
 
 def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options over the file; of some mappings only the keys that are given."""
+    """Merge options and file; of some mappings, options override only the given keys."""
     merged = {**values, **given}
     named = given.get("backend")
     for name, backends in _GO_WITH.items():
@@ -147,7 +182,7 @@ def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
 
 
 def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
-    """Read the settings of a file, each as text, and the tree that knows their lines."""
+    """Read the settings of a file as texts, and the tree with their line numbers."""
     try:
         tree = parse_document(_decode(path.read_bytes()), "yaml")
         refuse_repeats(tree)
@@ -160,28 +195,28 @@ def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
         place = error.noticed or (error.line, error.column)
         where = ":".join(str(part) for part in (path, *place) if part)
         problem = error.what.removeprefix("invalid YAML: ")
-        raise UsageError(f"no valid YAML: {problem}", where=where) from error
+        raise UsageError(f"not valid YAML: {problem}", where=where) from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"no valid YAML: {error}", where=str(path)) from error
+        raise UsageError(f"not valid YAML: {error}", where=str(path)) from error
     if content is None:
         return {}, None
     if not isinstance(content, dict):
         raise UsageError(
             "expected a mapping of settings",
             where=str(path),
-            remedy="write lines such as `dataset: hpo`",
+            remedy="write lines like `dataset: hpo`",
         )
     return content, tree.root
 
 
 def _decode(data: bytes) -> str:
-    """Decode YAML, which its byte order mark may declare to be UTF-16."""
+    """Decode YAML in UTF-8, or in UTF-16 with a byte order mark."""
     is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if is_wide else "utf-8-sig")
 
 
 def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Make the file's paths relative to the current folder instead of the file's."""
+    """Make the file's paths relative to the current folder."""
     anchored = dict(values)
     for name in _PATHS:
         if isinstance(anchored.get(name), str) and anchored[name] not in shipped_names():
@@ -209,12 +244,12 @@ def _anchor(path: str, folder: Path) -> str:
 
 
 class _Translator:
-    """Turns pydantic's complaints into ``what — where — how to mend``.
+    """Translates errors of pydantic into ``what — where — how to fix``.
 
     Args:
-        path: The configuration file, if there is one.
+        path: The configuration file, if any.
         root: Its tree.
-        given: The options, which win over it.
+        given: The options.
     """
 
     def __init__(
@@ -225,7 +260,7 @@ class _Translator:
         self._given = given
 
     def translate(self, error: ValidationError) -> UsageError:
-        """One error for all wrong settings, each with its name and what is wrong."""
+        """Return one error for all invalid settings, each with its name and the problem."""
         found = [self._explain(item) for item in error.errors(include_url=False)]
         if len(found) == 1:
             what, where, remedy = found[0]
@@ -242,14 +277,14 @@ class _Translator:
         what, remedy = explain_problem(item)
         spelled = re.search(r"^`(\w+)`: ", what)
         if not place and spelled:
-            # A check of settings against each other that blames one of them.
+            # A check of several settings that reports one of them.
             place, what = (spelled[1],), what[spelled.end() :]
         return self._spell(what) or "", self._where(place), self._spell(remedy)
 
     def _where(self, place: tuple[int | str, ...]) -> str | None:
-        """``--option``, or the file with the line and name of the field."""
+        """Return ``--option``, or the file with the line and name of the field."""
         if place and (self._path is None or place[0] in self._given):
-            inside = len(place) > 1 and not isinstance(place[1], int)  # a mapping, no list
+            inside = len(place) > 1 and not isinstance(place[1], int)  # a mapping, not a list
             return _dotted(place) if inside else self._name(str(place[0]))
         if self._path is None:
             return None
@@ -258,7 +293,7 @@ class _Translator:
         return ":".join(parts) + (f": {_dotted(place)}" if place else "")
 
     def _spell(self, text: str | None) -> str | None:
-        """Names of settings as the user writes them: options, or keys of the file."""
+        """Write names of settings as the user does: options, or keys of the file."""
         return text and re.sub(r"`(\w+)`", lambda match: self._name(match[1]), text)
 
     def _name(self, field: str) -> str:
@@ -273,9 +308,6 @@ def _dotted(place: tuple[int | str, ...]) -> str:
 
 
 def _known_fields(item: ErrorDetails) -> Iterable[str]:
-    from trectools_plus.benchmark.run.targets import Target
-    from trectools_plus.retrieval.settings import RetrievalSettings
-
     if len(item["loc"]) == 1:
         return BenchmarkConfig.model_fields
     if item["loc"][0] == "retrieval":

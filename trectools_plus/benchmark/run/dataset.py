@@ -1,4 +1,4 @@
-"""From a configuration to corpus, topics and qrels, checked and with fingerprints."""
+"""Corpus, topics and qrels of a configuration, checked and hashed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile
 from trectools_plus.benchmark.report.parts import record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.id_overlap import check_meeting
+from trectools_plus.benchmark.run.id_overlap import check_id_overlap
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import (
     CATALOGUE_PREFIX,
@@ -17,10 +17,16 @@ from trectools_plus.formats.collection import (
     find_collection_files,
     load_collection,
 )
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.documents import Documents, stream_documents
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
+from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.fetch.topics import hash_topics
+from trectools_plus.testsets.loading import shipped_names
+from trectools_plus.validation import check_qrels, refuse_errors
+from trectools_plus.validation.loading import load_qrels_with_findings
 
 TERM_FILES = ("ontology", "annotations")
 """Settings that name a file about terms."""
@@ -28,17 +34,17 @@ TERM_FILES = ("ontology", "annotations")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """What is searched and judged.
+    """The documents, topics and qrels of a benchmark.
 
     Attributes:
         id: Its name in reports.
-        corpus: The documents, not in memory where a backend takes them as a stream; ``None``
-            when given runs are compared.
-        topics: The queries; ``None`` when given runs are compared without them.
-        qrels: The judgments, free of what scoring refuses.
-        version: The data's own version, where they state one.
-        files: The files they were read from, by kind.
-        findings: What the validators say about the qrels.
+        corpus: The documents, streamed if the backend supports it; ``None`` if given runs are
+            compared.
+        topics: The queries; ``None`` if given runs are compared without them.
+        qrels: The judgments, without errors that prevent scoring.
+        version: The version that the data state, if any.
+        files: The files that the data were read from, by kind.
+        findings: The findings of the validator on the qrels.
     """
 
     id: str
@@ -50,10 +56,10 @@ class Dataset:
     findings: list[FindingRecord] = field(default_factory=list)
 
     def describe(self, queries: int, contents: Mapping[str, str]) -> DatasetInfo:
-        """Its entry in the manifest.
+        """Return the entry in the manifest.
 
         Args:
-            queries: The number averaged over.
+            queries: Number of queries in the means.
             contents: From :meth:`hash_contents`.
         """
         return DatasetInfo(
@@ -68,9 +74,7 @@ class Dataset:
         )
 
     def hash_contents(self, progress: Progress = no_progress) -> dict[str, str]:
-        """SHA-256 of each part, whatever the format of its file."""
-        from trectools_plus.retrieval.fetch.topics import hash_topics
-
+        """Return the SHA-256 of each part, independent of the format of its file."""
         hashes = {}
         if self.corpus is not None:
             hashes["corpus"] = self.corpus.sha256(progress)
@@ -84,12 +88,12 @@ class Dataset:
 
 
 def load_dataset(config: BenchmarkConfig) -> Dataset:
-    """Read what the configuration names, and see that its parts belong together.
+    """Read the data of a configuration, and check that they belong together.
 
     Raises:
         InputError: If something is missing or cannot be read.
-        FindingsError: If the qrels hold what scoring refuses.
-        CheckFailedError: If the ids of topics, qrels and documents do not meet.
+        FindingsError: If the qrels break a rule that scoring depends on.
+        CheckFailedError: If topics, qrels and documents have no ids in common.
         UsageError: If the dataset is unknown.
     """
     name = config.dataset
@@ -103,20 +107,20 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         files = find_collection_files(name)
         paths = str(files.qrels), str(files.corpus), str(files.topics)
         dataset = _from_files(name, *paths, _open_corpus(config, paths[1]))
-    check_meeting(dataset.corpus, dataset.topics, dataset.qrels, dataset.id)
+    check_id_overlap(dataset.corpus, dataset.topics, dataset.qrels, dataset.id)
     given = _files({kind: getattr(config, kind) for kind in TERM_FILES})
     return replace(dataset, files={**dataset.files, **given})
 
 
 def hash_qrels(qrels: Qrels) -> str:
-    """SHA-256 of the judgments (query, document, grade), whatever their order."""
+    """Return the SHA-256 of the judgments (query, document, grade), independent of their order."""
     columns = ["query_id", "doc_id", "relevance"]
     rows = qrels.frame.select(columns).unique().sort(columns).iter_rows()
     return sha256_text("".join(f"{query}\t{doc}\t{grade}\n" for query, doc, grade in rows))
 
 
 def hash_query_fields(topics: Topics) -> str | None:
-    """SHA-256 of the ids with all fields but the text; ``None`` where topics have none."""
+    """Return the SHA-256 of ids and all fields except the text; ``None`` without such fields."""
     names = sorted(set(topics.frame.columns) - set(TOPICS_SCHEMA))
     if not names:
         return None
@@ -130,8 +134,6 @@ def _from_files(
     topics_path: str | None,
     corpus: Documents | None,
 ) -> Dataset:
-    from trectools_plus.validation.loading import load_qrels_with_findings
-
     if qrels_path is None:
         raise InputError("no qrels given")
     qrels, findings = load_qrels_with_findings(qrels_path)
@@ -139,7 +141,7 @@ def _from_files(
     return Dataset(
         id=name,
         corpus=corpus,
-        topics=_read_topics(topics_path),
+        topics=None if topics_path is None else read_topics(topics_path),
         qrels=qrels,
         files=_files(given),
         findings=record_findings(findings),
@@ -147,7 +149,7 @@ def _from_files(
 
 
 def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
-    """Path and hash of each file given; standard input has neither."""
+    """Return path and hash of each given file; standard input has neither."""
     return {
         kind: SourceFile(path=path, sha256=sha256_file(path))
         for kind, path in given.items()
@@ -155,30 +157,13 @@ def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
     }
 
 
-def _own_file(test_file: str | None) -> str | None:
-    """The file of test cases; ``None`` for a set that comes with the package."""
-    from trectools_plus.testsets.loading import shipped_names
-
-    return None if test_file in shipped_names() else test_file
-
-
 def _open_corpus(config: BenchmarkConfig, path: str | None) -> Documents | None:
-    """The documents of a file: in memory, or as a stream where the backend does with that."""
+    """Open the documents of a file: as a stream if the backend supports it, else in memory."""
     if path is None:
         return None
     if config.streams_documents and (streamed := stream_documents(None, path)) is not None:
         return streamed
-    from trectools_plus.formats.corpus import read_corpus
-
-    return read_corpus(path)
-
-
-def _read_topics(path: str | None) -> Topics | None:
-    if path is None:
-        return None
-    from trectools_plus.formats.topics import read_topics
-
-    return read_topics(path)
+    return load_corpus(path)
 
 
 def open_collection(
@@ -187,8 +172,8 @@ def open_collection(
     """Load ``hpo``, ``irds:<id>`` or a folder.
 
     Args:
-        name: What ``--dataset`` says.
-        test_file: Own test cases or the name of a shipped set, for ``hpo`` only.
+        name: The value of ``--dataset``.
+        test_file: A file with test cases, or the name of a shipped set, for ``hpo`` only.
         ontology: An OBO file instead of the installed one, for ``hpo`` only.
 
     Raises:
@@ -203,10 +188,10 @@ def open_collection(
 
 
 def open_corpus(name: str, ontology: str | None = None) -> Corpus:
-    """The documents of ``hpo``, ``irds:<id>`` or a folder, without queries.
+    """Read the documents of ``hpo``, ``irds:<id>`` or a folder, without queries.
 
     Args:
-        name: What ``--dataset`` says.
+        name: The value of ``--dataset``.
         ontology: An OBO file for ``hpo``; the installed ontology if ``None``.
 
     Raises:
@@ -228,8 +213,6 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
 
 
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
-    from trectools_plus.validation import check_qrels, refuse_errors
-
     corpus: Documents | None
     if config.streams_documents and (streamed := stream_documents(spec, None)) is not None:
         corpus, collection = streamed, load_collection(spec, with_corpus=False)
@@ -240,12 +223,13 @@ def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
         raise InputError("the dataset has no documents to search", where=spec)
     findings = check_qrels(collection.qrels)
     refuse_errors(findings)
+    test_file = None if config.test_file in shipped_names() else config.test_file
     return Dataset(
         id=spec,
         corpus=corpus,
         topics=collection.topics,
         qrels=collection.qrels,
         version=collection.version,
-        files=_files({"test_file": _own_file(config.test_file)}),
+        files=_files({"test_file": test_file}),
         findings=record_findings(findings),
     )

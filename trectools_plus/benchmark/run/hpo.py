@@ -29,27 +29,27 @@ def load_hpo_collection(
     A document is a term: its id, its label as title, its synonyms and definition as text.
 
     Args:
-        test_file: Test cases of one's own (JSON or YAML; see
+        test_file: A file with test cases (JSON or YAML; see
             :mod:`trectools_plus.testsets.model`), or the name of a shipped test set; ``None``
-            takes the standard English one.
-        ontology: An OBO file; ``None`` takes the installed one.
+            is the standard English one.
+        ontology: An OBO file; ``None`` is the installed one.
 
     Raises:
         MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
         InputError: If a file cannot be read.
-        FormatError: If a file is wrong, or the test file declares several languages, or expects
-            something that is no live term.
+        FormatError: If a file is malformed, or the test file declares several languages or
+            expects an id that is not a live term.
     """
     path = DEFAULT_TEST_SET if test_file is None else test_file
     return _collection_of_terms(load_test_set(path), load_ontology(ontology), str(path))
 
 
 def collection_of(test_set: TestSet, where: str) -> Collection:
-    """A test set as a collection; with the terms as documents, if any of its ids is one of the HPO.
+    """Return a test set as a collection, with terms as documents if an id is one of the HPO.
 
     Args:
         test_set: The set.
-        where: What to call it in errors.
+        where: Its name in errors.
 
     Raises:
         MissingExtraError: If it has ids of the HPO, and the extra ``hpo`` is not installed.
@@ -58,19 +58,20 @@ def collection_of(test_set: TestSet, where: str) -> Collection:
     terms = ontology_of(term.doc_id for query in test_set.queries for term in query.relevant)
     if terms is not None:
         return _collection_of_terms(test_set, terms, where)
-    said = test_set.metadata
+    metadata = test_set.metadata
     topics, qrels = topics_of(test_set, where), qrels_of(test_set, where)
-    return Collection(said.dataset_id, None, topics, qrels, said.version or None)
+    return Collection(metadata.dataset_id, None, topics, qrels, metadata.version or None)
 
 
 def _collection_of_terms(test_set: TestSet, terms: Ontology, where: str) -> Collection:
     declared_language(test_set, where)
+    metadata = test_set.metadata
     return Collection(
         name="hpo",
         corpus=corpus_of(terms),
         topics=topics_of(test_set, where),
         qrels=qrels_of_terms(test_set, terms, where),
-        version=_version_of(terms, test_set),
+        version=f"{terms.version} with {metadata.dataset_id} {metadata.version}".strip(),
     )
 
 
@@ -79,27 +80,22 @@ def load_hpo_topics(test_file: str | Path | None = None) -> Topics:
 
     Raises:
         InputError: If the test file cannot be read.
-        FormatError: If it is wrong.
+        FormatError: If it is malformed.
     """
     path = DEFAULT_TEST_SET if test_file is None else test_file
     return topics_of(load_test_set(path), str(path))
 
 
-def _version_of(ontology: Ontology, test_set: TestSet) -> str:
-    metadata = test_set.metadata
-    return f"{ontology.version} with {metadata.dataset_id} {metadata.version}".strip()
-
-
 def qrels_of_terms(test_set: TestSet, ontology: Ontology, path: str) -> Qrels:
-    """The grades of a test set's terms; an alternative id becomes its term's, which is the same.
+    """Return the grades of a test set's terms; an alternative id becomes the id of its term.
 
     Args:
         test_set: The set.
-        ontology: The terms that there are.
-        path: What to call the set in errors.
+        ontology: The known terms.
+        path: The set's name in errors.
 
     Raises:
-        FormatError: If an expected id is no live term.
+        FormatError: If an expected id is not a live term.
     """
     problems: list[str] = []
     grades: dict[tuple[str, str], int] = {}
@@ -118,7 +114,7 @@ def qrels_of_terms(test_set: TestSet, ontology: Ontology, path: str) -> Qrels:
     if problems:
         shown = "; ".join(problems[:_SHOWN]) + ("; …" if len(problems) > _SHOWN else "")
         raise FormatError(
-            f"{len(problems)} expected ids are no live terms: {shown}",
+            f"{len(problems)} expected ids are not live terms: {shown}",
             path=path,
             remedy=f"correct them; the ontology is {ontology.version or ontology.path}",
         )

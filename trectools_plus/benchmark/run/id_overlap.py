@@ -1,4 +1,4 @@
-"""Whether topics, qrels and documents belong together: a look at their ids before any search."""
+"""A check, before any search, that topics, qrels and documents have ids in common."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from trectools_plus.validation.id_matching import common_affix, folded, near_mat
 _SHOWN = 3
 
 
-def check_meeting(
+def check_id_overlap(
     corpus: Documents | None, topics: Topics | None, qrels: Qrels, dataset: str
 ) -> None:
-    """See that queries are judged and judged documents exist.
+    """Check that queries are judged and that judged documents exist.
 
     Args:
         corpus: The documents, if there are any.
         topics: The queries, if they are given.
         qrels: The judgments.
-        dataset: What the data are called where they were no files.
+        dataset: The name of data that are not files.
 
     Raises:
-        CheckFailedError: If topics and qrels have no query in common, or one that is spelled in
-            two ways; or if no judged document is in the corpus. It shows ids of both sides.
+        CheckFailedError: If topics and qrels have no query in common, or spell one in two ways;
+            or if no judged document is in the corpus. It shows ids of both sides.
     """
     if topics is not None:
         _check_queries(topics, qrels, dataset)
@@ -48,7 +48,7 @@ def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
             f"query {visible(ours, marks=True)} of the topics is {visible(theirs, marks=True)} in "
             f"the qrels ({cause}); {plural(len(near), 'such query', 'such queries')}",
             where=where,
-            remedy="write the query ids alike in both",
+            remedy="use the same query ids in both",
         )
     if not shared:
         raise CheckFailedError(
@@ -74,13 +74,13 @@ def _check_documents(corpus: Documents, qrels: Qrels, dataset: str) -> None:
 
 
 def _explain(known: pl.Series, judged: pl.Series) -> str | None:
-    """How the documents' ids differ, where they are the same but for spelling."""
+    """Describe the difference in spelling of document ids that are otherwise equal."""
     if folded(judged).is_in(folded(known).implode()).any():
-        return "they differ by case, Unicode normal form or invisible characters: write them alike"
+        return "they differ in case, Unicode normal form or invisible characters: use the same ids"
     for side, ours, theirs in (("corpus", known, judged), ("qrels", judged, known)):
         affix = common_affix(ours, theirs)
         if affix is not None:
-            return f"ids of the {side} have the {affix[0]} '{affix[1]}': write them alike"
+            return f"ids of the {side} have the {affix[0]} '{affix[1]}': use the same ids"
     return None
 
 

@@ -1,4 +1,4 @@
-"""All modes of a benchmark, fetched or given, as run files."""
+"""The runs of all modes of a benchmark, fetched or given."""
 
 from __future__ import annotations
 
@@ -7,59 +7,64 @@ from dataclasses import dataclass, field, replace
 from trectools_plus.benchmark.report import UnscoredMode
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
-from trectools_plus.benchmark.run.mode_runs import Arm, read_arm, write_arm
-from trectools_plus.benchmark.run.output_folder import COMPONENTS_FOLDER, QRELS_FILE, OutputFolder
+from trectools_plus.benchmark.run.distributed import read_on_workers
+from trectools_plus.benchmark.run.mode_runs import ModeRun, read_mode_run, write_mode_run
+from trectools_plus.benchmark.run.output_folder import (
+    COMPONENTS_FOLDER,
+    QRELS_FILE,
+    OutputFolder,
+)
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import InputError
+from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.tables import Run
 from trectools_plus.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Arms:
+class Modes:
     """All modes of a benchmark.
 
     Attributes:
-        scored: Those that answered every query, at least one.
-        unscored: Those that did not, for the report.
+        scored: At least one mode that answered every query, by name.
+        unscored: The other modes, for the report.
     """
 
-    scored: dict[str, Arm]
+    scored: dict[str, ModeRun]
     unscored: dict[str, UnscoredMode] = field(default_factory=dict)
 
 
-def make_arms(
+def prepare_modes(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
-) -> Arms:
-    """Fetch or read every mode's run and write it to ``runs/<mode>.run``.
+) -> Modes:
+    """Fetch or read the run of each mode and write it to ``runs/<mode>.run``.
 
     Args:
-        config: What to do.
+        config: The settings.
         dataset: The data.
         folder: The benchmark's output folder; filled, not published.
-        progress: Told of the work done.
+        progress: Called as ``progress(description, done, total)``.
 
     Returns:
-        By mode, in the configuration's order.
+        The modes in the configuration's order.
 
     Raises:
-        FindingsError: If a run holds what scoring refuses.
-        InputError: If a file cannot be read or written, or no mode answered every query.
-        CheckFailedError: If none did, but one of them some.
+        FindingsError: If a rule that scoring depends on is broken.
+        InputError: If a file cannot be read or written, or each mode failed for every query.
+        CheckFailedError: If no mode answered every query.
     """
-    from trectools_plus.formats.qrels import write_qrels
-
     with folder.naming():
-        # The judgments beside the runs, so that the folder is all another tool needs.
+        # With the judgments beside the runs, other tools need only this folder.
         write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
     if config.runs is None:
-        return _fetch_arms(config, dataset, folder, progress)
-    return Arms(_read_arms(config, dataset, folder, progress))
+        return _fetch_modes(config, dataset, folder, progress)
+    return Modes(_read_modes(config.runs, dataset, folder, progress))
 
 
-def _fetch_arms(
+def _fetch_modes(
     config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
-) -> Arms:
+) -> Modes:
+    # Given runs need none of these modules.
     from trectools_plus.retrieval.fetch.answering import FetchOptions
     from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
     from trectools_plus.retrieval.fetch.outcome import SCORED, describe_failures, refuse_unscorable
@@ -90,20 +95,15 @@ def _fetch_arms(
         refuse_unscorable(fetched)
     scored = {
         mode: replace(
-            write_arm(
-                dataset,
-                folder,
-                Run(answer.run.frame, mode),
-                latency_ms=answer.latency_ms,
-                index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items())
-                or None,
-            ),
+            write_mode_run(dataset, folder, Run(answer.run.frame, mode)),
+            latency_ms=answer.latency_ms,
+            index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items()) or None,
             without={
-                component: write_arm(
+                component: write_mode_run(
                     dataset,
                     folder,
                     Run(run.frame, f"{mode}-without-{component}"),
-                    subfolder=COMPONENTS_FOLDER,
+                    COMPONENTS_FOLDER,
                 )
                 for component, run in answer.without.items()
             },
@@ -111,21 +111,18 @@ def _fetch_arms(
         for mode, answer in fetched.items()
         if mode not in unscored
     }
-    return Arms(scored, unscored)
+    return Modes(scored, unscored)
 
 
-def _read_arms(
-    config: BenchmarkConfig, dataset: Dataset, folder: OutputFolder, progress: Progress
-) -> dict[str, Arm]:
-    given = config.runs or {}
-    arms: dict[str, Arm] = {}
+def _read_modes(
+    given: dict[str, str], dataset: Dataset, folder: OutputFolder, progress: Progress
+) -> dict[str, ModeRun]:
+    read: dict[str, ModeRun] = {}
     if (workers := current_workers()) is not None:
-        from trectools_plus.benchmark.run.distributed import read_on_workers
-
-        arms = read_on_workers(workers, given, dataset, folder, progress)
-    left = [name for name in given if name not in arms]
-    for done, name in enumerate(left, len(arms)):
+        read = read_on_workers(workers, given, dataset, folder, progress)
+    remaining = [name for name in given if name not in read]
+    for done, name in enumerate(remaining, len(read)):
         progress("reading runs", done, len(given))
-        arms[name] = read_arm(name, given[name], dataset, folder)
+        read[name] = read_mode_run(name, given[name], dataset, folder)
     progress("reading runs", len(given), len(given))
-    return {name: arms[name] for name in given}
+    return {name: read[name] for name in given}

@@ -1,8 +1,7 @@
-"""The folder of a benchmark's files: they appear in it together, or not at all.
+"""The output folder of a benchmark: all files appear in it together, or not at all.
 
 All files are first written into a hidden folder inside it, which is on the same file system, and
-moved to their places at the end. Whatever fails before leaves the files of an earlier benchmark
-as they were.
+moved to their places at the end. After a failure, the files of an earlier benchmark are unchanged.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ _REPLACED = "replaced"
 
 
 class OutputFolder:
-    """An output folder with the hidden folder that is filled first.
+    """An output folder with a hidden folder for unpublished files.
 
-    A folder that is neither published nor discarded goes when the object does.
+    The hidden folder is deleted with the object, unless it is published.
 
     Args:
-        path: The folder; made if missing.
-        exclusive: Whether the folder must not exist.
+        path: The folder; created if missing.
+        exclusive: True if the folder must not exist.
 
     Attributes:
         path: The folder.
@@ -52,12 +51,12 @@ class OutputFolder:
 
     Raises:
         FileExistsError: If ``exclusive`` and the folder exists.
-        InputError: If the folder cannot be made or written to.
+        InputError: If the folder cannot be created or written to.
     """
 
     def __init__(self, path: str | Path, *, exclusive: bool = False) -> None:
         self.path = Path(path)
-        # Absolute, so that it is cleaned up even if the current folder is another by then.
+        # Absolute, so that it is deleted even if the current folder changes.
         self.partial = self.path.absolute() / f".partial-{secrets.token_hex(6)}"
         made: list[Path] = []
         try:
@@ -74,11 +73,11 @@ class OutputFolder:
             _clean_up(self.partial, made)
             raise _refused(error, self.path) from error
         self.discard = weakref.finalize(self, _clean_up, self.partial, made)
-        """Remove what was written so far, and the folder itself if it was made for it."""
+        """Delete the unpublished files, and the folders that were created for them."""
 
     @contextlib.contextmanager
     def naming(self) -> Iterator[None]:
-        """Errors from inside name the files by the places where they are to be."""
+        """Make errors of the block name files by their final places."""
         try:
             yield
         except TrectoolsPlusError as error:
@@ -87,13 +86,13 @@ class OutputFolder:
             raise
 
     def publish(self, *, keep: frozenset[Path] = frozenset()) -> None:
-        """Move everything to its place: the report last, so that it never speaks of other files.
+        """Move all files to their places: the report last, so that it never describes other files.
 
-        Run files and plots of the report that is replaced go. If a file cannot be moved, all that
-        were are moved back.
+        Run files and plots of the replaced report are deleted. If a file cannot be moved, all
+        moved files are moved back.
 
         Args:
-            keep: Resolved paths of files that are not to be removed.
+            keep: Resolved paths of files that must not be deleted.
 
         Raises:
             InputError: If a file cannot be moved.
@@ -111,7 +110,7 @@ class OutputFolder:
             *((self.partial / name, self.path / name) for name in new),
         ]
         done: list[tuple[Path, Path]] = []
-        self.discard.atexit = False  # the hidden folder holds what was there before
+        self.discard.atexit = False  # the hidden folder contains the earlier files
         try:
             for source, target in moves:
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -128,7 +127,7 @@ class OutputFolder:
         shutil.rmtree(self.partial, ignore_errors=True)
 
     def _write_checksums(self) -> None:
-        """The hash of every file, as ``sha256sum --check SHA256SUMS`` reads it."""
+        """Write the hash of every file in the format of ``sha256sum --check SHA256SUMS``."""
         files = sorted(file for file in self.partial.rglob("*") if file.is_file())
         lines = [
             f"{sha256_file(file)}  {file.relative_to(self.partial).as_posix()}\n" for file in files
@@ -142,12 +141,12 @@ class OutputFolder:
         target = self.path / name
         if target.is_dir():
             raise InputError(
-                "is a folder, not a file", where=str(target), remedy="name another output folder"
+                "is a folder, not a file", where=str(target), remedy="use another output folder"
             )
         return target.exists() or target.is_symlink()
 
     def _stale_runs(self) -> list[Path]:
-        """Run files that an earlier benchmark wrote here, and that nobody changed since."""
+        """List unchanged run files of an earlier benchmark."""
         return [
             Path(folder, name)
             for folder in (RUNS_FOLDER, COMPONENTS_FOLDER)
@@ -156,7 +155,7 @@ class OutputFolder:
         ]
 
     def _stale_extras(self) -> list[Path]:
-        """Plots, latencies and annotated runs of an earlier benchmark: this may have none."""
+        """List plots, latencies and annotated runs of an earlier benchmark."""
         report = self.path / REPORT_FILE
         names = [f"{name}{ending}" for name in PLOT_NAMES for ending in PLOT_ENDINGS]
         files = [Path(PLOTS_FOLDER, name) for name in names] + [Path(LATENCY_FILE)]
@@ -166,13 +165,13 @@ class OutputFolder:
 
 
 def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
-    """Make the folder ``parent/<experiment id>``, with ``-2``, ``-3`` … if it is taken.
+    """Create the folder ``parent/<experiment id>``, with ``-2``, ``-3`` … if it exists.
 
     Returns:
         The experiment id, with the number that made it unique, and its folder.
 
     Raises:
-        InputError: If the folder cannot be made.
+        InputError: If the folder cannot be created.
     """
     for number in count(1):
         name = experiment_id if number == 1 else f"{experiment_id}-{number}"
@@ -182,7 +181,7 @@ def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
 
 
 def read_checksums(folder: Path) -> list[tuple[str, str]]:
-    """SHA-256 and name of each file that a benchmark wrote; empty where that is not known.
+    """Read SHA-256 and name of each file of a benchmark; empty without a list.
 
     Raises:
         InputError: If the list cannot be read.
@@ -201,13 +200,11 @@ def read_checksums(folder: Path) -> list[tuple[str, str]]:
 
 
 def find_report_files(folder: Path, runs: Iterable[RunInfo]) -> list[str]:
-    """Names of the files in a folder that a benchmark writes there, without ``SHA256SUMS``.
-
-    Other files may lie in the folder: a benchmark leaves alone what it did not write.
+    """List the files of a report in its folder, without ``SHA256SUMS`` and files of the user.
 
     Args:
         folder: The folder of the report.
-        runs: The runs that the report names.
+        runs: The runs of the report.
     """
     written = [run.path for run in runs if run.path is not None]
     annotated = [f"{ANNOTATED_FOLDER}/{Path(name).name}" for name in written]
@@ -217,7 +214,7 @@ def find_report_files(folder: Path, runs: Iterable[RunInfo]) -> list[str]:
 
 
 def _read_runs(report: Path, folder: str = RUNS_FOLDER) -> dict[str, str]:
-    """File name and SHA-256 of a report's runs in a folder; empty where none can be read."""
+    """Return file name and SHA-256 of a report's runs in a folder; empty without a valid report."""
     try:
         document: Any = json.loads(report.read_text(encoding="utf-8"))
         modes = [*document["modes"].values(), *document.get("components", ())]
@@ -238,7 +235,7 @@ def _read_runs(report: Path, folder: str = RUNS_FOLDER) -> dict[str, str]:
 def _clean_up(partial: Path, made: list[Path]) -> None:
     shutil.rmtree(partial, ignore_errors=True)
     for folder in made:
-        with contextlib.suppress(OSError):  # something else is in it by now
+        with contextlib.suppress(OSError):  # another file is in it
             folder.rmdir()
 
 
@@ -246,5 +243,5 @@ def _refused(error: OSError, folder: Path) -> InputError:
     return InputError(
         f"the output folder cannot be written: {error.strerror or error}",
         where=str(folder),
-        remedy="name another with --output-dir; what was there before is untouched",
+        remedy="use another one with --output-dir; existing files are unchanged",
     )

@@ -1,4 +1,4 @@
-"""Targets: what a measure typically reaches, and where a mean stands against it.
+"""Targets: typical values of a measure, and the level that a mean reaches.
 
 The defaults describe ad hoc collections with BM25 as the baseline. They are a rule of thumb, not
 a property of your collection: set your own under ``targets:`` in ``benchmark.yaml``.
@@ -13,21 +13,19 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from trectools_plus.benchmark.report import TargetResult, TargetStatus
-from trectools_plus.retrieval.values import Number
+from trectools_plus.retrieval.setting_types import Number
 
 
 class Target(BaseModel):
-    """Levels of one measure, in its own unit.
+    """Levels of one measure, in its unit.
 
-    A bare number stands for the level ``competitive``, the only one of a measure of which less is
-    better.
+    A single number sets the level ``competitive``, the only level if lower is better.
 
     Attributes:
-        baseline: Lower end of what a plain BM25 baseline typically reaches; ``None`` where that
-            is not known.
-        baseline_high: Upper end of that range; ``None`` where it is one value.
-        competitive: From here on a result is competitive ("good").
-        strong: From here on it is strong; ``None`` where no such level is set.
+        baseline: Lower end of the typical range of a plain BM25 baseline; ``None`` if unknown.
+        baseline_high: Upper end of that range; ``None`` if it is one value.
+        competitive: A result of at least this is competitive ("good").
+        strong: A result of at least this is strong; ``None`` if no such level is set.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -75,15 +73,15 @@ def judge_mean(
     *,
     higher_is_better: bool = True,
 ) -> TargetResult:
-    """The target together with the highest of its levels that the mean and its interval reach.
+    """Return the target with the highest levels that the mean and its interval reach.
 
     Args:
-        mean: The mean, unrounded; ``None`` when undefined.
+        mean: The unrounded mean; ``None`` if undefined.
         target: The levels.
-        low: Lower end of the mean's interval; ``None`` when undefined.
+        low: Lower end of the mean's interval; ``None`` if undefined.
         high: Upper end.
-        higher_is_better: The measure's direction; where it is false, the worse end is the upper
-            one, and ``status_low`` is its level.
+        higher_is_better: The measure's direction; if it is false, the worse end is the upper one,
+            and ``status_low`` is its level.
     """
     worse, better = (low, high) if higher_is_better else (high, low)
     return TargetResult(
@@ -95,7 +93,7 @@ def judge_mean(
 
 
 def describe_status(target: TargetResult) -> str:
-    """Where the mean stands, and whether its interval stands there too.
+    """Describe the level of the mean, and the levels of its interval if they differ.
 
     Returns:
         ``competitive``, ``competitive, but the interval reaches below it``, ``baseline; the

@@ -131,7 +131,7 @@ def decode_lines(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]
         The line's number, from 1, and its text.
 
     Raises:
-        FormatError: With line and column, if a line is not UTF-8 or holds a NUL.
+        FormatError: With line and column, if a line is not UTF-8 or contains NUL.
     """
     for number, line in enumerate(lines, 1):
         text = decode_text(line, path, number)
@@ -146,7 +146,7 @@ def decode_text(data: bytes, path: str, first_line: int = 1) -> str:
     """Decode UTF-8 text of one or more lines; the first has the number ``first_line``.
 
     Raises:
-        FormatError: With line and column, if it is not UTF-8 or holds a NUL.
+        FormatError: With line and column, if it is not UTF-8 or contains NUL.
     """
     try:
         text = data.decode()

@@ -116,7 +116,7 @@ class Overlong:
 
 
 def find_overlong(read_at: Callable[[int, int], bytes], size: int) -> int | None:
-    """Find where the first line of more than ``MAX_LINE_BYTES`` begins.
+    """Find the start of the first line of more than ``MAX_LINE_BYTES``.
 
     From the start of a line, search backwards for the last line end within the greatest length.
     It is usually a line's length away, so that little of the file is read.

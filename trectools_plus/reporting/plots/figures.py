@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import resampling_of
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
@@ -159,7 +159,7 @@ def _curves(report: BenchmarkReport, qrels: Qrels, runs: Mapping[str, Run]) -> I
             qrels,
             runs,
             missing=report.manifest.config.get("missing", "zero"),
-            **resampling_of(report.manifest.config) | {"seed": report.manifest.seed},
+            resampling=replace(resampling_of(report.manifest.config), seed=report.manifest.seed),
         )
         figure = _new_figure(3.6 + _HEADING + _legend_height(report))
         axes = plot(figure.subplots(), curves, labels)

@@ -7,13 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.comparison import ExtractionComparison
 from trectools_plus.extraction.predictions import write_predictions
 from trectools_plus.extraction.report import REPORT_FILE, ExtractionReport, Figure, Score
 from trectools_plus.extraction.runner import ExtractionResult
-from trectools_plus.extraction.sweep import LeftOut, Sweep
-from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.extraction.sweep import LeaveOneOut, Sweep
 from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table, shorten
 from trectools_plus.reporting.plots.figures import save_plots
 from trectools_plus.reporting.plots.sweep import draw_tradeoff
@@ -369,7 +369,7 @@ def _origin_rows(report: ExtractionReport) -> list[list[str]]:
     return [*rows, *([name, str(value)] for name, value in settings.items())]
 
 
-def _describe_leave_one_out(found: LeftOut) -> str:
+def _describe_leave_one_out(found: LeaveOneOut) -> str:
     chosen = ", ".join(f"{value:g} ({times}×)" for value, times in found.chosen.items())
     return (
         f"each document with the best value for the other documents: F1 {found.f1:.3f} "

@@ -1,0 +1,170 @@
+"""``benchmark compare``, ``verify``, ``merge``, ``list`` and ``show`` as people call them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from trectools_plus.cli.app import benchmark_app
+from trectools_plus.cli.errors import run_command
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Call:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["benchmark", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            run_command(benchmark_app, "benchmark")
+        out, err = capsys.readouterr()
+        if "--format" not in arguments and arguments[0] != "verify":  # which names paths
+            assert max([0, *map(len, out.splitlines())]) <= 100
+        return int(left.value.code or 0), out, err
+
+    return run
+
+
+@pytest.fixture
+def reports(bench: Any) -> tuple[Path, Path]:
+    first = bench.make("first", {"bm25": {n: 1 + n % 5 for n in range(60)}, "other": {}})
+    second = bench.make("second", {"bm25": {}, "other": {}})
+    return first, second
+
+
+def test_compare(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
+    code, out, err = call("compare", *reports)
+    assert (code, err) == (0, "")
+    assert "bm25: A and B are equal on R@10 over 60 queries." in out
+    assert "RR@10" in out
+    assert "Latency: not timed in both reports." in out
+    code, out, _ = call("compare", *reports, "--format", "json")
+    document = json.loads(out)
+    measures = document["modes"][0]["measures"]
+    assert code == 0
+    assert measures["RR@10"]["comparison"]["significant"] is True
+    assert measures["RR@10"]["mean_b"] == 1.0
+    assert measures["RR@10"]["changed_most"][0]["a"] == pytest.approx(0.2)
+    assert document["modes"][0]["latency_ms"] is None
+    code, out, _ = call("compare", *reports, "--format", "markdown")
+    assert "| bm25 | RR@10 |" in out
+    assert "the queries that changed most" in out
+    code, out, err = call("compare", reports[0], bench.make("third", {"bm25": {}}, grade=3))
+    assert (code, out) == (3, "")
+    assert err.startswith("error: the reports cannot be compared: different qrels")
+
+
+def test_compare_runs_configurations(call: Call, bench: Any) -> None:
+    bench.make("made", {"bm25": {}})
+    bench.make("worse", {"bm25": dict.fromkeys(range(20), 0)})
+    for name, data in (("a", "made"), ("b", "worse")):
+        Path(f"{name}.yaml").write_text(
+            f"runs: {{bm25: {data}-data/bm25.run}}\nqrels: made-data/qrels.txt\n"
+            f"measures: [R@10]\nresamples: 200\noutput_dir: {name}-out\n"
+        )
+    code, out, err = call("compare", "a.yaml", "b.yaml")
+    assert code == 0, err
+    assert "bm25: B is significantly worse than A by 0.3333 on R@10 over 60 queries." in out
+    assert Path("a-out/BenchmarkReport.json").exists()
+    assert "b.yaml: b-out" in err
+    code, out, _ = call("compare", "a.yaml", "b-out", "--format", "json")
+    assert json.loads(out)["b"] == "b-out"
+
+
+def test_verify(call: Call, reports: tuple[Path, Path]) -> None:
+    code, out, err = call("verify", reports[0])
+    assert (code, err) == (0, "")
+    assert "all hold" in out
+    path = reports[0] / "runs" / "bm25.run"
+    path.write_text(path.read_text().replace("q0 Q0 good", "q0 Q0 bad"))
+    code, out, _ = call("verify", reports[0] / "BenchmarkReport.json")
+    assert code == 1
+    assert "bm25.run: the file changed" in out
+    assert "per_query.parquet: bm25 q0 R@10: 1.0 is 0.0" in out
+    path.unlink()
+    code, out, err = call("verify", reports[0])
+    assert (code, out) == (2, "")
+    assert "missing" in err
+
+
+def test_merge(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
+    run = bench.folder / "second-data" / "bm25.run"
+    code, out, err = call("merge", reports[0], "--run", f"mine={run}")
+    assert (code, err) == (0, "")
+    assert "mine" in out
+    report = json.loads((reports[0] / "BenchmarkReport.json").read_text())
+    assert list(report["modes"]) == ["bm25", "other", "mine"]
+    assert call("verify", reports[0])[0] == 0
+    assert call("merge", reports[0], "--run", run)[0] == 2
+    code, _, err = call("merge", reports[0], "--run", f"mine={run}")
+    assert (code, "already" in err) == (2, True)
+    run.write_text("x1 Q0 good 1 1 x\n")
+    assert call("merge", reports[0], "--run", f"new={run}")[0] == 3
+
+
+def test_list_and_show(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
+    code, out, err = call("list", reports[0].parent)
+    assert (code, err) == (0, "")
+    assert "first" in out
+    assert "second" in out
+    code, out, _ = call("list", ".", "--format", "json")
+    assert {one["folder"] for one in json.loads(out)["reports"]} == {"first", "second"}
+    assert call("list")[0] == 2
+    Path("results").mkdir()
+    code, out, err = call("list")
+    assert (code, out) == (0, "")
+    assert "no report in results" in err
+    best = [one["best"] for one in json.loads(call("list", ".", "--format", "json")[1])["reports"]]
+    assert best == ["tie, R@10", "tie, R@10"]
+    bench.make("alone", {"bm25": {}})
+    code, out, _ = call("list", "alone", "--format", "json")
+    assert json.loads(out)["reports"][0]["best"] == "bm25, R@10 1.0000"
+    code, out, _ = call("show", "first")
+    assert code == 0
+    assert "Metric" in out
+    assert call("show", "first", "--format", "markdown")[1] == Path(
+        "first/BenchmarkComparison.md"
+    ).read_text("utf-8")
+    assert call("show", "first", "--format", "json")[1] == Path(
+        "first/BenchmarkReport.json"
+    ).read_text("utf-8")
+    assert call("show", "nowhere")[0] == 2
+
+
+def test_show_gives_the_table_for_papers_and_programs(
+    call: Call, reports: tuple[Path, Path]
+) -> None:
+    code, out, err = call("show", "first", "--table", "a.tex", "--table", "b.csv")
+    assert (code, out, err) == (0, "", "")
+    shown = call("show", "first", "--format", "latex")[1]
+    assert shown == Path("a.tex").read_text("utf-8")
+    assert r"\toprule" in shown
+    shown = call("show", "first", "--format", "csv")[1]
+    assert shown == Path("b.csv").read_text("utf-8")
+    table = pl.read_csv("b.csv").filter(mode="bm25", measure="R@10")
+    report = json.loads(Path("first/BenchmarkReport.json").read_text("utf-8"))
+    assert table["mean"].item() == report["modes"]["bm25"]["measures"]["R@10"]["mean"]
+    code, _, err = call("show", "first", "--table", "c.parquet", "--table", "d.docx")
+    assert (code, Path("c.parquet").exists()) == (2, False)
+    assert err.startswith("error: unsupported table format: .docx")
+
+
+def test_results_come_back_unless_told_otherwise(call: Call, bench: Any) -> None:
+    bench.make("made", {"bm25": {}})
+    arguments = ("run", "--runs", "bm25=made-data/bm25.run", "--qrels", "made-data/qrels.txt")
+    arguments += ("--resamples", "200", "--output-dir", "out")
+    assert "Nothing was computed anew" not in call(*arguments)[1]
+    assert "Nothing was computed anew" in call(*arguments)[1]
+    assert "Nothing was computed anew" not in call(*arguments, "--no-cache")[1]

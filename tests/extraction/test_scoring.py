@@ -1,0 +1,133 @@
+"""Counts and figures against scikit-learn, and against plain loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score, precision_score, recall_score
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from trectools_plus.errors import UsageError
+from trectools_plus.extraction.documents import Document
+from trectools_plus.extraction.predictions import ASSERTIONS, Prediction
+from trectools_plus.extraction.scoring import (
+    VIEWS,
+    averages_of,
+    bootstrap_averages,
+    count,
+    exact_credit,
+    figures_of,
+    items_of,
+    soft_credit,
+)
+from trectools_plus.statistics.resamples import Resampling
+
+TERMS = [f"X:{number}" for number in range(10)] + ["Y:1"]
+SAID = st.dictionaries(st.sampled_from(TERMS), st.sampled_from(ASSERTIONS), max_size=6)
+CASES = st.lists(st.tuples(SAID, SAID), min_size=1, max_size=6)
+SKLEARN = (precision_score, recall_score, f1_score)
+
+
+def tables(cases, view, credit=exact_credit):
+    documents = [Document(f"d{n}", "", gold) for n, (gold, _) in enumerate(cases)]
+    predictions = {
+        f"d{n}": [Prediction(term, one, 1.0) for term, one in said.items()]
+        for n, (_, said) in enumerate(cases)
+    }
+    return count(documents, predictions, view, credit)
+
+
+@given(cases=CASES, view=st.sampled_from(VIEWS))
+def test_figures_are_those_of_scikit_learn(cases, view):
+    sides = [
+        ["/".join(item) for item in items_of(case[side], view)] for case in cases for side in (0, 1)
+    ]
+    encoder = MultiLabelBinarizer().fit([*sides, ["never", "neither"]])
+    gold, predicted = (encoder.transform(sides[start::2]) for start in (0, 1))
+    table = tables(cases, view)
+    micro, macro, weighted = averages_of(table)[0]
+    empty = np.array([not sides[2 * n] and not sides[2 * n + 1] for n in range(len(cases))])
+    for place, function in enumerate(SKLEARN):
+        # Where neither side has a term we say 1, and scikit-learn what it is told.
+        both = float(empty.all())
+        assert micro[place] == pytest.approx(
+            both or function(gold, predicted, average="micro", zero_division=0.0)
+        )
+        samples = function(gold, predicted, average="samples", zero_division=0.0)
+        assert macro[place] == pytest.approx(samples + empty.mean())
+        own = figures_of(table)[:, place]
+        if table[:, 3].sum():
+            assert weighted[place] == pytest.approx(np.average(own, weights=table[:, 3]))
+        else:
+            assert weighted[place] == micro[place]
+
+
+@given(cases=CASES, view=st.sampled_from(VIEWS))
+def test_soft_credit_is_the_best_similarity_of_each_term(ontology, cases, view):
+    table = tables(cases, view, soft_credit(ontology))
+    for row, (gold, said) in zip(table, cases, strict=True):
+        items, others = items_of(said, view), items_of(gold, view)
+        for column, one, other in ((0, items, others), (2, others, items)):
+            expected = sum(
+                max((_alike(ontology, a, b) for b, said_b in other if said_b == said_a), default=0)
+                for a, said_a in one
+            )
+            assert row[column] == pytest.approx(expected)
+
+
+def _alike(ontology, a, b):
+    return float(a == b) if "Y:1" in (a, b) else ontology.similarity(a, b)
+
+
+@given(cases=CASES, view=st.sampled_from(VIEWS))
+def test_soft_never_scores_below_exact_nor_above_one(ontology, cases, view):
+    exact = averages_of(tables(cases, view))
+    soft = averages_of(tables(cases, view, soft_credit(ontology)))
+    assert (soft >= exact - 1e-12).all()
+    assert (soft <= 1 + 1e-12).all()
+
+
+@given(cases=CASES)
+def test_exchanging_the_sides_exchanges_precision_and_recall(ontology, cases):
+    there = averages_of(tables(cases, "any", soft_credit(ontology)))[0, :2]
+    back = averages_of(tables([case[::-1] for case in cases], "any", soft_credit(ontology)))[0, :2]
+    np.testing.assert_allclose(there[:, [1, 0, 2]], back, atol=1e-12)
+
+
+def test_undefined_figures_follow_one_policy():
+    rows = np.array([[0, 0, 0, 0], [0, 0, 0, 3], [0, 2, 0, 0], [1, 1, 1, 1]], dtype=float)
+    assert figures_of(rows).tolist() == [[1, 1, 1], [0, 0, 0], [0, 0, 0], [1, 1, 1]]
+    assert averages_of(rows[:1])[0].tolist() == [[1.0] * 3] * 3
+
+
+def test_views():
+    said = {"a": "affirmed", "b": "uncertain", "c": "negated", "d": "other_person"}
+    assert items_of(said, "present") == {("a", ""), ("b", "")}
+    assert len(items_of(said, "any")) == 4
+    assert ("c", "negated") in items_of(said, "strict")
+
+
+def test_intervals_hold_the_figures_and_repeat():
+    rows = np.array([[n, 10, n, 10] for n in range(1, 10)], dtype=float)
+    low, high = bootstrap_averages(rows, Resampling(2000, 7))
+    again = bootstrap_averages(rows, Resampling(2000, 7))
+    assert (low == again[0]).all()
+    assert (high == again[1]).all()
+    assert (low < averages_of(rows)[0]).all()
+    assert (averages_of(rows)[0] < high).all()
+
+
+def test_macro_interval_is_the_bootstrap_of_the_documents_means():
+    from trectools_plus.statistics.bootstrap import bootstrap_means
+
+    rows = np.array([[1, 4, 1, 2], [2, 2, 2, 5], [0, 3, 0, 1], [3, 4, 3, 3]], dtype=float)
+    low, high = bootstrap_averages(rows, Resampling(3000, 5))
+    expected = bootstrap_means(figures_of(rows), resamples=3000, seed=5)
+    np.testing.assert_allclose(low[1], expected.low)
+    np.testing.assert_allclose(high[1], expected.high)
+
+
+@pytest.mark.parametrize("wrong", [Resampling(0), Resampling(10, 1, 1.5)])
+def test_wrong_resampling_is_refused(wrong):
+    with pytest.raises(UsageError):
+        bootstrap_averages(np.ones((2, 4)), wrong)

@@ -1,0 +1,169 @@
+"""``/v1/validate`` and ``/v1/score`` answer what the commands print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.program import Program
+from starlette.testclient import TestClient
+
+from trectools_plus.measures.parser import parse_measures
+from trectools_plus.service.api.jobs import StoppedError
+from trectools_plus.service.api.models import ScoreAnswer, ScoreParameters, ValidationAnswer
+from trectools_plus.service.api.settings import Limits
+from trectools_plus.service.api.uploads import Part
+from trectools_plus.service.api.validate_and_score import score_parts
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).resolve().parents[3]
+RUNS = ROOT / "fixtures/runs"
+QRELS = ROOT / "fixtures/garden-trec/qrels.txt"
+TOPICS = ROOT / "fixtures/garden-trec/topics.tsv"
+Check = Callable[..., dict[str, Any]]
+
+
+Printed = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def printed(program: Program) -> Printed:
+    """Returns the document that a command prints."""
+
+    def run(*words: object, cwd: Path) -> dict[str, Any]:
+        done = program(["trectools-plus", *words, "--format", "json"], cwd)
+        assert done.stdout, done.stderr
+        document: dict[str, Any] = json.loads(done.stdout)
+        return document
+
+    return run
+
+
+def test_scores_are_those_of_eval(client: TestClient, printed: Printed, tmp_path: Path) -> None:
+    for name, source in {"qrels": QRELS, "run-1": RUNS / "lexical.run"}.items():
+        (tmp_path / name).write_bytes(source.read_bytes())
+    (tmp_path / "run-2").write_bytes((RUNS / "vector.run").read_bytes())
+    expected = printed("eval", "qrels", "run-1", "run-2", "--per-query", cwd=tmp_path)
+    files = [
+        ("qrels", ("/etc/passwd", QRELS.read_bytes())),
+        ("run", ("../../x", (RUNS / "lexical.run").read_bytes())),
+        ("run", ("http://x", (RUNS / "vector.run").read_bytes())),
+    ]
+    answer = client.post("/v1/score?per_query=true", files=files)
+    assert answer.json() == expected
+    ScoreAnswer.model_validate(answer.json())
+
+
+def test_missing_queries_are_left_out_on_request(client: TestClient) -> None:
+    run = (RUNS / "missing-query.run").read_bytes()
+    files = {"run": run, "qrels": QRELS.read_bytes()}
+    means = {
+        missing: client.post(
+            "/v1/score", params={"missing": missing, "measures": "nDCG@10"}, files=files
+        ).json()["runs"][0]["measures"]["nDCG@10"]
+        for missing in ("zero", "drop")
+    }
+    assert means["zero"]["n"] == means["drop"]["n"] + 1
+    assert means["zero"]["mean"] < means["drop"]["mean"]
+
+
+def test_a_run_with_errors_is_not_scored(client: TestClient, check_problem: Check) -> None:
+    run = (ROOT / "fixtures/runs-faulty/score-nan.run").read_bytes()
+    answer = client.post("/v1/score", files={"run": run, "qrels": QRELS.read_bytes()})
+    problem = check_problem(answer, 422, "findings")
+    assert problem["errors"][0]["what"].startswith("R111")
+    assert problem["errors"][0]["where"].startswith("run:")
+    assert "/tmp" not in answer.text
+
+
+FILES = [
+    ("run", "runs", RUNS / "lexical.run"),
+    ("run", "runs", ROOT / "fixtures/runs-faulty/score-nan.run"),
+    ("qrels", "qrels", QRELS),
+    ("qrels", "qrels", RUNS / "lexical.run"),
+    ("topics", "topics", TOPICS),
+]
+
+
+@pytest.mark.parametrize(("kind", "group", "path"), FILES, ids=lambda value: str(value)[-20:])
+def test_findings_are_those_of_validate(
+    client: TestClient, printed: Printed, tmp_path: Path, kind: str, group: str, path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(path.read_bytes())
+    expected = printed(group, "validate", "file", cwd=tmp_path)
+    answer = client.post(
+        "/v1/validate",
+        params={"kind": kind},
+        content=path.read_bytes(),
+        headers={"content-type": "text/plain"},
+    )
+    found = answer.json()
+    ValidationAnswer.model_validate(found)
+    assert found.pop("passed") is (expected["summary"]["errors"] == 0)
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", ["own-form.yaml", "phentrieve-cases.json"])
+def test_test_sets(client: TestClient, printed: Printed, tmp_path: Path, name: str) -> None:
+    data = (ROOT / "fixtures/testsets" / name).read_bytes()
+    part = f"file.{name.partition('.')[2]}"
+    (tmp_path / part).write_bytes(data)
+    expected = printed("testset", "validate", part, cwd=tmp_path)
+    answer = client.post("/v1/validate?kind=testset", files={"file": ("x", data)}).json()
+    assert answer.pop("passed") is (expected["summary"]["errors"] == 0)
+    assert answer == expected
+
+
+def test_strictness_profile_and_qrels(client: TestClient) -> None:
+    files = {"file": (RUNS / "extra-query.run").read_bytes(), "qrels": QRELS.read_bytes()}
+    found = client.post("/v1/validate?kind=run", files=files).json()
+    assert found["summary"]["errors"] == 0
+    assert found["summary"]["warnings"] > 0
+    assert found["passed"]
+    assert not client.post("/v1/validate?kind=run&strict=true", files=files).json()["passed"]
+    deep = "".join(f"q Q0 d{n} {n} {1000 - n} tag\n" for n in range(1, 150))
+    codes = [
+        [
+            one["code"]
+            for one in client.post(
+                "/v1/validate",
+                params={"kind": "run", "profile": profile},
+                files={"file": deep},
+            ).json()["files"][0]["findings"]
+        ]
+        for profile in ("default", "trec")
+    ]
+    assert "R143" in codes[0] or codes[0] != codes[1]
+
+
+def test_the_background_of_all_work(client: TestClient) -> None:
+    answer = client.post(
+        "/v1/validate?kind=qrels&background=true", files={"file": QRELS.read_bytes()}
+    )
+    assert answer.status_code == 202
+    assert answer.json()["kind"] == "validate"
+    files = {"run": (RUNS / "lexical.run").read_bytes(), "qrels": QRELS.read_bytes()}
+    answer = client.post("/v1/score?background=true", files=files)
+    assert (answer.status_code, answer.json()["kind"]) == (202, "score")
+    assert client.delete(answer.headers["location"]).json()["state"] != "queued"
+
+
+def test_scoring_stops_between_runs() -> None:
+    """A job that is cancelled, or takes too long, does not read the rest."""
+    told: list[tuple[str, int, int]] = []
+
+    def progress(description: str, done: int, total: int) -> None:
+        told.append((description, done, total))
+        if done == 1:
+            raise StoppedError
+
+    run = (RUNS / "lexical.run").read_bytes()
+    others = [run.replace(b" lexical", b" tag%d" % number) for number in range(3)]
+    parts = [Part("qrels", QRELS.read_bytes()), *(Part("run", data) for data in others)]
+    with pytest.raises(StoppedError):
+        score_parts(parts, parse_measures(["RR"]), ScoreParameters(), Limits(), progress)
+    assert told == [("reading", 0, 3), ("reading", 1, 3)]

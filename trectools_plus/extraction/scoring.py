@@ -1,0 +1,270 @@
+"""Precision, recall and F1 over documents, with bootstrap intervals, and lists of mistakes.
+
+With credit(x) in [0, 1] for every term (1 or 0 for exact matching):
+
+* precision = credit of the predicted terms / number of predicted terms
+* recall = credit of the gold terms / number of gold terms
+* F1 = 2 · precision · recall / (precision + recall), or 0 if both are 0
+
+``micro`` adds up credits and numbers of all documents first. ``macro`` is the mean of the figures
+of the documents, and ``weighted`` their mean weighted by the number of gold terms. So their F1 is a
+mean of F1 values, not computed from the mean precision and recall. If there is no predicted or no
+gold term, a quotient is undefined. All figures are then 1 if both sides are empty, otherwise 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.choices import Matching, View
+from trectools_plus.extraction.documents import Document
+from trectools_plus.extraction.predictions import Assertion, Prediction
+from trectools_plus.extraction.report import Mistake, Mistakes, NearMiss, Relation
+from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.ontology.similarity import best_matches, formula_named
+from trectools_plus.statistics.arrays import check_level, check_resamples
+from trectools_plus.statistics.resamples import Resampling, draw_counts, map_chunks
+
+FloatArray = npt.NDArray[np.float64]
+VIEWS: tuple[View, ...] = get_args(View)
+MATCHINGS: tuple[Matching, ...] = get_args(Matching)
+DEFAULT_FORMULA = "hybrid"
+
+_PRESENT = ("affirmed", "uncertain")
+Item = tuple[str, str]
+"""A term, and its assertion in the view ``strict`` (otherwise an empty string)."""
+
+
+Credit = Callable[[Sequence[frozenset[Item]], Sequence[frozenset[Item]]], FloatArray]
+"""Takes the items of each document, and those to compare them with; returns sums of credit."""
+
+
+def items_of(assertions: Mapping[str, Assertion], view: View) -> frozenset[Item]:
+    """Return the items that count in a view.
+
+    ``present``: terms that are affirmed or uncertain. ``any``: all terms, with any assertion.
+    ``strict``: pairs of a term and its assertion, which must agree.
+    """
+    if view == "strict":
+        return frozenset(assertions.items())
+    return frozenset(
+        (term_id, "") for term_id, one in assertions.items() if view == "any" or one in _PRESENT
+    )
+
+
+def _predicted_items(predictions: Iterable[Prediction], view: View) -> frozenset[Item]:
+    return items_of({one.term_id: one.assertion for one in predictions}, view)
+
+
+def count(
+    documents: Sequence[Document],
+    predictions: Mapping[str, Sequence[Prediction]],
+    view: View,
+    credit: Credit,
+) -> FloatArray:
+    """Count the items of every document.
+
+    Args:
+        documents: The documents with their gold terms.
+        predictions: Predictions by document id; a missing document has none.
+        view: The items that count.
+        credit: :func:`exact_credit`, or a function from :func:`soft_credit`.
+
+    Returns:
+        Shape ``(n_documents, 4)``: the credit of the predicted items, their number, the credit of
+        the gold items, their number. Each item has a credit in [0, 1].
+    """
+    gold = [items_of(document.gold, view) for document in documents]
+    predicted = [_predicted_items(predictions.get(one.doc_id, ()), view) for one in documents]
+    numbers = [np.array(list(map(len, side)), dtype=np.float64) for side in (predicted, gold)]
+    return np.stack(
+        [credit(predicted, gold), numbers[0], credit(gold, predicted), numbers[1]], axis=1
+    )
+
+
+def exact_credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
+    """Give the credit 1 to every item that is among the others."""
+    agreeing = [len(one & other) for one, other in zip(items, others, strict=True)]
+    return np.array(agreeing, dtype=np.float64)
+
+
+def soft_credit(ontology: Ontology, formula: str = DEFAULT_FORMULA) -> Credit:
+    """Return a function that gives items their highest similarity with any of the others.
+
+    The credit is in [0, 1]: 1 for the same term, and 0 without other terms. In the view ``strict``
+    an item is compared only with others of the same assertion.
+
+    Raises:
+        UsageError: If the formula is unknown.
+    """
+    similarity = formula_named(formula)
+
+    def credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
+        terms, candidates, places = list[list[str]](), list[list[str]](), list[int]()
+        for place, (one, other) in enumerate(zip(items, others, strict=True)):
+            for term_id, wanted in sorted(one):
+                terms.append([term_id])
+                candidates.append(sorted(term for term, assertion in other if assertion == wanted))
+                places.append(place)
+        if not terms:
+            return np.zeros(len(items))
+        values = best_matches(ontology.ids, ontology.hierarchy, terms, candidates, similarity)
+        return np.bincount(places, weights=values, minlength=len(items)).astype(np.float64)
+
+    return credit
+
+
+Average = Literal["micro", "macro", "weighted"]
+AVERAGES: tuple[Average, ...] = get_args(Average)
+FIGURES = ("precision", "recall", "f1")
+"""The last axis of every array of figures."""
+
+
+def figures_of(table: FloatArray) -> FloatArray:
+    """Return precision, recall and F1 of rows of counts.
+
+    Args:
+        table: Shape (..., 4): credit of the predicted, predicted, credit of the gold, gold.
+
+    Returns:
+        Shape (..., 3), values in [0, 1].
+    """
+    credit_predicted, predicted, credit_gold, gold = np.moveaxis(table, -1, 0)
+    empty = np.array((predicted == 0) & (gold == 0), dtype=np.float64)
+    precision = np.divide(credit_predicted, predicted, out=empty.copy(), where=predicted > 0)
+    recall = np.divide(credit_gold, gold, out=empty.copy(), where=gold > 0)
+    total = precision + recall
+    f1 = np.divide(2 * precision * recall, total, out=np.zeros(np.shape(total)), where=total > 0)
+    return np.stack([precision, recall, f1], axis=-1)
+
+
+def averages_of(table: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Return the three averages over documents.
+
+    Args:
+        table: Counts, shape (n_documents, 4).
+        weights: The weight of every document, shape (n_resamples, n_documents); 1 each if ``None``.
+
+    Returns:
+        Shape (n_resamples, 3, 3): averages in the order of ``AVERAGES``, then figures. Without
+        weights there is one resample.
+    """
+    if weights is None:
+        weights = np.ones((1, len(table)))
+    own = figures_of(table)
+    micro = figures_of(weights @ table)
+    macro = weights @ own / weights.sum(axis=1, keepdims=True)
+    gold = weights @ table[:, 3:]
+    weighted = np.divide(weights @ (own * table[:, 3:]), gold, out=micro.copy(), where=gold > 0)
+    return np.stack([micro, macro, weighted], axis=1)
+
+
+def bootstrap_averages(table: FloatArray, resampling: Resampling) -> tuple[FloatArray, FloatArray]:
+    """Return percentile intervals of the averages, from resamples of the documents.
+
+    Args:
+        table: Counts, shape (n_documents, 4).
+        resampling: The number of resamples, the seed and the level.
+
+    Returns:
+        Lower and upper ends, both of shape (3, 3).
+
+    Raises:
+        UsageError: If the number of resamples or the level is out of range.
+    """
+    check_resamples(resampling.resamples, "bootstrap")
+    check_level(resampling.confidence, "bootstrap")
+    return percentile_interval(lambda weights: averages_of(table, weights), len(table), resampling)
+
+
+def percentile_interval(
+    statistic: Callable[[FloatArray], FloatArray], n_documents: int, resampling: Resampling
+) -> tuple[FloatArray, FloatArray]:
+    """Return the percentile bootstrap interval of a statistic over documents.
+
+    Args:
+        statistic: Takes weights of shape (n, n_documents), and returns values of shape (n, …).
+        n_documents: The number of documents.
+        resampling: The number of resamples, the seed and the level, all in range.
+
+    Returns:
+        Lower and upper ends.
+    """
+
+    def draw(size: int, generator: np.random.Generator) -> FloatArray:
+        return statistic(draw_counts(n_documents, size, generator))
+
+    parts = map_chunks(draw, n_documents, resampling.resamples, resampling.seed)
+    tail = (1.0 - resampling.confidence) / 2.0
+    low, high = np.quantile(np.concatenate(parts), [tail, 1.0 - tail], axis=0)
+    return low, high
+
+
+def find_mistakes(
+    documents: Sequence[Document],
+    predictions: Mapping[str, Sequence[Prediction]],
+    ontology: Ontology,
+    view: View = "present",
+) -> Mistakes:
+    """List the mistakes of all documents, in the order of documents and terms.
+
+    A spurious term that is a parent, child or sibling of a missed term of the same document is also
+    listed as a near miss.
+    """
+    missed, spurious, near = list[Mistake](), list[Mistake](), list[NearMiss]()
+    for document in documents:
+        found = predictions.get(document.doc_id, ())
+        by_term = {prediction.term_id: prediction for prediction in found}
+        gold, predicted = items_of(document.gold, view), _predicted_items(found, view)
+        missing = [term_id for term_id, _ in sorted(gold - predicted)]
+        wrong = [term_id for term_id, _ in sorted(predicted - gold)]
+        missed += [_mistake(document, term_id, ontology, None) for term_id in missing]
+        spurious += [_mistake(document, one, ontology, by_term[one]) for one in wrong]
+        near += [
+            NearMiss(
+                doc_id=document.doc_id,
+                spurious_id=term_id,
+                spurious_label=_label(ontology, term_id),
+                relation=relation,
+                missed_id=other,
+                missed_label=_label(ontology, other),
+            )
+            for term_id in wrong
+            for other in missing
+            if (relation := relation_of(ontology, term_id, other)) is not None
+        ]
+    return Mistakes(view=view, missed=missed, spurious=spurious, near=near)
+
+
+def relation_of(ontology: Ontology, term_id: str, other: str) -> Relation | None:
+    """Return the relation of a term to another; ``None`` if there is none, or an id is unknown."""
+    if term_id == other or term_id not in ontology or other not in ontology:
+        return None
+    above, above_other = set(ontology.parents[term_id]), set(ontology.parents[other])
+    if term_id in above_other:
+        return "parent"
+    if other in above:
+        return "child"
+    return "sibling" if above & above_other else None
+
+
+def _mistake(
+    document: Document, term_id: str, ontology: Ontology, prediction: Prediction | None
+) -> Mistake:
+    start, end = prediction.spans[0] if prediction and prediction.spans else (0, 0)
+    return Mistake(
+        doc_id=document.doc_id,
+        term_id=term_id,
+        label=_label(ontology, term_id),
+        assertion=document.gold[term_id] if prediction is None else prediction.assertion,
+        score=None if prediction is None else prediction.score,
+        text=document.text[start:end] or None,
+    )
+
+
+def _label(ontology: Ontology, term_id: str) -> str:
+    return ontology.terms[term_id].name if term_id in ontology else ""

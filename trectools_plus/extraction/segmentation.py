@@ -1,0 +1,161 @@
+"""Split a text into sentences, clauses, phrases and words, each with its exact place.
+
+The splitting uses rules and no model. A sentence ends at the end of a line, or at ``.``, ``!`` or
+``?``. The character must be followed by a semicolon, or by white space and a possible start of a
+sentence. A full stop after a common abbreviation, for example ``e.g.``, does not end a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import get_args
+
+from trectools_plus.choices import ChunkLevel
+from trectools_plus.statistics.arrays import check_choice
+
+LEVELS: tuple[ChunkLevel, ...] = get_args(ChunkLevel)
+
+_ABBREVIATION = re.compile(
+    r"\b(?:e\.g|i\.e|cf|vs|viz|approx|ca|et al|figs?|nos|vol|dr|mr|mrs|ms|prof|st|dept|resp|incl|"
+    r"refs?)\.$",
+    re.IGNORECASE,
+)
+_LONGEST_ABBREVIATION = 8
+_SENTENCE_END = re.compile(r"[\r\n\u2028\u2029]+|[.!?][\"'”’)\]]*(?:;|(?=\s+[\"'“‘(\[]*[^\W_a-z]))")
+_CLAUSE_BREAK = re.compile(
+    r"[;:()\[\]{}]|(?<=\s)[-–—•](?=\s)|—"
+    r"|,(?=\s+(?:but|however|although|though|whereas|while|which|who|whose|except)\b)",
+    re.IGNORECASE,
+)
+_PHRASE_BREAK = re.compile(r",|/|&|\b(?:and|or|but)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a text without surrounding blanks.
+
+    Attributes:
+        start: The start, in characters.
+        end: The end, exclusive: ``text[start:end]`` is the chunk.
+        text: The chunk.
+    """
+
+    start: int
+    end: int
+    text: str
+
+
+def chunk(text: str, level: ChunkLevel = "sentence") -> list[Chunk]:
+    """Split a text into sentences, clauses or phrases, which together contain all its words.
+
+    A clause ends at ``;``, ``:``, brackets, dashes, and at a comma before *but*, *which* or a
+    similar word. A phrase also ends at every comma, slash, *and*, *or* and *but*.
+
+    Args:
+        text: Any text.
+        level: ``sentence``, ``clause`` (within sentences) or ``phrase`` (within clauses).
+
+    Raises:
+        UsageError: If the level is unknown.
+    """
+    check_choice(level, LEVELS, "level of chunks")
+    spans = list(_sentences(text))
+    if level != "sentence":
+        spans = [part for span in spans for part in _split(text, *span, _CLAUSE_BREAK)]
+    if level == "phrase":
+        spans = [part for span in spans for part in _split(text, *span, _PHRASE_BREAK)]
+    return [found for start, end in spans for found in _trimmed(text, start, end)]
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        if text[match.start()] == ".":
+            before = text[max(start, match.start() - _LONGEST_ABBREVIATION) : match.start() + 1]
+            if _ABBREVIATION.search(before):
+                continue
+        yield start, match.end()
+        start = match.end()
+    yield start, len(text)
+
+
+def _split(text: str, start: int, end: int, at: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    for match in at.finditer(text, start, end):
+        yield start, match.start()
+        start = match.end()
+    yield start, end
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[Chunk]:
+    """Yield the span without surrounding blanks, if it contains a letter or a digit."""
+    part = text[start:end]
+    if any(letter.isalnum() for letter in part):
+        begin = start + len(part) - len(part.lstrip())
+        finish = start + len(part.rstrip())
+        yield Chunk(begin, finish, text[begin:finish])
+
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_POSSESSIVE = re.compile(r"['’]s$")
+_BRITISH_OUR = re.compile(r"our(s|ed|ing|less)?$")
+_SHORTEST_RESPELT = 5
+
+CONJUNCTIONS = frozenset({"and", "or"})
+_FUNCTION_WORDS = """
+a an the of in on to with by for from at as is are was were be been his her its their this that
+these those into due may can it
+"""
+FUNCTION_WORDS = CONJUNCTIONS | frozenset(_FUNCTION_WORDS.split())
+"""Words without content in the name of a term: articles, prepositions, forms of *be*."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a text.
+
+    Attributes:
+        start: The start, in characters.
+        end: The end, exclusive.
+        text: The word as written.
+        stem: The form for comparison; empty for a function word.
+    """
+
+    start: int
+    end: int
+    text: str
+    stem: str
+
+
+def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
+    """Return the words of ``text[start:end]``; their places count from the start of the text."""
+    found = _WORD.finditer(text, start, len(text) if end is None else end)
+    return [Word(m.start(), m.end(), m[0], stem_of(m[0])) for m in found]
+
+
+@lru_cache(maxsize=1 << 17)
+def stem_of(word: str) -> str:
+    """Return a word in lower case and American spelling, without its ending.
+
+    The result is empty for a function word. British ``ae``, ``oe`` and ``our`` are respelt in words
+    of five letters or more (``anaemia``, ``oedema``, ``tumour``). The Snowball stemmer for English
+    removes the ending. Names and texts are processed alike, so an incorrect respelling is the same
+    on both sides.
+    """
+    lowered = _POSSESSIVE.sub("", unicodedata.normalize("NFC", word).lower())
+    if lowered in FUNCTION_WORDS:
+        return ""
+    if len(lowered) >= _SHORTEST_RESPELT:
+        lowered = lowered.replace("ae", "e").replace("oe", "e")
+        lowered = _BRITISH_OUR.sub(r"or\1", lowered)
+    return _snowball().stemWord(lowered)  # type: ignore[no-any-return]
+
+
+@cache
+def _snowball():  # type: ignore[no-untyped-def]
+    import Stemmer
+
+    return Stemmer.Stemmer("english")

@@ -1,0 +1,132 @@
+"""The first error of a column file, in file order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import polars as pl
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.columns.columns import Columns
+
+# The results of facts.guess_encoding(), as people and as iconv spell them.
+_ENCODINGS = {
+    "utf-16": ("UTF-16", "utf-16"),
+    "utf-32": ("UTF-32", "utf-32"),
+    "utf-16le": ("UTF-16LE", "utf-16le"),
+    "utf-16be": ("UTF-16BE", "utf-16be"),
+    "utf-32le": ("UTF-32LE", "utf-32le"),
+    "utf-32be": ("UTF-32BE", "utf-32be"),
+    "latin-1": ("Latin-1", "latin1"),
+}
+
+
+def find_field_error(
+    columns: Columns,
+    rows: pl.DataFrame,
+    number: int,
+    wrong: pl.Series,
+    describe: Callable[[str], tuple[str, str]],
+) -> FormatError | None:
+    """Return the error of the first row whose field ``number`` (from 1) is ``wrong``.
+
+    Args:
+        columns: The file.
+        rows: Its rows with data.
+        number: The number of the field.
+        wrong: True for rows in which the field is wrong.
+        describe: Returns what is wrong with a text, and the remedy.
+    """
+    at = wrong.arg_max() if wrong.any() else None
+    if at is None:
+        return None
+    line, text = rows["line"][at], rows[f"c{number}"][at]
+    return _error(columns, line, columns.field_column(line, number), *describe(text))
+
+
+def raise_first_error(
+    columns: Columns,
+    layout: str,
+    further: Iterable[FormatError | None] = (),
+    n_rows: int | None = None,
+) -> None:
+    """Raise the first error of a file: of its bytes, the number of columns, or its fields.
+
+    Args:
+        columns: The file.
+        layout: The names of the columns, for messages about their number.
+        further: Errors of the fields.
+        n_rows: The number of rows with data, if it is not that of all rows.
+
+    Raises:
+        FormatError: If there is an error, or the file has no rows with data.
+    """
+    found = [
+        *_errors_of_bytes(columns),
+        _misshapen(columns, layout),
+        *further,
+        _stopped(columns, layout),
+    ]
+    # min() returns the first of equals: bad bytes explain a bad field on the same line.
+    first = min((one for one in found if one), key=lambda one: one.line or 0, default=None)
+    if first is not None:
+        raise first
+    if not (columns.n_rows if n_rows is None else n_rows):
+        n_comments = columns.comments.height
+        seen = f"{n_comments} comment lines" if n_comments else "the file is empty"
+        if not n_comments and columns.facts.n_lines:
+            seen = "blank lines only"
+        raise FormatError(
+            f"no data rows ({seen})",
+            path=columns.source.path,
+            remedy="check that the job that wrote it was not stopped",
+        )
+
+
+def _errors_of_bytes(columns: Columns) -> Iterator[FormatError]:
+    facts = columns.facts
+    name, iconv = _ENCODINGS[facts.encoding_guess or "latin-1"]
+    convert = f"convert it: iconv -f {iconv} -t utf-8"
+    if facts.bad_utf8:
+        bad = facts.bad_utf8
+        what = f"byte 0x{bad.value:02X} is not UTF-8 ({name}?)"
+        yield _error(columns, bad.line, bad.column, what, convert)
+    is_wide = name.startswith("UTF-")
+    for line, character, what, remedy in (
+        (
+            facts.nul.first,
+            "\0",
+            f"NUL byte ({name} text?)" if is_wide else "NUL byte",
+            convert if is_wide else "remove it, and check how the file was copied",
+        ),
+        (
+            facts.bare_cr.first,
+            "\r",
+            "bare CR, not a line end",
+            "end lines with LF; if every line ends in CR, use tr '\\r' '\\n'",
+        ),
+    ):
+        if line is not None:
+            yield _error(columns, line, columns.line_text(line).find(character) + 1, what, remedy)
+
+
+def _stopped(columns: Columns, layout: str) -> FormatError | None:
+    line, overlong = columns.facts.stopped_at, columns.source.overlong
+    if line is None:
+        return None
+    what = "more lines than any run has" if overlong is None else overlong.what
+    return _error(columns, line, None, what, f"write {layout}, one entry per line")
+
+
+def _misshapen(columns: Columns, layout: str) -> FormatError | None:
+    if columns.misshapen.is_empty():
+        return None
+    line, n_fields, text = columns.misshapen.row(0)
+    what, remedy = f"expected {columns.n_fields} columns but got {n_fields}", f"write {layout}"
+    if n_fields == 1 and "," in text:
+        what, remedy = f"{what} (comma-separated?)", f"separate columns by blanks: {layout}"
+    return _error(columns, line, None, what, remedy)
+
+
+def _error(columns: Columns, line: int, column: int | None, what: str, remedy: str) -> FormatError:
+    return FormatError(what, path=columns.source.path, line=line, column=column, remedy=remedy)

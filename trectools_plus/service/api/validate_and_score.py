@@ -1,0 +1,119 @@
+"""``POST /v1/validate`` and ``POST /v1/score``: validate and score uploaded files."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.evaluation import score_runs
+from trectools_plus.measures.scoring.files import name_runs, open_files
+from trectools_plus.progress import Progress
+from trectools_plus.reporting.results.evaluation import evaluation_document
+from trectools_plus.service.api.evaluation import check_query_count
+from trectools_plus.service.api.models import Kind, ScoreParameters, ValidateParameters
+from trectools_plus.service.api.settings import Limits
+from trectools_plus.service.api.uploads import (
+    Folder,
+    Part,
+    check_size,
+    file_name,
+    parts_named,
+    private_folder,
+)
+from trectools_plus.testsets.validation import TestSetChecker
+from trectools_plus.validation.engine import validate_qrels, validate_run
+from trectools_plus.validation.findings import FileReport, Severity
+from trectools_plus.validation.profiles import Profile, find_profile
+from trectools_plus.validation.rendering.json import iter_json
+from trectools_plus.validation.topics.engine import validate_topics
+
+
+def validate_parts(
+    parts: list[Part], parameters: ValidateParameters, limits: Limits, progress: Progress
+) -> dict[str, Any]:
+    """Validate an uploaded file; findings are part of the answer.
+
+    Args:
+        parts: ``file``, and for a run optionally ``qrels`` to compare it with.
+        parameters: Kind, strictness and profile.
+        limits: The maximum number of queries, and the maximum size of a document.
+        progress: Notified of the progress; can raise an exception.
+
+    Raises:
+        ProblemError: If a part is missing or cannot be read.
+    """
+    chosen = find_profile(parameters.profile)
+    progress("validating", 0, 1)
+    with private_folder() as folder:
+        report = chosen.judge(_validate(folder, parts, parameters.kind, chosen, limits))
+        check_query_count(report.queries, limits.queries)
+        document: dict[str, Any] = json.loads("".join(iter_json([report])))
+        failing = {Severity.ERROR, Severity.WARNING} if parameters.strict else {Severity.ERROR}
+        passed = not any(finding.severity in failing for finding in report.findings)
+        answer: dict[str, Any] = folder.hide_paths({"passed": passed, **document})
+        return answer
+
+
+def _validate(
+    folder: Folder, parts: list[Part], kind: Kind, profile: Profile, limits: Limits
+) -> FileReport:
+    part = parts_named(parts, "file")[0]
+    if kind in ("topics", "testset"):
+        is_named = kind == "testset" or part.form in ("json", "yaml")
+        name = file_name(part) if is_named else part.name
+        check_size(part, name, limits)
+        path = folder.put(part, name)
+        return TestSetChecker().check(path) if kind == "testset" else validate_topics(path)
+    path = folder.put(part)
+    if kind == "qrels":
+        return validate_qrels(path)
+    qrels = [folder.put(one) for one in parts if one.name == "qrels"]
+    return validate_run(
+        path,
+        qrels=qrels[0] if qrels else None,
+        max_depth=profile.max_depth,
+        max_tag_length=profile.max_tag_length,
+    )
+
+
+def score_parts(
+    parts: list[Part],
+    measures: list[Measure],
+    parameters: ScoreParameters,
+    limits: Limits,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Score uploaded runs against uploaded qrels.
+
+    Args:
+        parts: ``qrels``, and one ``run`` or more.
+        measures: The measures.
+        parameters: Treatment of missing queries, and details.
+        limits: The maximum number of queries.
+        progress: Notified of the progress; can raise an exception.
+
+    Raises:
+        ProblemError: If a part is missing or cannot be scored.
+    """
+    runs = parts_named(parts, "run")
+    with private_folder() as folder:
+        qrels_path = folder.put(parts_named(parts, "qrels")[0])
+        names = ["run"] if len(runs) == 1 else [f"run-{n}" for n in range(1, len(runs) + 1)]
+        paths = [folder.put(part, name) for part, name in zip(runs, names, strict=True)]
+        qrels, loaded = open_files(
+            qrels_path,
+            paths,
+            measures,
+            progress=lambda _, done, total: progress("reading", done, total),
+        )
+        by_name = name_runs(loaded)
+        check_query_count(len(qrels.query_ids), limits.queries)
+        evaluation = score_runs(qrels, by_name, measures, parameters.missing, progress)
+        for counts in evaluation.counts.values():
+            check_query_count(counts.n_run, limits.queries)
+        document = evaluation_document(
+            qrels_path, by_name, evaluation, per_query=parameters.per_query
+        )
+        answer: dict[str, Any] = folder.hide_paths(document)
+        return answer
