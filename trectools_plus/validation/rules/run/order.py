@@ -46,7 +46,8 @@ _RANK_RULES = (
     checks="rows of a query not in rank order",
     rationale="Evaluators ignore the order of the rows. Tools that use the first rows of a query "
     "as its best results do not.",
-    example="run.txt:2: info R126: rows not in rank order. Nothing to do for evaluation.",
+    example="run.txt:2: info R126: rows not in rank order. Nothing to do for evaluation; sort by "
+    "rank for tools that read from the top.",
     remedy="Nothing to do for evaluation; sort by rank for tools that read from the top",
 )
 def row_order(run: RunView) -> Hit | None:
