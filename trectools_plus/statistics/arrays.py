@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -18,20 +17,6 @@ DEFAULT_RESAMPLES = 10_000
 DEFAULT_SEED = 42
 ROUNDING = 1e-12
 """Values that differ by less are equal: the order of a sum changes its last bits."""
-
-
-class Resampling(TypedDict, total=False):
-    """Keyword arguments of functions that draw resamples.
-
-    Attributes:
-        confidence: The level of the intervals, between 0 and 1; 0.95 by default.
-        resamples: The number of resamples, at least 1; 10,000 by default.
-        seed: The seed of all draws; 42 by default.
-    """
-
-    confidence: float
-    resamples: int
-    seed: int
 
 
 def as_table(values: npt.ArrayLike, where: str, *, undefined: bool = False) -> FloatArray:
