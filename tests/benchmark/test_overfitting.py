@@ -1,4 +1,4 @@
-"""Used against held-out queries of a report."""
+"""Comparison of used and held-out queries of a report."""
 
 from __future__ import annotations
 

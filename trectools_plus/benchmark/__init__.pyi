@@ -20,6 +20,7 @@ from trectools_plus.benchmark.report.folder import ReportFolder as ReportFolder
 from trectools_plus.benchmark.report.listing import ListedReport as ListedReport
 from trectools_plus.benchmark.report.listing import list_reports as list_reports
 from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConfig
+from trectools_plus.benchmark.run.config import Resampling as Resampling
 from trectools_plus.benchmark.run.config_file import FetchSettings as FetchSettings
 from trectools_plus.benchmark.run.config_file import load_config as load_config
 from trectools_plus.benchmark.run.config_file import load_fetch_settings as load_fetch_settings
