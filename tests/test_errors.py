@@ -1,4 +1,4 @@
-"""Every error can be sent from one process to another and says the same there."""
+"""Every error can be sent to another process and has the same message there."""
 
 from __future__ import annotations
 

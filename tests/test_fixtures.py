@@ -1,4 +1,4 @@
-"""The files in fixtures/ are what their README says."""
+"""The files in fixtures/ match their README."""
 
 from pathlib import Path
 

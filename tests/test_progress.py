@@ -20,7 +20,7 @@ def drawn(
     *steps: tuple[str, int, int],
     clock: Sequence[float] = (),
 ) -> str:
-    """Return what is drawn of some steps; ``clock``: the seconds at which it looks at the clock."""
+    """Return what is drawn for some steps; ``clock`` has the seconds that the clock returns."""
     monkeypatch.setattr(sys, "stderr", stream)
     with progress_bar(iter(clock).__next__) as progress:
         for step in steps:

@@ -1,4 +1,4 @@
-"""Scores without ties: the same ranking, strictly falling, moved as little as possible."""
+"""Scores without ties: the same ranking, strictly descending, with minimal changes."""
 
 from __future__ import annotations
 

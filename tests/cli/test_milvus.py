@@ -37,7 +37,7 @@ def test_fetches_a_file_without_reading_it_as_a_whole(
     def never(path: object) -> None:
         raise AssertionError("the whole corpus was read")
 
-    monkeypatch.setattr(corpus_module, "read_corpus", never)
+    monkeypatch.setattr(corpus_module, "load_corpus", never)
     done = CliRunner().invoke(
         app, ["runs", "fetch", *SOURCES, "--milvus-uri", "own.db", "--output-dir", "out"]
     )
@@ -71,8 +71,8 @@ def test_a_dataset_is_streamed_too(
         raise AssertionError("the whole corpus was read")
 
     monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
-    monkeypatch.setattr(collection_module, "read_corpus", never)
-    monkeypatch.setattr(CatalogueDataset, "read_corpus", never)
+    monkeypatch.setattr(collection_module, "load_corpus", never)
+    monkeypatch.setattr(CatalogueDataset, "load_corpus", never)
     Path("here").mkdir()
     for name in ("corpus.jsonl", "topics.tsv", "qrels.txt"):
         Path(name).rename(Path("here") / name)
@@ -89,7 +89,7 @@ def test_cranfield_from_end_to_end(ir_datasets_home: Path, monkeypatch: pytest.M
         raise AssertionError("the whole corpus was read")
 
     monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
-    monkeypatch.setattr(CatalogueDataset, "read_corpus", never)
+    monkeypatch.setattr(CatalogueDataset, "load_corpus", never)
     command = ["benchmark", "run", "--dataset", "irds:cranfield", "--backend", "milvus"]
     command += ["--milvus-uri", "cranfield.db", "--modes", "lexical,vector,hybrid"]
     done = CliRunner().invoke(app, [*command, "-m", "nDCG@10", "--output-dir", "out"])
@@ -106,7 +106,7 @@ def test_cranfield_from_end_to_end(ir_datasets_home: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--milvus-uri", "http://root:pw@host:1"], "credentials do not belong into an address"),
+        (["--milvus-uri", "http://root:pw@host:1"], "an address must not contain credentials"),
         (["--milvus-uri", "own"], "ends in .db"),
         (["--backend", "milvus", "--modes", "bm26"], "unknown mode 'bm26'"),
         (["--backend", "milvus", "--modes", "bm25,splade"], "milvus has no mode 'splade'"),

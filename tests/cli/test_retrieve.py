@@ -12,7 +12,7 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.run import read_run, write_run
 from trectools_plus.formats.tables import Run
 from trectools_plus.retrieval.backends.embedded.modes import MODES
-from trectools_plus.retrieval.backends.table import BACKENDS
+from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.fusion import COMBINATIONS
 from trectools_plus.retrieval.settings import RetrievalSettings
 
@@ -95,11 +95,11 @@ def test_settings_reach_the_manifest(collection: list[str], tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--modes", "lexical,bm26"], "unknown mode 'bm26' — there are lexical, vector, hybrid"),
+        (["--modes", "lexical,bm26"], "unknown mode 'bm26' — use one of lexical, vector, hybrid"),
         (["--modes", ","], "no mode given"),
         (
             ["--backend", "nosuch"],
-            f"unknown backend 'nosuch' — --backend — there are {', '.join(BACKENDS)}",
+            f"unknown backend 'nosuch' — --backend — use one of {', '.join(BACKENDS)}",
         ),
         (["--dataset", "hpo"], "exclude each other"),
         (["--test-file", "x.yaml"], "goes with --dataset hpo only"),

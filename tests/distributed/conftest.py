@@ -1,4 +1,4 @@
-"""Real schedulers and workers, as processes of their own on this machine."""
+"""Real schedulers and workers in other processes on this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ START_SECONDS = 120
 
 
 class Processes:
-    """A scheduler and its workers, each killable."""
+    """A scheduler and its workers, which tests can kill."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
         folder.mkdir(parents=True)
@@ -38,7 +38,7 @@ class Processes:
         return self.workers[-1]
 
     def wait_for_workers(self, count: int) -> None:
-        """Until so many have registered: the scheduler's log says so."""
+        """Wait until the log of the scheduler shows this number of workers."""
         log = self.folder / "scheduler.log"
         self._wait(lambda: log.read_text("utf-8").count("Register worker") >= count)
 
@@ -75,14 +75,14 @@ class Processes:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process at once, as the out-of-memory killer does."""
+    """Kill a process at once, like the out-of-memory killer."""
     process.send_signal(signal.SIGKILL)
     process.wait()
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Processes]]:
-    """Start a cluster of one's own: ``start(n_workers, **environment)``."""
+    """Start a cluster for one test: ``start(n_workers, **environment)``."""
     pytest.importorskip("distributed", reason="pip install 'trectools-plus[distributed]'")
     started: list[Processes] = []
 
@@ -100,7 +100,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Processes]]:
 
 @pytest.fixture(scope="session")
 def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a scheduler with two workers that nobody kills."""
+    """The address of a scheduler with two workers that tests must not kill."""
     pytest.importorskip("distributed", reason="pip install 'trectools-plus[distributed]'")
     processes = Processes(tmp_path_factory.mktemp("shared") / "cluster")
     for _ in range(2):
@@ -111,7 +111,7 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 class Collection:
-    """Qrels and run files of random results, some of them in odd states."""
+    """Qrels and run files of random results, some of them malformed."""
 
     def __init__(self, folder: Path, n_runs: int, n_queries: int = 25, depth: int = 30) -> None:
         random = np.random.default_rng(11)

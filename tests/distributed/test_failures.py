@@ -29,13 +29,13 @@ def impatient(monkeypatch):
 
 @pytest.fixture
 def hasty(monkeypatch):
-    """Nobody answers, so there is nothing to wait for."""
+    """Wait only a second, because no scheduler answers."""
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
 
 
 @pytest.fixture
 def nobody(hasty):
-    """An address where nobody listens."""
+    """An address without a server."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         yield f"tcp://127.0.0.1:{unused.getsockname()[1]}"
@@ -68,7 +68,7 @@ def test_no_address(address):
     assert error.value.where == address
 
 
-def test_the_command_says_so_in_one_line(nobody, tmp_path, monkeypatch, capsys):
+def test_the_command_prints_one_line(nobody, tmp_path, monkeypatch, capsys):
     (tmp_path / "q").write_text("1 0 a 1\n")
     (tmp_path / "r").write_text("1 Q0 a 1 1.0 t\n")
     monkeypatch.chdir(tmp_path)
@@ -82,7 +82,7 @@ def test_the_command_says_so_in_one_line(nobody, tmp_path, monkeypatch, capsys):
     assert len(printed.err.splitlines()) == 1
 
 
-def test_workers_lost_and_workers_that_never_come(start):
+def test_lost_workers_and_missing_workers(start):
     processes = start(1)
 
     def on_done(done):
@@ -98,7 +98,7 @@ def test_workers_lost_and_workers_that_never_come(start):
         use_scheduler(processes.address).__enter__()
 
 
-def test_a_worker_that_comes_in_time_goes_on_where_the_last_one_died(start, monkeypatch):
+def test_a_new_worker_continues_after_the_last_one_was_killed(start, monkeypatch):
     monkeypatch.setattr(cluster, "WORKERLESS_SECONDS", 120.0)
     processes = start(1)
 
@@ -134,7 +134,7 @@ def test_an_item_that_ends_every_worker(start):
         current_workers().map(os._exit, [1])
 
 
-def test_other_versions_at_the_start_and_of_a_latecomer(start, tmp_path):
+def test_other_versions_at_the_start_and_of_a_later_worker(start, tmp_path):
     other = tmp_path / "other" / "numpy-0.1.dist-info"
     other.mkdir(parents=True)
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 0.1\n")
@@ -167,7 +167,7 @@ def _slowly(number):
         (MemoryError(), "MemoryError — fix the problem on the worker"),
     ],
 )
-def test_what_a_worker_lacks_is_not_taken_for_a_lost_scheduler(scheduler, error, shown):
+def test_errors_of_a_workers_machine_are_not_a_lost_scheduler(scheduler, error, shown):
     with (
         use_scheduler(scheduler),
         pytest.raises(InputError, match=f"a worker failed: {shown}"),
@@ -204,6 +204,6 @@ def test_the_extra_is_named(monkeypatch):
         use_scheduler("tcp://127.0.0.1:1").__enter__()
 
 
-def test_without_an_address_all_stays_here():
+def test_without_an_address_there_are_no_workers():
     with use_scheduler(None):
         assert current_workers() is None

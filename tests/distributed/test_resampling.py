@@ -29,7 +29,7 @@ def table():
     return values
 
 
-def test_chunks_come_in_order_with_streams_of_their_own(scheduler):
+def test_chunks_are_in_order_with_separate_streams(scheduler):
     here = map_chunks(_draws, 100_000, 40, 3)
     with use_scheduler(scheduler):
         spread = map_chunks(_draws, 100_000, 40, 3)
@@ -81,13 +81,13 @@ def test_a_benchmark_writes_the_same_files(scheduler, collection, tmp_path):
             "baseline": ["m0"],
             "output_dir": str(folder),
         }
-        told = []
+        reported = []
         with use_scheduler(address):
-            progress = functools.partial(_tell, told)
+            progress = functools.partial(_record, reported)
             result = run_benchmark(load_config(options=options), progress, clock=lambda: NOON)
         write_reports(result, plots=False)
-        assert ("reading runs", 6, 6) in told
-        assert ("scoring", 6, 6) in told
+        assert ("reading runs", 6, 6) in reported
+        assert ("scoring", 6, 6) in reported
         assert {run.path for run in result.runs.values()} == {
             str(folder / "runs" / f"m{number}.run") for number in range(6)
         }
@@ -102,8 +102,8 @@ def test_a_benchmark_writes_the_same_files(scheduler, collection, tmp_path):
         assert written["spread"][name] == content, name
 
 
-def _tell(told, *call):
-    told.append(call)
+def _record(reported, *call):
+    reported.append(call)
 
 
 def test_a_benchmark_refuses_what_one_machine_refuses(scheduler, collection, tmp_path):
@@ -123,7 +123,7 @@ def test_a_benchmark_refuses_what_one_machine_refuses(scheduler, collection, tmp
     assert not (tmp_path / "out").exists()
 
 
-def test_an_error_with_a_place_crosses_the_network(scheduler):
+def test_an_error_with_a_place_is_sent_by_a_worker(scheduler):
     with use_scheduler(scheduler), pytest.raises(FormatError) as error:
         current_workers().map(_misread, ["a.run"])
     assert str(error.value) == "expected 6 columns — a.run:3 — look there"

@@ -47,15 +47,15 @@ def check_same(found, expected):
         assert found.tables[name].tobytes() == expected.tables[name].tobytes()
 
 
-def test_a_worker_killed_in_the_middle_loses_nothing(start, collection):
+def test_a_killed_worker_loses_no_results(start, collection):
     given = collection(60)
     cluster = start(2)
     expected, _ = score(given.qrels, given.runs)
-    told = []
+    reported = []
 
     def progress(description, done, total):
         assert description == "scoring"
-        told.append((done, total))
+        reported.append((done, total))
         if done >= 15 and len(alive) == 2:
             kill(cluster.workers[0])
             alive.pop()
@@ -69,8 +69,8 @@ def test_a_worker_killed_in_the_middle_loses_nothing(start, collection):
     assert current_workers() is None
     assert len(alive) == 1
     assert len(opened) == 60
-    assert told[-1] == (60, 60)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert reported[-1] == (60, 60)
+    assert [done for done, _ in reported] == sorted(done for done, _ in reported)
     check_same(found, expected)
 
 
@@ -114,7 +114,7 @@ def test_large_files_are_scored_in_chunks(scheduler, collection, monkeypatch):
         found, opened = score(given.qrels, given.runs)
     check_same(found, expected)
     assert joined == given.runs
-    assert sum(isinstance(run, ScoredFile) for run in opened) == 5  # one has scattered queries
+    assert sum(isinstance(run, ScoredFile) for run in opened) == 5  # one has unsorted queries
 
 
 def test_the_command_prints_the_same_bytes(scheduler, collection, tmp_path, monkeypatch):
@@ -167,7 +167,7 @@ def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path
 
 
 def test_an_address_that_only_this_machine_can_read(scheduler, collection, tmp_path):
-    """Files in this process' memory stand for a store whose key the workers lack."""
+    """Files in the memory of this process, like a store whose key the workers lack."""
     import fsspec
 
     given = collection(1)
@@ -191,7 +191,7 @@ def _never(*_):
     raise AssertionError
 
 
-def test_the_first_error_is_raised_and_the_rest_is_left(scheduler):
+def test_the_first_error_is_raised_and_the_rest_is_not_computed(scheduler):
     begun = []
 
     def items():

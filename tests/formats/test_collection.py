@@ -90,7 +90,7 @@ def test_a_malformed_part_is_an_error(tmp_path: Path) -> None:
         load_collection(fill(tmp_path, files))
 
 
-def test_a_name_that_is_nothing(tmp_path: Path) -> None:
+def test_an_unknown_name(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no dataset"):
         load_collection(tmp_path / "gone")
 
@@ -114,12 +114,12 @@ def test_cranfield(ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert sum(map(len, collection.qrels.to_dict().values())) == len(list(dataset.qrels_iter()))
 
 
-def test_an_unknown_id_offers_the_near_one() -> None:
+def test_an_unknown_id_suggests_similar_ones() -> None:
     with pytest.raises(UsageError, match="did you mean cranfield"):
         load_collection("irds:cranfeld")
 
 
-def test_a_part_that_is_not_there_or_fails_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_or_failing_part_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise RuntimeError("All download sources failed", [1, 2])
 

@@ -1,4 +1,4 @@
-"""Documents in memory and streamed: the same answers, one hash."""
+"""Documents in memory and streamed: the same results and the same hash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.documents import StreamedDocuments, stream_documents, stream_file
 from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.tables import Corpus, Document
@@ -29,7 +29,7 @@ def streamed_from(corpus: Corpus) -> StreamedDocuments:
 
 
 class Listed(StreamedDocuments):
-    """Documents of a list; counts how often they are read."""
+    """Documents of a list that count how often they are read."""
 
     def __init__(self, documents):
         super().__init__(self._from_list, "listed")
@@ -70,7 +70,7 @@ def test_names_a_repeated_id() -> None:
         survey(Listed([("a", "", "1"), ("b", "", "1"), ("c", "", ""), ("b", "", "2")]))
 
 
-def test_ids_that_only_look_alike_are_no_repetition(digests_of: Any) -> None:
+def test_ids_with_the_same_digest_are_not_repetitions(digests_of: Any) -> None:
     with digests_of(0) as digested:
         assert survey(Listed([("a", "", "1"), ("b", "", "1")]))[0] == 2
         assert {b"a", b"b"} <= {*digested}
@@ -99,12 +99,12 @@ def test_a_file_a_corpus_and_the_catalogue_give_the_same(
     assert catalogue is not None
     assert survey(catalogue) == expected
     assert survey(stream_file(str(file))) == expected
-    assert survey(read_corpus(file)) == expected
+    assert survey(load_corpus(file)) == expected
     assert stream_file(str(file)).path == str(file)
     assert catalogue.path == "irds:cranfield"
 
 
-def test_a_file_can_be_read_again_and_leaves_repeats_to_the_survey(tmp_path: Path) -> None:
+def test_a_file_can_be_read_again_and_repeats_are_found_by_check(tmp_path: Path) -> None:
     file = tmp_path / "corpus.jsonl"
     file.write_text('{"_id": "a", "text": "1"}\n{"_id": "a", "text": "2"}\n')
     documents = stream_file(str(file))
@@ -128,7 +128,7 @@ def test_hash_ignores_order(texts: dict[str, str], random: object) -> None:
     assert Corpus.from_dict(texts).sha256() == Corpus.from_dict(dict(shuffled)).sha256()
 
 
-def test_hash_tells_apart_where_the_bytes_are_the_same() -> None:
+def test_hash_distinguishes_different_splits_of_the_same_bytes() -> None:
     hashes = {
         corpus_of(("1", "a", "bc")).sha256(),
         corpus_of(("1", "ab", "c")).sha256(),
@@ -139,7 +139,7 @@ def test_hash_tells_apart_where_the_bytes_are_the_same() -> None:
     assert len(hashes) == 5
 
 
-def test_nothing_has_a_hash_too() -> None:
+def test_an_empty_corpus_has_a_hash() -> None:
     assert len(Corpus.from_dict({}).sha256()) == 64
 
 
@@ -147,18 +147,20 @@ BY_ID = st.dictionaries(st.text(min_size=1, max_size=3), st.text(max_size=5), mi
 
 
 @given(BY_ID, st.lists(st.text(min_size=1, max_size=3)))
-def test_it_answers_as_a_corpus_in_memory(texts: dict[str, str], asked: list[str]) -> None:
-    held = Corpus.from_dict(texts)
-    streamed = streamed_from(held)
+def test_streamed_documents_equal_a_corpus_in_memory(
+    texts: dict[str, str], asked: list[str]
+) -> None:
+    in_memory = Corpus.from_dict(texts)
+    streamed = streamed_from(in_memory)
     wanted = pl.Series(asked, dtype=pl.String)
-    assert len(streamed) == len(held)
-    assert streamed.doc_ids == held.doc_ids
-    assert streamed.sha256() == held.sha256()
-    assert streamed.has_any(wanted) == held.has_any(wanted) == bool(set(asked) & set(texts))
-    assert streamed.find(wanted).equals(held.find(wanted))
+    assert len(streamed) == len(in_memory)
+    assert streamed.doc_ids == in_memory.doc_ids
+    assert streamed.sha256() == in_memory.sha256()
+    assert streamed.has_any(wanted) == in_memory.has_any(wanted) == bool(set(asked) & set(texts))
+    assert streamed.find(wanted).equals(in_memory.find(wanted))
 
 
-def test_it_reads_no_more_than_it_must() -> None:
+def test_it_reads_no_more_than_necessary() -> None:
     read = 0
 
     def documents() -> Iterator[Document]:
@@ -191,13 +193,13 @@ def test_a_pipe_cannot_be_read_again(tmp_path: Path) -> None:
     assert stream_documents(None, str(tmp_path / "pipe")) is None
 
 
-def test_what_can_be_read_again(tmp_path: Path) -> None:
+def test_can_be_read_twice(tmp_path: Path) -> None:
     file = tmp_path / "corpus.jsonl"
     file.write_text(json.dumps({"_id": "a", "text": "wing"}) + "\n")
     streamed = stream_documents(None, str(file))
     assert streamed is not None
     assert streamed.path == str(file)
-    assert streamed.sha256() == read_corpus(file).sha256()
+    assert streamed.sha256() == load_corpus(file).sha256()
     assert stream_documents("hpo", None) is None
     assert stream_documents(None, "-") is None
     assert stream_documents(None, None) is None
@@ -210,7 +212,7 @@ def test_ids_descend_by_bytes() -> None:
     assert documents.doc_ids == ["😀", "é", "z", "a"]
 
 
-def test_refuses_repeated_ids_and_nothing() -> None:
+def test_refuses_repeated_ids_and_empty_corpora() -> None:
     with pytest.raises(InputError, match="'d1' occurs more than once"):
         corpus_of(("d1", "", "a"), ("d2", "", "b"), ("d1", "", "c")).in_index_order()
     with pytest.raises(InputError, match="no documents"):

@@ -1,4 +1,4 @@
-"""Digests against the published one of the empty message, and hashlib."""
+"""Digests compared with the published digest of the empty message, and with hashlib."""
 
 from __future__ import annotations
 

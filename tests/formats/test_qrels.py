@@ -1,4 +1,4 @@
-"""Qrels: TREC's four columns and BEIR's three, strictly."""
+"""Qrels: TREC's four columns and BEIR's three, read strictly."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ ROWS = st.lists(st.tuples(ID, ID, ID, st.integers(-(2**63), 2**63 - 1)), min_siz
 
 
 @given(rows=ROWS)
-def test_any_qrels_come_back_the_same(
+def test_any_qrels_read_back_unchanged(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str, int]]
 ) -> None:
     path = tmp_path_factory.mktemp("qrels") / "qrels.txt"
@@ -93,7 +93,7 @@ def test_any_qrels_come_back_the_same(
     assert read_qrels(path).frame.rows() == rows
 
 
-def test_refuses_what_would_not_come_back(tmp_path: Path) -> None:
+def test_refuses_values_that_would_not_read_back(tmp_path: Path) -> None:
     for grades in ({"q 1": {"a": 1}}, {"q": {"a\tb": 1}}, {"#": {"a": 1}}, {}):
         with pytest.raises(InputError):
             write_qrels(Qrels.from_dict(grades), tmp_path / "qrels.txt")

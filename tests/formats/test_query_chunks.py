@@ -11,7 +11,7 @@ from trectools_plus.formats.query_chunks import iter_query_chunks, start_of_last
 
 @st.composite
 def contents(draw):
-    """Lines of queries of any length, ids that begin alike, perhaps without a last line end."""
+    """Lines of queries of any length, ids with common prefixes, perhaps without a last line end."""
     lines = []
     for number in range(draw(st.integers(0, 9))):
         query_id = draw(st.sampled_from(["1", "11", "q", "qé"])) + str(number)
@@ -27,7 +27,7 @@ def queries_of(data):
 
 
 @given(contents(), st.integers(1, 200), st.integers(1, 64), st.booleans())
-def test_pieces_are_the_content_and_hold_whole_queries(
+def test_chunks_are_the_content_and_have_whole_queries(
     tmp_path_factory, data, size, window, packed
 ):
     path = tmp_path_factory.mktemp("chunks") / "run"
@@ -41,7 +41,7 @@ def test_pieces_are_the_content_and_hold_whole_queries(
     assert sum(len(ids) for ids in seen) == len(queries_of(data))
 
 
-def test_pieces_are_about_as_large_as_asked(tmp_path):
+def test_chunks_have_about_the_requested_size(tmp_path):
     path = tmp_path / "run"
     path.write_bytes(b"".join(b"%d Q0 d 1 1 t\n" % query for query in range(1000)))
     sizes = [len(chunk()) for chunk in iter_query_chunks(path, 500)]

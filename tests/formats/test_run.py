@@ -1,4 +1,4 @@
-"""Runs: read strictly, read as the other tools do, written so that they come back the same."""
+"""Runs: strict reading, the same results as other tools, writing without changes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def write(folder: Path, data: bytes | str) -> Path:
     return path
 
 
-def test_reads_what_a_run_says(tmp_path: Path) -> None:
+def test_reads_a_run(tmp_path: Path) -> None:
     run = read_run(write(tmp_path, "1 Q0 d1 1 9.5 base\n01\tQ0\td2 0 -1e-3 other\n"))
     assert run.frame.rows() == [("1", "d1", 1, 9.5), ("01", "d2", 0, -0.001)]
     assert run.name == "base"
     assert run.path == str(tmp_path / "a.run")
 
 
-def test_reads_over_what_does_no_harm(tmp_path: Path) -> None:
+def test_harmless_irregularities_are_accepted(tmp_path: Path) -> None:
     data = "\ufeff# made by x\r\n\r\n \t1  Q0\td1 1 9.5 base \r\n#\n1 Q0 d2 2 +.5 base"
     assert read_run(write(tmp_path, data)).frame.rows() == [
         ("1", "d1", 1, 9.5),
@@ -119,7 +119,7 @@ def test_equals_pytrec_eval_and_ir_measures(shared_data: Path, tmp_path: Path, n
 
 
 @pytest.mark.parametrize("name", ROBUST)
-def test_real_runs_come_back_the_same(shared_data: Path, tmp_path: Path, name: str) -> None:
+def test_real_runs_read_back_unchanged(shared_data: Path, tmp_path: Path, name: str) -> None:
     run = read_run(shared_data / "robust03" / name)
     for target in (tmp_path / "b.run", tmp_path / "b.run.gz"):
         write_run(run, target)
@@ -136,7 +136,7 @@ ROWS = st.lists(st.tuples(ID, ID, st.integers(-(2**63), 2**63 - 1), SCORE), min_
 
 
 @given(rows=ROWS, tag=ID)
-def test_any_run_comes_back_the_same(
+def test_any_run_reads_back_unchanged(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, int, float]], tag: str
 ) -> None:
     path = tmp_path_factory.mktemp("runs") / "a.run"
@@ -173,7 +173,7 @@ def test_writes_six_columns_and_shortest_scores(tmp_path: Path) -> None:
         ({}, "t", "no rows to write"),
     ],
 )
-def test_refuses_what_would_not_come_back(
+def test_refuses_values_that_would_not_read_back(
     tmp_path: Path, scores: dict[str, dict[str, float]], tag: str, what: str
 ) -> None:
     with pytest.raises(InputError) as caught:

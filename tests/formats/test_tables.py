@@ -1,4 +1,4 @@
-"""The tables: ids stay strings, lossy casts are errors, every door leads back."""
+"""Tables: ids stay strings, lossy casts are errors, every conversion has an inverse."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 
 
-def test_dicts_go_in_and_come_out() -> None:
+def test_conversion_from_and_to_dicts() -> None:
     scores = {"q": {"b": 2.0, "a": 1.5}, "p": {"a": -1.0}}
     run = Run.from_dict(scores)
     assert run.to_dict() == scores
@@ -22,7 +22,7 @@ def test_dicts_go_in_and_come_out() -> None:
     assert Corpus.from_dict({"d": "text"}).to_dict() == {"d": "text"}
 
 
-def test_pandas_goes_in_and_comes_out() -> None:
+def test_conversion_from_and_to_pandas() -> None:
     table = pd.DataFrame({"query_id": ["1", "1"], "doc_id": ["a", "b"], "score": [2, 1.5]})
     run = Run.from_pandas(table)
     assert run.frame["rank"].to_list() == [1, 2]
@@ -41,7 +41,7 @@ def test_pandas_goes_in_and_comes_out() -> None:
         ({"query_id": ["1"], "rank": [1], "score": [1.0]}, "doc_id is missing"),
     ],
 )
-def test_what_would_be_lost_is_refused(frame: dict[str, list[object]], what: str) -> None:
+def test_lossy_conversions_are_refused(frame: dict[str, list[object]], what: str) -> None:
     with pytest.raises(InputError, match=what):
         Run(pl.DataFrame(frame))
 

@@ -1,4 +1,4 @@
-"""Topics in four formats, strictly."""
+"""Topics in four formats, read strictly."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_trec_xml_without_a_root(tmp_path: Path) -> None:
         (" \ta\n", 1, None, "(T105)"),
     ],
 )
-def test_what_is_wrong_is_placed(
+def test_errors_have_a_line_and_column(
     tmp_path: Path, data: str, line: int | None, column: int | None, what: str
 ) -> None:
     with pytest.raises(FormatError) as caught:
@@ -180,7 +180,7 @@ def test_what_is_wrong_is_placed(
         "<!DOCTYPE topics [<!ELEMENT topics ANY><!ATTLIST topic number CDATA #REQUIRED>]>",
     ],
 )
-def test_a_document_type_is_read_over(tmp_path: Path, start: str) -> None:
+def test_a_document_type_is_ignored(tmp_path: Path, start: str) -> None:
     data = f'{start}<topics><topic number="1"><query>a &amp; b</query></topic></topics>\n'
     assert read_topics(write(tmp_path, data)).to_dict() == {"1": "a & b"}
 
@@ -201,7 +201,7 @@ def test_bad_utf8_is_placed(tmp_path: Path) -> None:
         assert (caught.value.line, caught.value.column) == (2, 6)
 
 
-def test_writes_one_line_a_topic(tmp_path: Path) -> None:
+def test_writes_one_line_per_topic(tmp_path: Path) -> None:
     topics = Topics.from_dict({"1": " a\n\tb\u2028c\r\n", "2": "d"})
     write_topics(topics, tmp_path / "t.tsv")
     assert (tmp_path / "t.tsv").read_bytes() == b"1\ta b c\n2\td\n"
@@ -220,7 +220,7 @@ TEXT = st.text(st.characters(exclude_categories=("Cs",))).map(lambda text: f"{te
 
 
 @given(texts=st.dictionaries(ID, TEXT))
-def test_topics_come_back_but_for_white_space(
+def test_topics_read_back_except_for_white_space(
     tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str]
 ) -> None:
     path = tmp_path_factory.mktemp("topics") / "t.tsv.gz"

@@ -19,7 +19,7 @@ def toy() -> Ontology:
 
 @pytest.fixture
 def write_obo(tmp_path):
-    """Writes terms, given as (id, further lines …), to an OBO file and returns its path."""
+    """Write terms, given as (id, further lines …), to an OBO file and return its path."""
 
     def write(*terms: tuple[str, ...], header: str = "format-version: 1.2\n") -> Path:
         stanzas = ["\n".join(["[Term]", f"id: {term[0]}", *term[1:]]) + "\n" for term in terms]

@@ -1,6 +1,6 @@
-"""Similarities against those of ``pyhpo``, which reads files and computes everything on its own.
+"""Similarities compared with those of ``pyhpo``, which reads files and computes independently.
 
-It runs in a process of its own, over a small data folder that the test writes.
+It runs in another process, with a small data folder that the test writes.
 """
 
 import importlib.util
@@ -72,7 +72,7 @@ def ask_pyhpo(folder, obo, rows, pairs):
 
 
 def compare(tmp_path, obo, rows, pairs):
-    """Every value of every pair is pyhpo's, to 1e-9; returns how many pairs annotations said."""
+    """Compare all values with pyhpo, to 1e-9; return the number of pairs with annotations."""
     theirs = ask_pyhpo(tmp_path, obo, rows, pairs)
     ontology = Ontology.from_obo(tmp_path / "hp.obo")
     assert len(ontology) == theirs["terms"]
@@ -119,7 +119,7 @@ def test_every_pair_of_the_toy_ontology(toy, toy_path, tmp_path):
 
 
 def test_a_sample_of_the_real_ontology(tmp_path):
-    """300 random terms with everything above them, and the rare diseases that have these."""
+    """300 random terms with their ancestors, and the rare diseases that have them."""
     random = np.random.default_rng(11)
     whole = Ontology.from_obo(find_hpo_file())
     chosen = set().union(

@@ -1,4 +1,4 @@
-"""On the real ontology, as the extra ``hpo`` brings it."""
+"""Tests with the real ontology of the extra ``hpo``."""
 
 import importlib.util
 import subprocess
@@ -37,13 +37,13 @@ def test_counts_of_the_installed_file(hpo):
 
 
 @needs_hpo
-def test_merged_and_withdrawn_ids_lead_to_their_terms(hpo):
+def test_merged_and_obsolete_ids_resolve_to_their_terms(hpo):
     assert hpo.resolve("HP:0004715").term_id == "HP:0000003"
     assert hpo.resolve("HP:0000284").replaced_by == ("HP:0000315",)
 
 
 @needs_hpo
-def test_every_alternative_id_leads_to_its_term(hpo):
+def test_every_alternative_id_resolves_to_its_term(hpo):
     owners = {other: term.term_id for term in hpo.terms.values() for other in term.alternative_ids}
     found = {other: hpo.resolve(other) for other in owners}
     assert {other: one.term_id for other, one in found.items()} == owners
@@ -53,8 +53,8 @@ def test_every_alternative_id_leads_to_its_term(hpo):
 
 
 @needs_hpo
-def test_on_sampled_pairs_only_hybrid_depth_calls_different_terms_the_same(hpo):
-    """Pairs of relatives: random terms with their own ancestors, and random other terms."""
+def test_on_sampled_pairs_only_hybrid_depth_gives_1_for_different_terms(hpo):
+    """Pairs of random terms with their ancestors, and with random other terms."""
     random = np.random.default_rng(3)
     hierarchy = hpo.hierarchy
     terms = random.integers(0, len(hpo), size=4000)

@@ -16,7 +16,7 @@ HEADER = "database_id\tdisease_name\tqualifier\thpo_id\n"
 
 @pytest.fixture
 def write_hpoa(tmp_path):
-    """Writes (object, qualifier, term) rows below a header, and returns the path."""
+    """Write (object, qualifier, term) rows below a header, and return the path."""
 
     def write(*rows, header=HEADER):
         path = tmp_path / "written.hpoa"
@@ -34,7 +34,7 @@ def test_reading(tmp_path):
     assert ("OMIM:4", "TOY:0007") not in annotations.frame.rows()
 
 
-def test_other_spellings_of_the_file_read_the_same(tmp_path):
+def test_other_spellings_of_the_file_give_the_same(tmp_path):
     plain = read_annotations(TOY).frame
     text = TOY.read_text()
     older = text.replace(
@@ -66,7 +66,7 @@ def test_other_spellings_of_the_file_read_the_same(tmp_path):
         (HEADER + "OMIM:1\tname\t\t \n", "an object and a term .*:2 "),
     ],
 )
-def test_what_is_no_annotation_file_is_refused(tmp_path, content, message):
+def test_other_files_are_refused(tmp_path, content, message):
     path = tmp_path / "bad.hpoa"
     path.write_text(content)
     with pytest.raises(FormatError, match=message):
@@ -104,8 +104,8 @@ def test_similarities_by_hand(toy):
     assert toy.similarity(dog, cat, "hybrid", information) == toy.similarity(dog, cat)
 
 
-def test_the_trap_of_annotations(toy, write_hpoa):
-    """Different terms that apply to the same objects say the same, so lin calls them equal."""
+def test_different_terms_with_the_same_annotations(toy, write_hpoa):
+    """Different terms that apply to the same objects have the same IC, so lin gives 1."""
     information = load_information(toy, write_hpoa(("A", "", "TOY:0008"), ("B", "", "TOY:0003")))
     assert toy.similarity("TOY:0006", "TOY:0008", "lin", information) == 1.0
     assert toy.similarity("TOY:0006", "TOY:0008", "lin") < 1.0

@@ -8,7 +8,7 @@ from trectools_plus.ontology.obo import Synonym, read_obo
 from trectools_plus.ontology.ontology import Ontology
 
 
-def test_reads_what_a_stanza_says(toy_path):
+def test_reads_a_stanza(toy_path):
     file = read_obo(toy_path)
     terms = {term.term_id: term for term in file.terms}
     assert file.data_version == "toy/releases/2024-01-01"
@@ -29,7 +29,7 @@ def test_reads_what_a_stanza_says(toy_path):
     assert terms["TOY:0011"].replaced_by == ("TOY:0006", "TOY:0007")
 
 
-def test_other_stanzas_are_no_terms(toy_path):
+def test_other_stanzas_are_ignored(toy_path):
     assert "part_of" not in {term.term_id for term in read_obo(toy_path).terms}
 
 

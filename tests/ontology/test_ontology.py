@@ -70,8 +70,8 @@ def test_similarities_by_hand(toy, pair, simple, hybrid, hybrid_depth):
         assert toy.similarity(first, second, "hybrid_depth") == pytest.approx(hybrid_depth)
 
 
-def test_the_trap_of_hybrid_depth(toy):
-    """Different terms, and the benchmark's own formula calls them the same."""
+def test_hybrid_depth_can_give_1_for_different_terms(toy):
+    """Different terms for which the formula of the benchmark gives 1.0."""
     assert toy.similarity(ROBOT_DOG, DOG, "hybrid_depth") == 1.0
     assert toy.similarity(ROBOT_DOG, DOG, "hybrid") < 1.0
 
@@ -132,7 +132,7 @@ def test_resolving_ids(toy):
         (("replaced_by: X:9",), Resolution("alternative", "X:1")),
     ],
 )
-def test_a_live_alternative_id_stands_for_its_term_although_it_is_also_withdrawn(
+def test_an_alternative_id_that_is_also_obsolete_resolves_to_its_live_term(
     write_obo, stub, resolution
 ):
     path = write_obo(
@@ -148,7 +148,7 @@ def test_a_live_alternative_id_stands_for_its_term_although_it_is_also_withdrawn
     assert ontology.max_similarity(["X:3"], ["X:1"]) == 1.0
 
 
-def test_other_ids_stand_for_their_term(toy):
+def test_other_ids_resolve_to_their_term(toy):
     assert toy.depth("TOY:0104") == 2
     assert toy.term("TOY:0013").name == "dog"
     assert toy.similarity("TOY:0104", ANIMAL) == 1.0
@@ -170,7 +170,7 @@ def test_ids_without_a_term_are_refused(toy, term_id, message):
             ask(term_id)
 
 
-def test_replacements_in_a_ring_lead_nowhere(write_obo):
+def test_circular_replacements_resolve_to_nothing(write_obo):
     path = write_obo(
         ("X:1",),
         ("X:2", "is_obsolete: true", "replaced_by: X:3"),
@@ -221,7 +221,7 @@ Graph = dict[str, tuple[str, ...]]
 
 @st.composite
 def graphs(draw) -> Graph:
-    """Parents of each term; later terms lie below earlier ones, so there is no cycle."""
+    """Parents of each term; only earlier terms can be parents, so there are no cycles."""
     n_terms = draw(st.integers(1, 14))
     names = draw(st.permutations([f"X:{i:02d}" for i in range(n_terms)]))
     return {
@@ -238,7 +238,7 @@ def ontology_of(graph: Graph) -> Ontology:
 
 
 def ways_up(graph: Graph, term: str) -> dict[str, int]:
-    """Edges on the shortest way up to each ancestor, by walking every path."""
+    """Edges on the shortest path to each ancestor, computed by following every path."""
     shortest = {term: 0}
     for parent in graph[term]:
         for ancestor, steps in ways_up(graph, parent).items():

@@ -12,7 +12,7 @@ LISTS = st.lists(st.lists(st.sampled_from(IDS), max_size=5), max_size=6)
 
 
 def one_by_one(toy: Ontology, expected: list[str], predicted: list[str], formula: str) -> float:
-    """The definition, spelled out."""
+    """The definition, written as loops."""
     best = 0.0
     for e in expected:
         for p in predicted:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trectools_plus.retrieval.backends.table import EMBEDDED, list_backends
+from trectools_plus.retrieval.backends.registry import EMBEDDED, list_backends
 
 Backend = Annotated[
     str | None,

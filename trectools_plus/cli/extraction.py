@@ -230,7 +230,7 @@ def extraction_compare(
     """
     from trectools_plus.cli.printing import write_json
     from trectools_plus.extraction.comparison import compare_extractions
-    from trectools_plus.extraction.report import read_extraction_report
+    from trectools_plus.extraction.report import load_extraction_report
     from trectools_plus.reporting.results.extraction import (
         comparison_document,
         print_comparison,
@@ -239,8 +239,8 @@ def extraction_compare(
     from trectools_plus.statistics.resamples import Resampling
 
     comparison = compare_extractions(
-        read_extraction_report(first),
-        read_extraction_report(second),
+        load_extraction_report(first),
+        load_extraction_report(second),
         view=view,
         matching=matching,
         resampling=Resampling(resamples, seed, confidence),
@@ -289,14 +289,14 @@ def extraction_sweep(
       extraction sweep data --systems both --parameter num_results --values 1,5,10,30
     """
     from trectools_plus.cli.printing import write_json
-    from trectools_plus.extraction.sweep import DEFAULT_VALUES, SweepOptions, sweep
+    from trectools_plus.extraction.sweep import DEFAULT_VALUES, SweepOptions, sweep_extraction
     from trectools_plus.progress import progress_bar
     from trectools_plus.reporting.results.extraction import print_sweep, sweep_document, write_sweep
     from trectools_plus.statistics.resamples import Resampling
     from trectools_plus.text import split_list
 
     with progress_bar() as progress:
-        found = sweep(
+        found = sweep_extraction(
             folder,
             dataset=dataset,
             ontology=ontology,

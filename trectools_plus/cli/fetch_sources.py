@@ -54,9 +54,9 @@ def open_sources(
         documents = collection.corpus if documents is None else documents
         queries = collection.topics if queries is None else queries
     if options.corpus is not None and documents is None:
-        from trectools_plus.formats.corpus import read_corpus
+        from trectools_plus.formats.corpus import load_corpus
 
-        documents = read_corpus(options.corpus)
+        documents = load_corpus(options.corpus)
     if options.topics is not None and queries is None:
         from trectools_plus.formats.topics import read_topics
 

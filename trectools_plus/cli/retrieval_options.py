@@ -200,7 +200,7 @@ def open_documents(dataset: str | None, corpus: str | None, ontology: str | None
     if corpus is not None:
         if dataset is not None or ontology is not None:
             raise UsageError("--corpus and --dataset or --ontology exclude each other")
-        from trectools_plus.formats.corpus import read_corpus
+        from trectools_plus.formats.corpus import load_corpus
 
-        return read_corpus(corpus)
+        return load_corpus(corpus)
     return open_corpus(dataset or "hpo", ontology)

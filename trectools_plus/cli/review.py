@@ -69,19 +69,22 @@ def review_serve(
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise MissingExtraError("the review page", "service")
-    from trectools_plus.service.review.app import run_review
+    from trectools_plus.service.review.app import ReviewOptions, run_review
     from trectools_plus.service.server import read_key
 
-    run_review(
-        report,
-        database,
-        host=host,
-        port=port,
+    options = ReviewOptions(
         modes=None if modes is None else [name.strip() for name in modes.split(",")],
         depth=depth,
         seed=seed,
         key=None if key_from_env is None else read_key(key_from_env),
-        tell=lambda line: typer.echo(line, err=True),
+    )
+    run_review(
+        report,
+        database,
+        options,
+        host=host,
+        port=port,
+        notify=lambda line: typer.echo(line, err=True),
     )
 
 

@@ -158,9 +158,9 @@ def testset_agreement(
     """
     from trectools_plus.reporting.results.testsets import agreement_document, print_agreement
     from trectools_plus.statistics.resamples import Resampling
-    from trectools_plus.testsets.agreement import compare_grades, read_grades
+    from trectools_plus.testsets.agreement import grade_agreement, read_grades
 
-    found = compare_grades(
+    found = grade_agreement(
         read_grades(first),
         read_grades(second),
         weights=weights,

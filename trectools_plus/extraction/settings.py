@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.segmentation import Level
 from trectools_plus.retrieval.index.parts import AggregationName
-from trectools_plus.retrieval.values import explain_problem
+from trectools_plus.retrieval.setting_types import explain_problem
 
 Method = Literal["dictionary", "retrieval", "both"]
 RetrieverName = Literal["lexical", "vector", "hybrid", AggregationName]

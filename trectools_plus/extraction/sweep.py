@@ -147,7 +147,7 @@ class SweepOptions:
     resampling: Resampling = field(default_factory=Resampling)
 
 
-def sweep(
+def sweep_extraction(
     folder: str | Path,
     *,
     dataset: str | None = None,

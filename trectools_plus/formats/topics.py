@@ -36,9 +36,9 @@ _LABELS = {
     "fac": "Factor(s)",
     "def": "Definition(s)",
 }
+_TAGS = "|".join(_LABELS)
 _FIELD = re.compile(
-    r"<(num|title|desc|narr|dom|smry|con|fac|def)>(.*?)"
-    r"(?=</?(?:num|title|desc|narr|dom|smry|con|fac|def)>|\Z)",
+    rf"<({_TAGS})>(.*?)(?=</?(?:{_TAGS})>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
 _LONG_NAMES = {"desc": "description", "narr": "narrative"}

@@ -66,15 +66,10 @@ class TermIds:
         Live terms and their alternative ids take precedence over obsolete ids.
         """
         wanted = _fold(text)
-        for term_id in self._number:
-            if _fold(term_id) == wanted:
-                return term_id
-        for other, term_id in self._alternatives.items():
-            if _fold(other) == wanted:
-                return term_id
-        for obsolete, term in self._terms.items():
-            if _fold(obsolete) == wanted:
-                return self._live_replacement(term.replaced_by)
+        for known in (self._number, self._alternatives, self._terms):
+            for term_id in known:
+                if _fold(term_id) == wanted:
+                    return self.resolve(term_id).term_id
         return None
 
     def _live_replacement(self, replaced_by: tuple[str, ...]) -> str | None:

@@ -142,7 +142,13 @@ def _term(start: int, lines: list[Line], path: str) -> Term:
         elif tag == "def":
             single[tag] = _quoted(value, tag, path, number)[0]
         elif tag == "id":
-            _refuse_second_id(single, path, number)
+            if tag in single:
+                raise FormatError(
+                    f"a second id in the stanza of {single[tag]}",
+                    path=path,
+                    line=number,
+                    remedy="start each term with a line [Term]",
+                )
             single[tag] = _identifier(value, tag, path, number)
         elif tag in ("name", "comment", "is_obsolete"):
             single[tag] = _unescape(_COMMENT.sub("", value) if tag != "comment" else value)
@@ -168,16 +174,6 @@ def _identifier(value: str, tag: str, path: str, line: int) -> str:
     if not words or words[0].startswith(("!", "{")):
         raise FormatError(f"expected an id after {tag}:", path=path, line=line, remedy="add the id")
     return words[0]
-
-
-def _refuse_second_id(single: dict[str, str], path: str, line: int) -> None:
-    if "id" in single:
-        raise FormatError(
-            f"a second id in the stanza of {single['id']}",
-            path=path,
-            line=line,
-            remedy="start each term with a line [Term]",
-        )
 
 
 def _quoted(value: str, tag: str, path: str, line: int) -> tuple[str, str]:

@@ -212,19 +212,15 @@ class Ontology:
 
     def _number_of(self, term_id: str) -> int:
         number = int(self.ids.numbers([term_id])[0])
-        if number < 0:
-            raise _no_live_term(self, term_id)
-        return number
-
-
-def _no_live_term(ontology: Ontology, term_id: str) -> UsageError:
-    resolution = ontology.resolve(term_id)
-    where = f"{ontology.path} {ontology.version}".strip()
-    if resolution.status == "obsolete":
-        instead = " or ".join(resolution.replaced_by) or "another term"
-        return UsageError(f"{term_id} is obsolete", where=where, remedy=f"use {instead}")
-    return UsageError(
-        f"{term_id} is not a term",
-        where=where,
-        remedy="check the id, or use the ontology that has it",
-    )
+        if number >= 0:
+            return number
+        resolution = self.resolve(term_id)
+        where = f"{self.path} {self.version}".strip()
+        if resolution.status == "obsolete":
+            instead = " or ".join(resolution.replaced_by) or "another term"
+            raise UsageError(f"{term_id} is obsolete", where=where, remedy=f"use {instead}")
+        raise UsageError(
+            f"{term_id} is not a term",
+            where=where,
+            remedy="check the id, or use the ontology that has it",
+        )

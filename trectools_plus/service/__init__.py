@@ -1,4 +1,4 @@
-"""What is served over HTTP: evaluation, validation, scoring, metrics, and a review page."""
+"""Servers: evaluation, validation, scoring and metrics over HTTP, and the review page."""
 
 from trectools_plus.lazy_names import import_lazily
 

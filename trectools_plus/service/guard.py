@@ -1,4 +1,4 @@
-"""What stands before every request: key, host, size and time of the body, log and statistics."""
+"""Check every request before the application: key, host, size and time of the body; log it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trectools_plus.service.problems import ProblemError, as_problem, problem_response
 
-CLIENT_LEFT = 499
-"""The status in log and metrics of a request whose client left before the answer, as in nginx: it
-is no failure of the service."""
+CLIENT_CLOSED_REQUEST = 499
+"""The status in log and metrics if the client disconnects before the answer, as in nginx."""
 KEY_REMEDY = (
-    "send the header 'Authorization: Bearer KEY'; KEY is what the server's environment variable "
-    "holds that its option --key-from-env names"
+    "send the header 'Authorization: Bearer KEY'; KEY is the value of the environment variable "
+    "that the server's option --key-from-env names"
 )
 
 _LOG = logging.getLogger("trectools_plus.service.access")
@@ -38,27 +37,27 @@ Observer = Callable[[str, str, int, float], None]
 
 
 class Key:
-    """The key that requests bear.
+    """The key that requests must contain.
 
     Args:
-        key: Its text.
+        key: The text of the key.
     """
 
     def __init__(self, key: str) -> None:
-        self._digest = _digest(key.encode())
+        self._digest = sha256(key.encode()).digest()
 
     def is_in(self, headers: Headers) -> bool:
-        """Whether the ``Authorization`` header holds it."""
+        """Return true if the ``Authorization`` header contains the key."""
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        # Digests have one length, so that the time tells nothing, not even how long the key is.
-        found = _digest(given.strip().encode("latin-1", "replace"))
+        # Digests have equal lengths, so the time of the comparison does not depend on the key.
+        found = sha256(given.strip().encode("latin-1", "replace")).digest()
         return hmac.compare_digest(found, self._digest) and scheme.lower() == "bearer"
 
 
-def is_this_machine(host: str) -> bool:
-    """Whether a ``Host`` header names loopback: by ``localhost``, or by any of its addresses.
+def is_loopback(host: str) -> bool:
+    """Return true if a ``Host`` header is ``localhost`` or a loopback address.
 
-    Any other name may be somebody else's who has it lead here (DNS rebinding).
+    An attacker can make any other name resolve to this machine (DNS rebinding).
     """
     try:
         name = urlsplit(f"//{host}").hostname or ""
@@ -69,17 +68,17 @@ def is_this_machine(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What an application lets in.
+    """The checks and limits of an application.
 
     Attributes:
-        check: Raises a :class:`~trectools_plus.service.problems.ProblemError` for a request that is
-            refused before its body is read.
-        body_bytes: Largest body.
-        body_seconds: For the body to arrive.
-        size_remedy: What the client can do about a body that is too large.
-        headers: Headers of every answer, beside those against sniffing and storing.
-        reads_ahead: Whether the whole body is read before the application is called.
-        observe: Called after each answer, which is logged then; neither if ``None``.
+        check: Raises a :class:`~trectools_plus.service.problems.ProblemError` to refuse a request
+            before its body is read.
+        body_bytes: Maximum size of a body.
+        body_seconds: Maximum time for a body to arrive.
+        size_remedy: The remedy in the problem document for a body that is too large.
+        headers: Further headers of every answer.
+        reads_ahead: Read the whole body before calling the application.
+        observe: Called after each answer; answers are logged too, except if this is ``None``.
     """
 
     check: Callable[[Scope, Headers], None]
@@ -92,11 +91,11 @@ class Rules:
 
 
 class Guard:
-    """ASGI middleware that refuses requests, and ends work for clients that have left.
+    """ASGI middleware that refuses requests, and cancels work for clients that disconnected.
 
     Args:
-        app: What answers.
-        rules: What it lets in.
+        app: The application.
+        rules: Its checks and limits.
     """
 
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
@@ -110,12 +109,12 @@ class Guard:
             return
         began = monotonic()
         status = 500
-        started = left = False
-        # Whatever can be asked for can be asked for without its content (RFC 9110, 9.3.2).
+        started = disconnected = False
+        # Every GET request is also possible as HEAD, without its content (RFC 9110, 9.3.2).
         is_head = scope["method"] == "HEAD"
-        asked: Scope = {**scope, "method": "GET"} if is_head else scope
+        inner: Scope = {**scope, "method": "GET"} if is_head else scope
 
-        async def send_watched(message: Message) -> None:
+        async def send_observed(message: Message) -> None:
             nonlocal status, started
             if message["type"] == "http.response.start":
                 status, started = int(message["status"]), True
@@ -125,40 +124,40 @@ class Guard:
                 message = {**message, "body": b""}
             await send(message)
 
-        def leave() -> None:
-            nonlocal left
+        def disconnect() -> None:
+            nonlocal disconnected
             if not started:
-                left = True
-                working.cancel()  # nobody waits for the answer
+                disconnected = True
+                task.cancel()  # no client waits for the answer
 
-        body = _Body(receive, self._rules, leave)
-        working = asyncio.create_task(self._work(asked, scope, body, send_watched))
+        body = _Body(receive, self._rules, disconnect)
+        task = asyncio.create_task(self._answer(inner, scope, body, send_observed))
         try:
-            await working
+            await task
         except asyncio.CancelledError:
-            if not left:
+            if not disconnected:
                 raise
         except Exception as error:
-            if started or left:  # the answer is on its way, or nobody is there to read one
+            if started or disconnected:  # it is too late for another answer
                 return
-            await problem_response(as_problem(error))(scope, receive, send_watched)
+            await problem_response(as_problem(error))(scope, receive, send_observed)
         finally:
             body.close()
-            counted = CLIENT_LEFT if left else status
-            self._note(scope["method"], asked, counted, monotonic() - began)
+            logged_status = CLIENT_CLOSED_REQUEST if disconnected else status
+            self._log(scope["method"], inner, logged_status, monotonic() - began)
 
-    async def _work(self, asked: Scope, given: Scope, body: _Body, send: Send) -> None:
-        headers = Headers(scope=given)
-        self._rules.check(given, headers)
+    async def _answer(self, inner: Scope, scope: Scope, body: _Body, send: Send) -> None:
+        headers = Headers(scope=scope)
+        self._rules.check(scope, headers)
         length = headers.get("content-length", "")
         most = self._rules.body_bytes
         if length.isdecimal() and (len(length) > 18 or int(length) > most):
             raise _too_large(self._rules)
         receive = await body.read_ahead() if self._rules.reads_ahead else body.receive
-        await self._app(asked, receive, send)
+        await self._app(inner, receive, send)
 
-    def _note(self, given: str, scope: Scope, status: int, seconds: float) -> None:
-        """Log one line without query and headers: neither a key nor a text ever gets there."""
+    def _log(self, given: str, scope: Scope, status: int, seconds: float) -> None:
+        """Log one line without query and headers, so it never contains a key or a text."""
         if self._rules.observe is None:
             return
         route: Any = scope.get("route")
@@ -169,32 +168,33 @@ class Guard:
 
 
 class _Body:
-    """The body of a request, and after it the news that the client has left.
+    """The body of a request; afterwards it watches for a disconnect.
 
     Args:
-        receive: Where it comes from.
-        rules: How large it may be and how long it may take.
-        leave: Called when the client has left.
+        receive: The source of ASGI messages.
+        rules: The maximum size and time.
+        disconnect: Called when the client disconnects.
     """
 
-    def __init__(self, receive: Receive, rules: Rules, leave: Callable[[], None]) -> None:
+    def __init__(self, receive: Receive, rules: Rules, disconnect: Callable[[], None]) -> None:
         self._receive = receive
         self._rules = rules
-        self._leave = leave
-        self._ends = monotonic() + rules.body_seconds
-        self._taken = 0
+        self._disconnect = disconnect
+        self._deadline = monotonic() + rules.body_seconds
+        self._size = 0
         self._watching: asyncio.Task[None] | None = None
 
     async def receive(self) -> Message:
-        """The next part of the body.
+        """Return the next part of the body.
 
         Raises:
             ProblemError: 408 if it is too slow, 413 if it is too large.
         """
-        if self._watching is not None:  # waiting for the client to leave may take any time
+        if self._watching is not None:  # there is no time limit after the body
             return await self._receive()
+        timeout = max(self._deadline - monotonic(), 0.001)
         try:
-            message = await asyncio.wait_for(self._receive(), max(self._ends - monotonic(), 0.001))
+            message = await asyncio.wait_for(self._receive(), timeout)
         except TimeoutError:
             raise ProblemError(
                 408,
@@ -202,17 +202,17 @@ class _Body:
                 f"the body did not arrive within {self._rules.body_seconds:g} s",
                 headers={"Connection": "close"},
             ) from None
-        self._taken += len(message.get("body", b""))
-        if self._taken > self._rules.body_bytes:
+        self._size += len(message.get("body", b""))
+        if self._size > self._rules.body_bytes:
             raise _too_large(self._rules)
         if message["type"] == "http.disconnect":
-            self._leave()
+            self._disconnect()
         elif not message.get("more_body", False):
             self._watching = asyncio.create_task(self._watch())
         return message
 
     async def read_ahead(self) -> Receive:
-        """Read the whole body, and return what gives it as one message, then what follows it."""
+        """Read the whole body; return a source of it as one message, and of all later messages."""
         parts = [await self.receive()]
         while parts[-1].get("more_body", False):
             parts.append(await self.receive())
@@ -225,14 +225,14 @@ class _Body:
         return receive
 
     def close(self) -> None:
-        """Stop looking whether the client leaves."""
+        """Stop watching for a disconnect."""
         if self._watching is not None:
             self._watching.cancel()
 
     async def _watch(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
-        self._leave()
+        self._disconnect()
 
 
 def _too_large(rules: Rules) -> ProblemError:
@@ -243,7 +243,3 @@ def _too_large(rules: Rules) -> ProblemError:
         remedy=rules.size_remedy,
         headers={"Connection": "close"},
     )
-
-
-def _digest(key: bytes) -> bytes:
-    return sha256(key).digest()

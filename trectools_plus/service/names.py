@@ -1,4 +1,4 @@
-"""What datasets, reports and measures are called in answers and in metrics."""
+"""Names of datasets, reports and measures in answers and metrics."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ _PLAIN = re.compile(r"(?P<label>[A-Za-z]+)(?:@(?P<cutoff>\d+))?")
 
 
 def split_measure(name: str) -> tuple[str, str | None] | None:
-    """``R@10`` as ``("recall", "10")``, ``RR`` as ``("mrr", None)``.
+    """Split a measure into plain name and cutoff, for example ``R@10`` into ``("recall", "10")``.
 
     Args:
         name: A canonical name.
 
     Returns:
-        ``None`` where the measure has parameters or no plain name: only its canonical one will do.
+        Plain name and cutoff, which is ``None`` for measures without one. ``None`` if the measure
+        has parameters or no plain name.
     """
     match = _PLAIN.fullmatch(name)
     base = plain_name(match["label"]) if match else None
@@ -28,7 +29,7 @@ def split_measure(name: str) -> tuple[str, str | None] | None:
 
 
 def answer_key(name: str) -> str:
-    """The measure's key in an answer: ``recall_at_10``, or its canonical name."""
+    """Return the key of a measure in answers: ``recall_at_10``, or its canonical name."""
     parts = split_measure(name)
     if parts is None:
         return name
@@ -37,13 +38,14 @@ def answer_key(name: str) -> str:
 
 
 def dataset_name(given: str) -> str:
-    """What a dataset is called where others read it: where it lies is none of their business.
+    """Return the public name of a dataset, which contains no folders.
 
     Args:
-        given: ``hpo``, ``irds:…``, or a file or folder as it was named.
+        given: ``hpo``, ``irds:…``, or a file or folder as given by the user.
 
     Returns:
-        Names of catalogues as they are; of paths the last part; ``dataset`` where that is no name.
+        A name of a catalogue unchanged, otherwise the last part of the path; ``dataset`` if that is
+        empty or ``..``.
     """
     if given.startswith(CATALOGUE_PREFIX):
         return given
@@ -52,15 +54,15 @@ def dataset_name(given: str) -> str:
 
 
 def report_names(paths: Sequence[str]) -> list[str]:
-    """What reports are called: the last part of their paths.
+    """Return the names of reports: the last parts of their paths.
 
-    Of several with one name the second has ``#2`` after it, and so on, in the order given.
+    If several have the same name, ``#2`` is appended to the second, and so on.
 
     Args:
-        paths: ``BenchmarkReport.json``, or its folder, each; a file has its folder's name.
+        paths: ``BenchmarkReport.json`` or its folder, each; a file has the name of its folder.
 
     Returns:
-        One for each, none twice.
+        One unique name for each.
     """
     names: list[str] = []
     for path in paths:

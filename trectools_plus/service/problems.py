@@ -1,7 +1,7 @@
 """Errors as problem documents (RFC 9457): ``application/problem+json``, never a traceback.
 
-``type`` is ``about:blank``, so ``title`` is the status in words; ``code`` tells programs which
-problem it is, and ``remedy`` tells people what to do.
+``type`` is ``about:blank``, so ``title`` is the status in words. ``code`` identifies the problem
+for programs, and ``remedy`` says what to do.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ MEDIA_TYPE = "application/problem+json"
 _LOG = logging.getLogger("trectools_plus.service")
 _MOST_ERRORS = 20
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
-"""Words of RFC 9110 where older Pythons have others."""
+"""Phrases of RFC 9110 that differ from those of older Python versions."""
 
 
 class ProblemItem(BaseModel):
-    """One of several things that are wrong."""
+    """One of several errors."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     where: str | None = None
-    """The place: a parameter, or file and line."""
+    """The place: a parameter, or a file and line."""
     what: str
-    """What is wrong."""
+    """The error."""
 
 
 class Problem(BaseModel):
@@ -44,19 +44,19 @@ class Problem(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     type: str = "about:blank"
-    """Always ``about:blank``: the status says what kind of problem it is."""
+    """Always ``about:blank``: the status identifies the type of problem."""
     title: str
     """The status in words."""
     status: int
     """The status of the answer."""
     code: str
-    """Which problem it is, for programs; stable."""
+    """Stable identifier of the problem, for programs."""
     detail: str
-    """What is wrong, in one line."""
+    """Description of the error, in one line."""
     remedy: str | None = None
-    """What to do about it."""
+    """How to fix it."""
     errors: list[ProblemItem] = []
-    """Each thing that is wrong, where there are several."""
+    """The individual errors, if there are several."""
 
 
 class ProblemError(Exception):
@@ -64,10 +64,10 @@ class ProblemError(Exception):
 
     Args:
         status: HTTP status.
-        code: Which problem it is.
-        detail: What is wrong.
-        remedy: What the client can do.
-        errors: Each thing that is wrong.
+        code: Identifier of the problem.
+        detail: Description of the error.
+        remedy: How the client can fix it.
+        errors: The individual errors.
         headers: Further headers of the answer.
     """
 
@@ -94,7 +94,7 @@ class ProblemError(Exception):
 
 
 def to_json(content: Any) -> bytes:
-    """JSON in ASCII: ids may hold what UTF-8 cannot, such as lone surrogates."""
+    """Return JSON in ASCII, because ids can contain lone surrogates, which UTF-8 cannot encode."""
     return json.dumps(content, ensure_ascii=True, allow_nan=False).encode("ascii")
 
 
@@ -104,12 +104,12 @@ def json_response(
     media_type: str = "application/json",
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """An answer in JSON.
+    """Return an answer in JSON.
 
     Args:
-        content: What it says; bytes are JSON already.
-        status: Of HTTP.
-        media_type: Of the answer.
+        content: The content; bytes must already be JSON.
+        status: HTTP status.
+        media_type: Media type of the answer.
         headers: Further headers.
     """
     body = content if isinstance(content, bytes) else to_json(content)
@@ -117,30 +117,29 @@ def json_response(
 
 
 def problem_response(error: ProblemError) -> Response:
-    """The answer that an error is."""
+    """Return the answer for an error."""
     content = error.problem.model_dump(mode="json")
     return json_response(content, error.problem.status, MEDIA_TYPE, error.headers)
 
 
 def as_problem(error: Exception) -> ProblemError:
-    """Any error as the problem that a client is told of; what is unexpected is told by no word."""
+    """Return any error as a problem; an unexpected error is only logged, not described."""
     if isinstance(error, ProblemError):
         return error
     if isinstance(error, TrectoolsPlusError):
-        return _of_own(error)
+        return _from_package_error(error)
     if isinstance(error, HTTPException):
-        return _of_http(error)
+        return _from_http_error(error)
     _LOG.error("unexpected error", exc_info=error)
     return ProblemError(
         500,
         "internal-error",
-        "the service failed; nothing is wrong with the request as far as is known",
-        remedy="try again; whoever runs the service finds the cause in its log",
+        "the service failed unexpectedly",
+        remedy="try again; the log of the service contains the cause",
     )
 
 
-def _of_own(error: TrectoolsPlusError) -> ProblemError:
-    """What this package refuses: the content of the request."""
+def _from_package_error(error: TrectoolsPlusError) -> ProblemError:
     items = [
         ProblemItem(where=finding.place, what=f"{finding.code} {finding.message}")
         for finding in (error.findings if isinstance(error, FindingsError) else ())
@@ -162,19 +161,19 @@ _HTTP_CODES = {
 }
 
 
-def _of_http(error: HTTPException) -> ProblemError:
+def _from_http_error(error: HTTPException) -> ProblemError:
     code = _HTTP_CODES.get(error.status_code, "http-error")
     detail = str(error.detail) or HTTPStatus(error.status_code).phrase
     return ProblemError(error.status_code, code, detail[:500], headers=error.headers)
 
 
 async def answer_problem(_: Request, error: Exception) -> Response:
-    """The handler of every exception."""
+    """Handle any exception."""
     return problem_response(as_problem(error))
 
 
 async def answer_invalid(_: Request, error: Exception) -> Response:
-    """The handler of parameters that do not fit their description."""
+    """Handle parameters that do not match the OpenAPI document."""
     found = error.errors() if hasattr(error, "errors") else []
     items = [
         ProblemItem(
@@ -187,8 +186,8 @@ async def answer_invalid(_: Request, error: Exception) -> Response:
         ProblemError(
             422,
             "invalid-parameter",
-            f"the request does not fit its description{first}"[:500],
-            remedy="see /openapi.json",
+            f"the request is invalid{first}"[:500],
+            remedy="see /openapi.json for the parameters",
             errors=items,
         )
     )

@@ -1,4 +1,4 @@
-"""Running the service: where it listens, who may come in, what it logs."""
+"""Run the servers: socket, key, timeouts and log."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -21,42 +22,43 @@ except ImportError as error:
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from trectools_plus.service.api.settings import SHORTEST_KEY, ServiceSettings
+from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
+from trectools_plus.service.api.settings import NO_DATASET, SHORTEST_KEY, ServiceSettings
 
 HEAD_SECONDS = 15.0
-"""For a request's first line and headers; the body has a limit of its own."""
+"""Time limit for the first line and the headers of a request; the body has another limit."""
 _KEEP_ALIVE_SECONDS = 5
 _LOG = logging.getLogger("trectools_plus.service")
 
 
 def read_key(variable: str) -> str:
-    """The key that an environment variable holds.
+    """Return the key from an environment variable.
 
     Raises:
-        UsageError: If there is none, or it is too short to be one.
+        UsageError: If the variable is not set, or the key is too short or has other characters.
     """
     key = os.environ.get(variable, "").strip()
     if len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
-        state = "holds no usable key" if key else "is not set"
+        state = "does not contain a usable key" if key else "is not set"
         raise UsageError(
             f"the environment variable {variable} {state}",
             where="--key-from-env",
-            remedy=f"set it to {SHORTEST_KEY} or more ASCII characters without blanks, such as "
+            remedy=f"set it to {SHORTEST_KEY} or more ASCII characters without blanks, for example "
             "the output of 'openssl rand -hex 32'",
         )
     return key
 
 
 def listen(host: str, port: int, *, has_key: bool) -> socket.socket:
-    """Open the socket; only one on this machine's own loopback does without a key.
+    """Open the socket; without a key it must be on a loopback address.
 
     Args:
         host: Name or address.
-        port: The port; 0 takes a free one.
-        has_key: Whether requests must bear a key.
+        port: The port; 0 selects a free one.
+        has_key: True if requests need a key.
 
     Raises:
-        UsageError: If others could reach it and there is no key.
+        UsageError: If other machines can reach it and there is no key.
         InputError: If it cannot be opened.
     """
     try:
@@ -65,12 +67,12 @@ def listen(host: str, port: int, *, has_key: bool) -> socket.socket:
         )[0]
         if not has_key and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
             raise UsageError(
-                f"others can reach {host}, and there is no key",
+                f"other machines can reach {host}, but there is no key",
                 where="--host",
-                remedy="name the environment variable that holds one: --key-from-env NAME",
+                remedy="name an environment variable with a key: --key-from-env NAME",
             )
-        # The protocol is named because asyncio sends at once (TCP_NODELAY) only where it is:
-        # otherwise every answer may wait 40 ms for the client to confirm its headers.
+        # asyncio sets TCP_NODELAY only if the protocol is given. Otherwise every answer can wait
+        # 40 ms until the client acknowledges the headers.
         opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -82,36 +84,36 @@ def listen(host: str, port: int, *, has_key: bool) -> socket.socket:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(
-            f"cannot listen: {reason}", where=f"{host}:{port}", remedy="name another --port"
+            f"cannot listen: {reason}", where=f"{host}:{port}", remedy="choose another --port"
         ) from error
     return opened
 
 
 def run_server(settings: ServiceSettings, host: str, port: int, key: str | None) -> None:
-    """Serve until a signal ends it.
+    """Run the service until a signal ends it.
 
     Args:
         settings: Data, limits and names.
-        host: Where to listen.
-        port: The port; 0 takes a free one.
-        key: What requests must bear.
+        host: The address to listen on.
+        port: The port; 0 selects a free one.
+        key: The key that requests need; ``None`` for no key.
 
     Raises:
-        UsageError: If others could reach it and there is no key.
-        InputError: If it cannot listen, or a report or the documents are not there.
+        UsageError: If other machines can reach it and there is no key.
+        InputError: If it cannot listen, or a report or the documents are missing.
         MissingExtraError: If the extra ``service`` is not installed.
     """
     from trectools_plus.service.api.app import create_app
     from trectools_plus.service.api.snapshots import read_snapshots
 
-    for report in settings.reports:  # now, and not only when somebody looks
+    for report in settings.reports:  # report errors at the start
         read_snapshots(report)
-    _see_documents(settings)
+    _check_documents(settings)
     app = create_app(settings, key=key)
 
     _prepare_log()
     opened = listen(host, port, has_key=key is not None)
-    address = f"http://{shown_host(host)}:{opened.getsockname()[1]}"
+    address = f"http://{format_host(host)}:{opened.getsockname()[1]}"
     with opened:
         serve_app(app, opened, started=lambda: _LOG.info("listening on %s", address))
 
@@ -123,17 +125,17 @@ def serve_app(
     started: Callable[[], None],
     lifespan: Literal["on", "off"] = "on",
 ) -> None:
-    """Serve until a signal ends it.
+    """Serve an application until a signal ends it.
 
     Args:
         app: The ASGI application.
-        listener: Where requests come in.
-        started: Called once the server answers, and can be ended by a signal.
-        lifespan: Whether the application is told of start and end.
+        listener: The socket.
+        started: Called when the server is ready to answer and to handle signals.
+        lifespan: ``on`` if the application has ASGI lifespan events.
     """
     config = uvicorn.Config(
         app,
-        http=_Impatient,
+        http=_TimeoutProtocol,
         ws="none",
         lifespan=lifespan,
         log_config=None,
@@ -145,27 +147,25 @@ def serve_app(
     _Server(config, started).run(sockets=[listener])
 
 
-def shown_host(host: str) -> str:
-    """A host as it stands in an address."""
+def format_host(host: str) -> str:
+    """Return a host as in a URL: an IPv6 address gets brackets."""
     return f"[{host}]" if ":" in host else host
 
 
-def _see_documents(settings: ServiceSettings) -> None:
-    """See that local documents are there: a mistyped name shall not become a running service."""
+def _check_documents(settings: ServiceSettings) -> None:
+    """Raise an error if local documents are missing, before the service starts."""
     if settings.corpus is not None:
         if not Path(settings.corpus).is_file():
             raise InputError("no such file", where=settings.corpus, remedy="check the path")
-    elif settings.searches and settings.dataset not in (None, "hpo"):
-        from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
-
-        if not str(settings.dataset).startswith(CATALOGUE_PREFIX):
-            find_collection_files(str(settings.dataset))
+        return
+    dataset = settings.dataset
+    if dataset in (None, "hpo", NO_DATASET) or str(dataset).startswith(CATALOGUE_PREFIX):
+        return
+    find_collection_files(str(dataset))
 
 
 def _prepare_log() -> None:
-    """Lines on stderr, with the time in UTC."""
-    import time
-
+    """Log lines to stderr, with the time in UTC."""
     handler = logging.StreamHandler(sys.stderr)
     formatter = logging.Formatter("%(asctime)sZ %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime
@@ -186,10 +186,10 @@ class _Server(uvicorn.Server):
         self._on_start()
 
 
-class _Impatient(H11Protocol):
-    """Closes connections on which no request arrives; Uvicorn itself waits for ever.
+class _TimeoutProtocol(H11Protocol):
+    """Close connections on which no request arrives; Uvicorn itself has no such timeout.
 
-    A client may otherwise hold thousands of them by sending a byte now and then.
+    Otherwise a client can occupy thousands of connections by sending single bytes.
     """
 
     _timer: asyncio.TimerHandle | None = None
@@ -207,8 +207,8 @@ class _Impatient(H11Protocol):
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        at_work = self.cycle is not None and not self.cycle.response_complete
-        if at_work or self.timeout_keep_alive_task is not None:
+        is_answering = self.cycle is not None and not self.cycle.response_complete
+        if is_answering or self.timeout_keep_alive_task is not None:
             self._stop()
         elif self._timer is None:
             self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)

@@ -1,4 +1,4 @@
-"""The lexer against a plain splitter, on lines of every kind, and its facts by hand."""
+"""The lexer compared with a simple splitter on all kinds of lines, and its facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers in runs and qrels against Python's own ``float()`` and ``int()``."""
+"""Numbers in runs and qrels compared with Python's ``float()`` and ``int()``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXT = (
 @example(["1e400", "-1e400", "1e-400", "4.9e-324", "2.4703282292062328e-324"])
 @example(["nan", "inf", "Infinity", "-inf", "1_0", "0x1p3", "٣", "1", "1,5", "1%", ".", "e5", "+"])
 @example([".5", "5.", "+.5e+03", "00012", "9007199254740993", "1.7976931348623159e308"])
-def test_decimals_are_what_python_says(texts: list[str]) -> None:
+def test_decimals_equal_pythons(texts: list[str]) -> None:
     expected = [float(text) if DECIMAL.fullmatch(text) else None for text in texts]
     assert parse_decimals(pl.Series(texts)).to_list() == expected
 

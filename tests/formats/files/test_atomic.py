@@ -1,4 +1,4 @@
-"""A file is there whole, or as it was: on errors, full disks and kills."""
+"""A file is complete or unchanged after errors, full disks and kills."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_full_disk_leaves_the_old_file(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_device_that_is_really_full_is_one_clear_error() -> None:
+def test_a_full_device_is_one_clear_error() -> None:
     with pytest.raises(InputError, match="No space left on device"):
         write_run(Run.from_dict({"q": {"d": 1.0}}), "/dev/full")
 
@@ -131,7 +131,7 @@ def test_a_symbolic_link_stays_one(target: Path, tmp_path: Path) -> None:
     assert target.read_text() == "new"
 
 
-def test_names_as_long_as_can_be(tmp_path: Path) -> None:
+def test_names_of_the_greatest_length(tmp_path: Path) -> None:
     with atomic_write(tmp_path / ("x" * 255)) as stream:
         stream.write("new")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x" * 255, "new")]

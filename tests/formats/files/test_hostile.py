@@ -1,4 +1,4 @@
-"""Files made to hang or to fill the memory: refused in bounded time, with what and where."""
+"""Files that try to use unbounded time or memory are refused quickly, with a clear message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.columns import lexer
 from trectools_plus.formats.columns.columns import scan_columns
-from trectools_plus.formats.corpus import iter_corpus, read_corpus
+from trectools_plus.formats.corpus import iter_corpus, load_corpus
 from trectools_plus.formats.files import content as content_module
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.compression import PIECE_BYTES, Compression, decompress
@@ -30,7 +30,7 @@ from trectools_plus.formats.run import read_run
 from trectools_plus.formats.topics import read_topics
 
 ROW = b"1 Q0 d1 1 9.5 base\n"
-READERS: list[Callable[[Path], object]] = [read_run, read_qrels, read_topics, read_corpus]
+READERS: list[Callable[[Path], object]] = [read_run, read_qrels, read_topics, load_corpus]
 PACK: dict[Compression, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "bz2": bz2.compress,
@@ -104,7 +104,7 @@ def test_every_reader_refuses_an_overlong_line(
 
 @pytest.mark.parametrize("rest", [b"", b"\n", b"\n" + ROW])
 @pytest.mark.parametrize("chunk_bytes", [7, 300, 999])
-def test_lines_one_by_one_stop_at_one_that_is_too_long(
+def test_iterating_over_lines_stops_at_one_that_is_too_long(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     short_lines: int,
@@ -159,7 +159,7 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(
 
 
 @pytest.mark.parametrize("name", PACK)
-def test_content_comes_out_of_a_stream_in_small_pieces(name: Compression) -> None:
+def test_streams_are_decompressed_in_small_chunks(name: Compression) -> None:
     data = b"\n" * (5 << 20)
     pieces = [len(piece) for piece in decompress(iter([PACK[name](data)]), name)]
     assert sum(pieces) == len(data)
@@ -174,7 +174,7 @@ def test_very_many_members_are_read(tmp_path: Path, name: Compression) -> None:
 
 
 @pytest.mark.parametrize("name", PACK)
-def test_what_is_packed_twice_is_unpacked_once(tmp_path: Path, name: Compression) -> None:
+def test_doubly_compressed_files_are_decompressed_once(tmp_path: Path, name: Compression) -> None:
     within = PACK[name](ROW * 1000)
     path = _write(tmp_path, PACK[name](within))
     assert read_source(path).data == within
@@ -200,7 +200,7 @@ def test_surrogates_and_floods_of_nul_are_refused(
             read(_write(tmp_path, data))
 
 
-def test_nothing_but_nul_is_no_wide_encoding() -> None:
+def test_only_nul_bytes_are_not_a_wide_encoding() -> None:
     assert scan_columns(Source("a", bytes(5000)), 6).facts.encoding_guess is None
 
 
@@ -216,7 +216,7 @@ def test_a_window_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [bytes, *PACK.values()])
-def test_more_than_the_memory_holds_is_not_read(
+def test_more_content_than_the_limit_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
 ) -> None:
     path = _write(tmp_path, pack(os.urandom(1 << 17).hex().encode() + b"\n"))
@@ -275,9 +275,9 @@ def test_giant_ids_are_cut_in_messages(tmp_path: Path) -> None:
         (read_run, f"1 Q0 d {giant} 1 t\n"),
         (read_qrels, f"1 0 d {giant}\n"),
         (read_qrels, f"1 0 d {'9' * DEEP}\n"),
-        (read_corpus, f'{{"id":"{giant} ","text":"a"}}\n'),
-        (read_corpus, f'{{"id":"{giant}","text":"a"}}\n' * 2),
-        (read_corpus, f'{{"{giant}":1}}\n'),
+        (load_corpus, f'{{"id":"{giant} ","text":"a"}}\n'),
+        (load_corpus, f'{{"id":"{giant}","text":"a"}}\n' * 2),
+        (load_corpus, f'{{"{giant}":1}}\n'),
     ]
     for read, content in cases:
         with pytest.raises(FormatError) as caught:
@@ -285,7 +285,7 @@ def test_giant_ids_are_cut_in_messages(tmp_path: Path) -> None:
         assert len(str(caught.value)) < 1000
 
 
-def test_a_corpus_comes_line_by_line(tmp_path: Path) -> None:
+def test_a_corpus_is_read_line_by_line(tmp_path: Path) -> None:
     lines = b"".join(b'{"id":"%d","text":"a"}\n' % n for n in range(1000))
     with pytest.raises(FormatError, match="line of over"):
         _count(iter_corpus(_write(tmp_path, lines + b"{" * (20 << 20))))

@@ -1,4 +1,4 @@
-"""Runs and qrels behind an address are read as files are, and what fails is one line."""
+"""Runs and qrels at addresses are read like files, and errors are one line."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def invoke(*words: str) -> SimpleNamespace:
         ("://a", False),
     ],
 )
-def test_what_an_address_is(path: str, expected: bool) -> None:
+def test_addresses_are_recognised(path: str, expected: bool) -> None:
     assert is_address(path) == expected
 
 
@@ -187,7 +187,7 @@ def test_missing_files(memory: str, web: str) -> None:
             read_source(f"{base}/none")
 
 
-def test_servers_that_refuse_or_are_away(web: str) -> None:
+def test_servers_that_refuse_or_do_not_answer(web: str) -> None:
     with pytest.raises(InputError, match=rf"cannot read: 403.* — {web}/secret\.run"):
         read_source(f"{web}/secret.run")
     with pytest.raises(InputError, match=r"cannot read: .*connect.* — http://127\.0\.0\.1:1/a"):
@@ -248,20 +248,20 @@ def test_secrets_do_not_get_into_reports(
         assert "hush" not in result.text + result.stderr
 
 
-def test_where_a_server_sends_one_on_to_is_not_shown(web: str) -> None:
+def test_the_target_of_a_redirect_is_not_shown(web: str) -> None:
     with pytest.raises(InputError, match=r"cannot read: 403.*secret\.run\?\*\*\*") as error:
         read_source(f"{web}/moved.run")
     assert "hush" not in str(error.value)
     assert str(error.value).endswith(f" — {web}/moved.run — check the keys and their permissions")
 
 
-def test_a_large_file_of_a_server_that_knows_no_ranges(web: str, tmp_path: Path) -> None:
+def test_a_large_file_of_a_server_without_ranges(web: str, tmp_path: Path) -> None:
     content = RUN * 200_000
     (tmp_path / "web" / "large.run").write_bytes(content)
     assert sha256_file(f"{web}/large.run") == sha256_file_of(tmp_path, content)
     assert read_source(f"{web}/large.run").data == content
 
 
-def test_a_connection_that_breaks_is_no_short_file(web: str) -> None:
+def test_a_lost_connection_is_an_error(web: str) -> None:
     with pytest.raises(InputError, match=rf"cannot read: .* — {web}/broken\.run"):
         read_source(f"{web}/broken.run")

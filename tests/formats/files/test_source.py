@@ -1,4 +1,4 @@
-"""Bytes come in whatever their compression, whole or with an error."""
+"""Files are read with any compression, completely or with an error."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_decompresses_by_magic_bytes_and_any_number_of_members(tmp_path: Path, n
 
 
 @pytest.mark.usefixtures("chunk_bytes")
-def test_plain_bytes_come_as_they_are(tmp_path: Path) -> None:
+def test_plain_bytes_are_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "plain.gz"
     path.write_bytes(DATA)
     assert read_source(path).data == DATA
@@ -94,14 +94,14 @@ def test_a_damaged_stream_is_an_error(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PACK)
-def test_something_behind_the_stream_is_an_error(tmp_path: Path, name: str) -> None:
+def test_data_after_the_stream_is_an_error(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a"
     path.write_bytes(PACK[name](DATA) + b"1 Q0 d1 1 9.5 base\n")
     with pytest.raises(FormatError, match=f"{name} stream"):
         read_source(path)
 
 
-def test_text_that_merely_starts_like_magic_is_text(tmp_path: Path) -> None:
+def test_text_that_starts_like_magic_bytes_is_text(tmp_path: Path) -> None:
     path = tmp_path / "a"
     for text in (b"BZh1 Q0 d1 1 9.5 base\n", b"B", b"\x1f"):
         path.write_bytes(text)
@@ -109,7 +109,7 @@ def test_text_that_merely_starts_like_magic_is_text(tmp_path: Path) -> None:
 
 
 class Dribble(io.RawIOBase):
-    """Hands out three bytes at a time, as a slow pipe may."""
+    """Returns three bytes at a time, like a slow pipe."""
 
     def __init__(self, data: bytes) -> None:
         self.data = io.BytesIO(data)

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files import limits, opening
 from trectools_plus.formats.files import source as source_module
 from trectools_plus.formats.files.content import iter_lines
@@ -24,12 +24,12 @@ from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
 
 ROW = b"1 Q0 d1 1 9.5 base\n"
-READERS: list[Callable[[str | Path], object]] = [read_run, read_qrels, read_topics, read_corpus]
+READERS: list[Callable[[str | Path], object]] = [read_run, read_qrels, read_topics, load_corpus]
 VALIDATORS: list[Callable[[str | Path], object]] = [validate_run, validate_qrels, validate_topics]
 needs_unix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 
 
-def test_endless_input_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_endless_input_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     class Endless(io.RawIOBase):
         def read(self, size: int = -1) -> bytes:
             return ROW * 1000
@@ -80,7 +80,7 @@ def test_a_named_pipe_is_read_to_its_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("read", [*READERS, *VALIDATORS])
 @pytest.mark.parametrize("stdin", [None, io.StringIO("1")])
-def test_standard_input_that_is_none_is_refused(
+def test_missing_standard_input_is_refused(
     monkeypatch: pytest.MonkeyPatch, read: Callable[[str | Path], object], stdin: object
 ) -> None:
     monkeypatch.setattr("sys.stdin", stdin)
@@ -97,7 +97,7 @@ def test_standard_input_closed_meanwhile_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 class Part(io.FileIO):
-    """A file of which a little is handed out at a time, as systems do beyond 2 GiB."""
+    """A file that returns a small part at a time, as systems do beyond 2 GiB."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         some = super().read(size)
@@ -107,7 +107,7 @@ class Part(io.FileIO):
         return some
 
 
-def test_what_stands_above_an_overlong_line_is_read_in_parts(
+def test_the_content_above_an_overlong_line_is_read_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MAX_LINE_BYTES", 1000)

@@ -1,4 +1,4 @@
-"""Files in object stores: S3 and Google Cloud Storage, as their emulators speak."""
+"""Files in object stores: emulators of S3 and Google Cloud Storage."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Store:
         httpx.request(self.method, url, content=content, headers=headers).raise_for_status()
 
     def run(self, *words: str, **environment: str | None) -> SimpleNamespace:
-        """The command in a process of its own; a variable that is ``None`` is not set."""
+        """Run the command in a new process; a variable that is ``None`` is not set."""
         return self.python("from trectools_plus.cli.app import main; main()", *words, **environment)
 
     def python(self, code: str, *words: str, **environment: str | None) -> SimpleNamespace:
@@ -241,7 +241,7 @@ def test_access_denied() -> None:
         )
 
 
-def test_nobody_there(s3: Store) -> None:
+def test_no_server(s3: Store) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"

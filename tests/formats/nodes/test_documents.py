@@ -24,7 +24,7 @@ def read_values(text: str) -> object:
     return None if tree.root is None else load_value(tree.root, "yaml")
 
 
-def test_scalars_are_the_text_that_stands_there() -> None:
+def test_scalars_can_be_loaded_as_text() -> None:
     text = (
         "a: 010\nb: yes\nc: 1:40\nd: 'null'\ne: null\nf: ~\ng:\nh: 1.0\n010: x\nl: [1, {m: no}]\n"
     )
@@ -34,7 +34,7 @@ def test_scalars_are_the_text_that_stands_there() -> None:
     }  # fmt: skip
 
 
-def test_or_what_yaml_makes_of_it() -> None:
+def test_scalars_can_be_loaded_as_yaml_values() -> None:
     assert read_values("{a: 010, b: yes, 'c': '7'}") == {"a": 8, "b": True, "c": "7"}
 
 
@@ -68,7 +68,7 @@ def test_refused(read: object, text: str, words: str) -> None:
         read(text)  # type: ignore[operator]
 
 
-def test_an_alias_is_read_once_however_often_it_is_named() -> None:
+def test_an_alias_is_loaded_once() -> None:
     bomb = "a0: &a0 [x, x]\n" + "".join(
         f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60)
     )

@@ -1,4 +1,4 @@
-"""JSON and YAML trees, against the readers that everybody uses."""
+"""JSON and YAML trees, compared with the usual readers."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _shape_of_value(value: Any) -> Any:
     return names.get(type(value), value)
 
 
-def test_places_are_the_files_own() -> None:
+def test_positions_are_those_of_the_file() -> None:
     root = parse_json('{"a":\n  [1,\n "é", {"b": null}]}', first_line=5).root
     assert isinstance(root, Mapping)
     key, value = root.pairs["a"]
@@ -104,7 +104,7 @@ def test_places_are_the_files_own() -> None:
     assert [(item.line, item.column) for item in value.items] == [(6, 4), (7, 2), (7, 7)]
 
 
-def test_yaml_keeps_texts_and_tells_what_a_loader_makes_of_them() -> None:
+def test_yaml_keeps_texts_and_describes_the_values_of_a_loader() -> None:
     text = "a: 010\nb: 12:30\nc: no\nd: 1.10\ne: '010'\nf: y\ng: 1e3\nh: 7\ni: 2024-01-01\nj:\n"
     root = parse_yaml(text).root
     assert isinstance(root, Mapping)
@@ -127,7 +127,7 @@ def test_yaml_keeps_texts_and_tells_what_a_loader_makes_of_them() -> None:
     }
 
 
-def test_lines_are_counted_by_line_feeds_alone() -> None:
+def test_only_line_feeds_end_lines() -> None:
     text = "# \u2028 \x85\na: 'b\u2028c'\r\nd: [\u2029\n"
     with pytest.raises(TreeError) as caught:
         parse_yaml(text)
@@ -137,7 +137,7 @@ def test_lines_are_counted_by_line_feeds_alone() -> None:
     assert [(key.line, key.column) for key, _ in root.pairs.values()] == [(2, 1), (3, 1)]
 
 
-def test_repeated_keys_keep_the_first_and_are_noted() -> None:
+def test_of_repeated_keys_the_first_is_kept_and_the_others_recorded() -> None:
     tree = parse_yaml("a: 1\nb: 2\na: 3\n")
     assert [(repeat.key.line, repeat.first.line) for repeat in tree.repeats] == [(3, 1)]
     assert isinstance(tree.root, Mapping)

@@ -17,7 +17,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.topics import write_topics
-from trectools_plus.service.api.evaluation import EvaluationAnswer
+from trectools_plus.service.api.models import EvaluationAnswer
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.testsets.loading import find_test_set
 from trectools_plus.testsets.tables import qrels_of, topics_of
@@ -231,7 +231,7 @@ def test_unknown_components_are_told_in_words(
 ) -> None:
     problem = check_problem(post(client, garden_set, components="bm26"), 422, "invalid-parameter")
     assert problem["errors"] == [
-        {"where": "query.components", "what": "expected bm25, dense, or both with a comma between"}
+        {"where": "query.components", "what": "expected bm25, dense, or both separated by a comma"}
     ]
 
 

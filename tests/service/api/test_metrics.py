@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report import BenchmarkReport, read_report
+from trectools_plus.benchmark.report import BenchmarkReport, load_report
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.measures.registry import measure_labels
@@ -26,15 +26,19 @@ from trectools_plus.service.api.metrics import (
     BUCKETS,
     push,
     render_metrics,
-    render_report,
     write_textfile,
 )
-from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.api.settings import DEFAULT_PREFIX, ServiceSettings
 from trectools_plus.service.api.snapshots import Figure, Snapshot, SnapshotStore, read_snapshots
 from trectools_plus.service.names import answer_key, split_measure
 
 GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def render_report(path: str | Path, prefix: str = DEFAULT_PREFIX) -> bytes:
+    """The figures of a report in the text format of Prometheus."""
+    return render_metrics(read_snapshots(path), prefix)
 
 
 def samples(text: str) -> Samples:
@@ -91,7 +95,7 @@ def test_the_promised_name(report: Path) -> None:
 
 def test_every_figure_of_a_report_is_there(fetched: Path) -> None:
     found = samples(render_report(fetched).decode())
-    report = read_report(fetched / "BenchmarkReport.json")
+    report = load_report(fetched / "BenchmarkReport.json")
     assert report.strata["query_type"]
     names = {
         "R@10": ("recall_at_k", {"k": "10"}),
@@ -313,7 +317,7 @@ def test_pushgateway(report: Path, gateway: tuple[str, list[tuple[str, str, byte
     url, taken = gateway
     assert call(report, "--pushgateway", url, "--job", "nightly").exit_code == 0
     assert taken == [("PUT", "/metrics/job/nightly", render_report(report))]
-    with pytest.raises(InputError, match="does not take"):
+    with pytest.raises(InputError, match="does not accept"):
         push(url, read_snapshots(report), job="bad")
 
 
@@ -324,7 +328,7 @@ def test_a_gateway_that_is_none(report: Path, url: str) -> None:
 
 
 def test_a_gateway_that_is_not_there(report: Path) -> None:
-    with pytest.raises(InputError, match="does not take"):
+    with pytest.raises(InputError, match="does not accept"):
         push("http://127.0.0.1:1", read_snapshots(report))
 
 

@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 import yaml
 
-from trectools_plus.service.api.metrics import render_report
+from trectools_plus.service.api.metrics import render_metrics
 from trectools_plus.service.api.settings import DEFAULT_PREFIX
+from trectools_plus.service.api.snapshots import read_snapshots
 
 pytestmark = pytest.mark.process
 
@@ -220,4 +221,4 @@ def test_a_low_recall_raises_the_alarm_and_a_good_one_ends_it(
     better = bench.make("good", {"a": {}, "b": {}})
     shutil.copy(better / "BenchmarkReport.json", service[1] / "BenchmarkReport.json")
     wait_until(lambda: states("a") == set(), "the alarm's end")
-    assert render_report(service[1], "medicalkg")
+    assert render_metrics(read_snapshots(service[1]), "medicalkg")

@@ -13,9 +13,10 @@ from starlette.testclient import TestClient
 
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.service.api.jobs import StoppedError
+from trectools_plus.service.api.models import ScoreAnswer, ScoreParameters, ValidationAnswer
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.api.uploads import Part
-from trectools_plus.service.api.validate_and_score import ScoreAnswer, ValidationAnswer, score_parts
+from trectools_plus.service.api.validate_and_score import score_parts
 
 pytestmark = pytest.mark.process
 
@@ -164,12 +165,5 @@ def test_scoring_stops_between_runs() -> None:
     others = [run.replace(b" lexical", b" tag%d" % number) for number in range(3)]
     parts = [Part("qrels", QRELS.read_bytes()), *(Part("run", data) for data in others)]
     with pytest.raises(StoppedError):
-        score_parts(
-            parts,
-            parse_measures(["RR"]),
-            missing="zero",
-            per_query=False,
-            limits=Limits(),
-            progress=progress,
-        )
+        score_parts(parts, parse_measures(["RR"]), ScoreParameters(), Limits(), progress)
     assert told == [("reading", 0, 3), ("reading", 1, 3)]

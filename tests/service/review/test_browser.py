@@ -129,12 +129,12 @@ def test_a_whole_query_by_keys_with_a_reload_in_the_middle(
     assert kept.choice in ("lexical", "vector", "hybrid")
     # Undo: the choice, then the last grade; also over a query's end.
     press(page, "u")
-    is_saved(page, "choice is undone")
+    is_saved(page, "choice was undone")
     assert state(page)["choice"] is None
     press(page, "n")
     page.wait_for("view.query === 2")
     press(page, "u")
-    is_saved(page, "grade is undone")
+    is_saved(page, "grade was undone")
     assert state(page)["number"] == 1
     assert state(page)["progress"]["judged"] == results - 1
     assert len(judged(report / "review.db", "Anna")[query_id].grades) == results - 1
@@ -205,10 +205,10 @@ def test_every_key_of_the_help_does_what_it_says(page: Any, serve: Any, report: 
     press(page, "1")
     is_saved(page, "Graded 1")
     press(page, "ArrowUp", "Delete")
-    is_saved(page, "taken away")
+    is_saved(page, "removed")
     assert state(page)["grades"] == {}
     press(page, "x", "ArrowUp", "x")
-    is_saved(page, "taken away")
+    is_saved(page, "removed")
     press(page, "n")
     page.wait_for("view.query === 2")
     press(page, "p")
@@ -250,7 +250,7 @@ def test_an_answer_on_its_way_stays_with_who_gave_it(page: Any, serve: Any, repo
     press(page, "3", "2", "u", "c")
     page.run("document.getElementById('leave').click()")
     begin(page, "Ben")
-    page.wait_for("kept.get('session') !== '' && kept.get('name') === 'Ben'")
+    page.wait_for("stored.get('session') !== '' && stored.get('name') === 'Ben'")
     page.run("release(); saving")
     worked(page)
     assert state(page)["grades"] == {}

@@ -116,7 +116,7 @@ def test_stopping_is_no_error(serve: Any, report: Path) -> None:
     server = serve(report)
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(timeout=60) == 0
-    assert server.process.stderr.read_text().endswith("\nstopped; every judgment is kept\n")
+    assert server.process.stderr.read_text().endswith("\nstopped; all judgments are saved\n")
     assert not (report / "review.db-wal").exists()
 
 
@@ -125,7 +125,7 @@ def test_mistakes_are_one_line(call: Call, report: Path, tmp_path: Path) -> None
     text.write_text("no database " * 100)
     for arguments, code, word in (
         (("serve", report, "--host", "0.0.0.0"), 2, "there is no key"),
-        (("serve", report, "--key-from-env", "SHORT_KEY"), 2, "SHORT_KEY holds no usable key"),
+        (("serve", report, "--key-from-env", "SHORT_KEY"), 2, "SHORT_KEY does not contain"),
         (("serve", report, "--key-from-env", "NO_SUCH_KEY"), 2, "NO_SUCH_KEY"),
         (("serve", report, "--modes", "lexical"), 2, "2 to 8 modes"),
         (("serve", report, "--modes", "lexical,nothing"), 2, "'nothing'"),

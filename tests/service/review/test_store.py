@@ -110,7 +110,7 @@ def test_material_has_ids_where_the_dataset_changed(report: Path, tmp_path: Path
     assert load_material(report).documents
     corpus = garden / "corpus.jsonl"
     corpus.write_text(corpus.read_text().replace("Slugs", "Snails"))
-    for words in ("others by now", "cannot be read"):
+    for words in ("have changed", "cannot be read"):
         material = load_material(report)
         assert material.documents == {}
         assert material.queries[0].text is None

@@ -22,10 +22,10 @@ from trectools_plus.benchmark.report.parts import DEFAULT_CONFIDENCE as DEFAULT_
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes
+from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
-from trectools_plus.retrieval.backends.table import EMBEDDED
+from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.values import Flag, Names, Number, WholeNumber
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""The REST service: evaluation, validation and scoring over HTTP, and figures for Prometheus."""
+"""The REST service: evaluation, validation, scoring, jobs, and metrics for Prometheus."""

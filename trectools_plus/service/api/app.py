@@ -1,7 +1,8 @@
-"""The application: routes, guard, errors, and what happens when it starts and stops."""
+"""The ASGI application of the service: routes, guard, errors, start and end."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,11 +24,11 @@ from starlette.types import Scope
 
 from trectools_plus.service.api.openapi import make_document
 from trectools_plus.service.api.routes import Context, make_context, router
-from trectools_plus.service.guard import KEY_REMEDY, Guard, Key, Observer, Rules, is_this_machine
+from trectools_plus.service.guard import KEY_REMEDY, Guard, Key, Observer, Rules, is_loopback
 from trectools_plus.service.problems import ProblemError, answer_invalid, answer_problem
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
-"""Answered without a key: what watches over processes need not have one."""
+"""Paths that need no key, so that process monitors can use them."""
 
 _LOG = logging.getLogger("trectools_plus.service")
 _DESCRIPTION = """\
@@ -38,11 +39,11 @@ Errors are problem documents (RFC 9457). No path or URL of a request is ever ope
 
 
 def create_app(settings: ServiceSettings, *, key: str | None = None) -> FastAPI:
-    """Make the ASGI application.
+    """Create the ASGI application.
 
     Args:
         settings: Data, limits and names.
-        key: What requests must bear; ``None`` only where nobody else can reach the service.
+        key: The key that requests need; ``None`` only if no other machine can reach the service.
 
     Raises:
         MissingExtraError: If the extra ``service`` is not installed.
@@ -51,8 +52,6 @@ def create_app(settings: ServiceSettings, *, key: str | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        import asyncio
-
         context.jobs.open()
         loading = asyncio.create_task(run_in_threadpool(_load, context))
         yield
@@ -78,13 +77,12 @@ def create_app(settings: ServiceSettings, *, key: str | None = None) -> FastAPI:
 
 
 def make_rules(key: str | None, limits: Limits, observe: Observer) -> Rules:
-    """Say what the service lets in.
+    """Return the checks and limits of the service.
 
     Args:
-        key: The key that requests must bear; ``None`` where only this machine can reach the
-            service. Then requests that name another host are refused, so that no web page can
-            reach it by a name of its own.
-        limits: Bounds of a body.
+        key: The key that requests need. ``None`` if only this machine can reach the service; then
+            requests to other host names are refused, so that no web page can use one.
+        limits: The limits of a body.
         observe: Called after each answer.
     """
     expected = None if key is None else Key(key)
@@ -96,7 +94,7 @@ def make_rules(key: str | None, limits: Limits, observe: Observer) -> Rules:
             raise ProblemError(
                 401,
                 "unauthorised",
-                "the request bears no valid key",
+                "the request contains no valid key",
                 remedy=KEY_REMEDY,
                 headers={"WWW-Authenticate": 'Bearer realm="trectools-plus"'},
             )
@@ -105,7 +103,7 @@ def make_rules(key: str | None, limits: Limits, observe: Observer) -> Rules:
                 415,
                 "compressed-body",
                 "the body is compressed",
-                remedy="send it as it is",
+                remedy="send it without compression",
                 headers={"Accept-Encoding": "identity"},
             )
 
@@ -113,27 +111,27 @@ def make_rules(key: str | None, limits: Limits, observe: Observer) -> Rules:
         check,
         limits.body_bytes,
         limits.seconds,
-        size_remedy="send less, or have the service started with --max-body-mib",
+        size_remedy="send less, or start the service with a larger --max-body-mib",
         observe=observe,
     )
 
 
 def _check_local(headers: Headers) -> None:
-    """Refuse what a web page of another site has a browser send."""
+    """Refuse requests that a browser sends for a web page of another site."""
     origin = headers.get("origin")
-    foreign = origin is not None and not is_this_machine(origin.partition("://")[2])
-    if foreign or not is_this_machine(headers.get("host", "localhost")):
+    foreign = origin is not None and not is_loopback(origin.partition("://")[2])
+    if foreign or not is_loopback(headers.get("host", "localhost")):
         raise ProblemError(
             403,
             "foreign-host",
-            "without a key the service answers to requests from this machine only",
-            remedy="ask for http://127.0.0.1, or start the service with --key-from-env",
+            "without a key the service only answers requests from this machine",
+            remedy="use http://127.0.0.1, or start the service with --key-from-env",
         )
 
 
 def _load(context: Context) -> None:
     context.search.open()
     if context.search.failed:
-        _LOG.error("nothing can be searched: %s", context.search.state)
+        _LOG.error("the documents cannot be searched: %s", context.search.state)
     elif context.settings.searches:
         _LOG.info("the documents are ready")

@@ -1,4 +1,4 @@
-"""``POST /v1/evaluate``: a test set searched, scored and summed up."""
+"""``POST /v1/evaluate``: search, score and summarise a test set."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from trectools_plus.benchmark.compare.strata import summarise_stratum
 from trectools_plus.benchmark.report import (
-    ConfidenceInterval,
-    Latency,
     MeasureDefinition,
     StratumResult,
 )
@@ -26,78 +23,30 @@ from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.parser import parse_measures, split_names
 from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_time, utc_now
-from trectools_plus.retrieval.latency import summarise_latency
+from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.service.api.search import Search, canonical_modes
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.api.snapshots import ALL_QUERIES, Figure, Snapshot, group_field
-from trectools_plus.service.api.uploads import Part, file_name, refuse_large, stored
+from trectools_plus.service.api.uploads import Part, check_size, file_name, private_folder
 from trectools_plus.service.names import answer_key
 from trectools_plus.service.problems import ProblemError
+from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.testsets.tables import topics_of
+from trectools_plus.text import split_list
+from trectools_plus.validation import check_qrels, refuse_errors
 
 DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
-LONGEST_MEASURES = 300
-"""Characters of a list of measures."""
 
 _OF_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
 
 
-class Figures(BaseModel):
-    """Intervals, laid out as the means are; null for a mean of fewer than two queries."""
-
-    metrics: dict[str, ConfidenceInterval | None]
-    per_query_type: dict[str, dict[str, ConfidenceInterval | None]]
-
-
-class QueryCounts(BaseModel):
-    """Queries averaged over."""
-
-    all: int
-    per_query_type: dict[str, int]
-
-
-class EvaluationAnswer(BaseModel):
-    """The figures of one test set."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    metrics: dict[str, float | None]
-    """Means over the queries with a relevant document; null where undefined."""
-    per_query_type: dict[str, dict[str, float | None]]
-    """The same over the queries of each type; see ``grouped_by``."""
-    grouped_by: str | None
-    """The field that says of what type a query is: ``query_type``, or ``category`` where no query
-    has the first; null where they have neither."""
-    intervals: Figures
-    """Bootstrap intervals of all these means."""
-    queries: QueryCounts
-    """How many queries the means are over."""
-    definitions: dict[str, dict[str, Any]]
-    """What each figure means: its canonical name, formula, denominator, provider …"""
-    latency_ms: Latency | None
-    """Time per query."""
-    mode: str
-    """What was evaluated: ``lexical``, ``vector`` or ``hybrid``."""
-    dataset: str
-    """Whose documents were searched."""
-    test_set: str
-    """What the test set calls itself."""
-    depth: int
-    """Results fetched per query."""
-    seed: int
-    """Seed of the resamples."""
-    created_at: str
-    """UTC, ISO 8601."""
-    notes: list[str]
-    """What else to know of the figures."""
-
-
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """An evaluation's outcome.
+    """The result of an evaluation.
 
     Attributes:
-        answer: What the client gets.
-        snapshot: What the metrics show.
+        answer: The answer to the client.
+        snapshot: The figures for the metrics.
     """
 
     answer: dict[str, Any]
@@ -105,52 +54,51 @@ class Evaluated:
 
 
 def choose_mode(components: str | None, ready: tuple[str, ...]) -> str:
-    """The mode that searches with these components.
+    """Return the mode that searches with some components.
 
     Args:
-        components: ``bm25`` (or ``lexical``), ``dense`` (or ``vector``), both with a comma, or
-            ``hybrid``, which is both; ``None`` takes hybrid if the service has it, else lexical,
-            else its first mode.
-        ready: The modes that the service has.
+        components: ``bm25`` (or ``lexical``), ``dense`` (or ``vector``), both separated by a comma,
+            or ``hybrid``, which is both. ``None`` selects hybrid if the service has it, otherwise
+            lexical, otherwise its first mode.
+        ready: The modes of the service.
 
     Raises:
         ProblemError: 422 if there is no such mode.
     """
-    if components is None:
-        modes = canonical_modes(ready)
-        return next((mode for mode in ("hybrid", "lexical") if mode in modes), modes[0])
-    names = canonical_modes([name.strip() for name in components.split(",") if name.strip()])
     modes = canonical_modes(ready)
+    if components is None:
+        return next((mode for mode in ("hybrid", "lexical") if mode in modes), modes[0])
+    names = canonical_modes(split_list(components))
     mode = "hybrid" if set(names) == {"lexical", "vector"} else names[0] if names else ""
     if (len(names) > 1 and mode != "hybrid") or mode not in modes:
         raise ProblemError(
             422,
             "unknown-components",
-            "there is no mode that searches with these components",
-            remedy="take bm25, dense, or bm25,dense; this service has " + ", ".join(modes),
+            "no mode searches with these components",
+            remedy="use bm25, dense, or bm25,dense; this service has " + ", ".join(modes),
         )
     return mode
 
 
 def choose_measures(text: str | None, default: tuple[str, ...]) -> list[Measure]:
-    """Measures by name; none that would load a module or read a file.
+    """Return measures by name, except those that load a module or read a file.
 
     Raises:
-        ProblemError: 422 if a name says so.
-        UsageError: If there is no such measure.
+        ProblemError: 422 if a measure would do that.
+        UsageError: If a measure is unknown.
     """
     if text is not None and _OF_FILES.search(text):
         raise ProblemError(
             422,
             "unknown-measure",
-            "measures of one's own modules, ontologies or annotations are not computed here",
-            remedy="name measures such as nDCG@10",
+            "the service does not compute measures from modules, ontologies or annotations",
+            remedy="use measures as in nDCG@10,RR",
         )
     names = split_names(text) if text is not None else default
     try:
         return parse_measures(names)
     except (RecursionError, MemoryError, SyntaxError, ValueError) as error:
-        raise UsageError("a measure's name cannot be read") from error
+        raise UsageError("the name of a measure is malformed") from error
 
 
 def evaluate_test_set(
@@ -161,34 +109,30 @@ def evaluate_test_set(
     settings: ServiceSettings,
     progress: Progress,
 ) -> Evaluated:
-    """Search for every query of a test set, score what was found, and sum it up.
+    """Search for every query of a test set, and score and summarise the results.
 
     Args:
         part: The test set, JSON or YAML.
-        mode: How to search.
-        measures: What to compute.
+        mode: The mode of the search.
+        measures: The measures.
         search: The documents.
         settings: Depth, resamples and limits.
-        progress: Told of the work; may raise.
+        progress: Notified of the progress; can raise an exception.
 
     Raises:
-        ProblemError: If the test set cannot be used, or has too many queries.
+        ProblemError: If the test set is invalid, or has too many queries.
     """
-    from trectools_plus.testsets.loading import read_test_set
-    from trectools_plus.testsets.tables import topics_of
-    from trectools_plus.validation import check_qrels, refuse_errors
-
     documents = search.documents()
-    refuse_large(part, file_name(part), settings.limits)
-    with stored() as folder:
+    check_size(part, file_name(part), settings.limits)
+    with private_folder() as folder:
         progress("reading the test set", 0, 1)
         path = folder.put(part, file_name(part))
         test_set = read_test_set(path)
-        refuse_many(len(test_set.queries), settings.limits.queries)
+        check_query_count(len(test_set.queries), settings.limits.queries)
         topics, qrels = topics_of(test_set, path), documents.judgments(test_set, path)
         refuse_errors(check_qrels(qrels))
         check_id_overlap(documents.corpus, topics, qrels, path)
-        run, latency_ms = search.ask(mode, topics, progress)
+        run, latency_ms = search.run(mode, topics, progress)
         progress("scoring", 0, 1)
         evaluation = score_runs(qrels, {mode: run}, measures, "zero")
         progress("resampling", 0, 1)
@@ -208,21 +152,21 @@ def evaluate_test_set(
         facts: dict[str, Any] = {"mode": mode, "dataset": documents.name, "test_set": name}
         facts["grouped_by"] = group_field(topics.frame.columns)
         facts |= {"depth": settings.depth, "seed": settings.seed}
-        return Evaluated(folder.hidden(answer | facts), snapshot)
+        return Evaluated(folder.hide_paths(answer | facts), snapshot)
 
 
-def refuse_many(queries: int, most: int) -> None:
-    """See that there are not too many queries.
+def check_query_count(queries: int, most: int) -> None:
+    """Refuse too many queries.
 
     Raises:
-        ProblemError: 413 if so.
+        ProblemError: 413 if there are too many.
     """
     if queries > most:
         raise ProblemError(
             413,
             "too-many-queries",
-            f"{queries:,} queries are more than {most:,}",
-            remedy="send less, or have the service started with --max-queries",
+            f"{queries:,} queries exceed the limit of {most:,}",
+            remedy="send less, or start the service with a larger --max-queries",
         )
 
 
@@ -233,7 +177,7 @@ Groups = dict[str, dict[str, StratumResult]]
 def _summarise(
     evaluation: Evaluation, mode: str, topics: Topics, config: BenchmarkConfig
 ) -> Groups:
-    """Means and intervals over all queries, and over those of each type."""
+    """Return means and intervals over all queries, and over those of each type."""
     names = evaluation.measure_names
     table = np.column_stack([evaluation.values(mode, name) for name in names])
     cases = [(mode, name) for name in names]
@@ -241,8 +185,7 @@ def _summarise(
     field = group_field(topics.frame.columns)
     if field is None:
         return groups
-    pairs = zip(topics.query_ids, topics.frame[field].to_list(), strict=True)
-    types = dict(pairs)
+    types = dict(zip(topics.query_ids, topics.frame[field].to_list(), strict=True))
     of_query = np.array([types.get(query_id, "") for query_id in evaluation.query_ids[mode]])
     for value in sorted({*of_query.tolist()} - {""}):
         groups[value] = summarise_stratum(table[of_query == value], cases, config)[mode]

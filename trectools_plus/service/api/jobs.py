@@ -1,7 +1,7 @@
-"""Work in threads: answers that are waited for, and jobs in the background.
+"""Run work in threads: requests that wait for the answer, and jobs in the background.
 
-Both go through the same few workers. Work is told to stop through its progress: at the next step
-that it reports, :class:`StoppedError` ends it.
+Both use the same few workers. Work stops at the next step that it reports to its progress function,
+which then raises :class:`StoppedError`.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ FINISHED: frozenset[State] = frozenset({"succeeded", "failed", "cancelled"})
 
 
 class StoppedError(Exception):
-    """The work was cancelled, or has taken too long."""
+    """The work was cancelled, or took too long."""
 
 
 class JobProgress(BaseModel):
-    """How far a job has come."""
+    """The progress of a job."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     description: str
-    """What is being done."""
+    """Description of the current step."""
     done: int
-    """Steps finished."""
+    """Number of finished steps."""
     total: int
-    """Steps there are."""
+    """Total number of steps."""
 
 
 class JobStatus(BaseModel):
-    """A job as clients see it."""
+    """The status of a job."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     job_id: str
-    """What to ask for it by."""
+    """The id of the job."""
     kind: str
     """``evaluate``, ``validate`` or ``score``."""
     state: State
@@ -63,18 +63,18 @@ class JobStatus(BaseModel):
     progress: JobProgress | None
     """Null before the first step."""
     result: dict[str, Any] | None
-    """What the request would have answered; null unless it succeeded."""
+    """The answer to the request; null unless the job succeeded."""
     problem: Problem | None
-    """Why it failed; null unless it did."""
+    """The reason for the failure; null unless the job failed."""
 
 
 class Job:
-    """One piece of work.
+    """One unit of work.
 
     Args:
-        kind: What it is.
-        work: Does it; called with a progress that may raise :class:`StoppedError`.
-        seconds: How long it may take, waiting included.
+        kind: The name of the work.
+        work: Does the work; called with a progress function that can raise :class:`StoppedError`.
+        seconds: The time limit, including waiting.
     """
 
     def __init__(self, kind: str, work: Work, seconds: float) -> None:
@@ -82,7 +82,7 @@ class Job:
         self.kind = kind
         self.future: Future[None] | None = None
         self._work = work
-        self._ends = monotonic() + seconds
+        self._deadline = monotonic() + seconds
         self._seconds = seconds
         self._lock = threading.Lock()
         self._cancelled = False
@@ -95,11 +95,11 @@ class Job:
 
     @property
     def state(self) -> State:
-        """Where it stands."""
+        """The current state."""
         return self._state
 
     def status(self) -> JobStatus:
-        """A snapshot for clients, without the result."""
+        """Return the status for clients, without the result."""
         with self._lock:
             return JobStatus(
                 job_id=self.id,
@@ -113,21 +113,21 @@ class Job:
             )
 
     def as_json(self) -> bytes:
-        """All that clients are told, the result included."""
-        told = self.status().model_dump(mode="json", exclude={"result"})
-        result = self.result if told["state"] == "succeeded" else None
-        return b'{"result": %b, %b' % (result or b"null", to_json(told)[1:])
+        """Return the status as JSON, with the result."""
+        status = self.status().model_dump(mode="json", exclude={"result"})
+        result = self.result if status["state"] == "succeeded" else None
+        return b'{"result": %b, %b' % (result or b"null", to_json(status)[1:])
 
     def run(self) -> None:
-        """Do the work; never raises."""
+        """Do the work, without raising exceptions."""
         with self._lock:
             if self._state != "queued":
                 return
             self._state = "running"
         try:
-            self._tell("starting", 0, 1)
-            # As bytes: they take a tenth of the memory, and are made here and not between answers.
-            self._finish("succeeded", to_json(self._work(self._tell)))
+            self._report("starting", 0, 1)
+            # Bytes take a tenth of the memory, and creating them here does not delay other answers.
+            self._finish("succeeded", to_json(self._work(self._report)))
         except StoppedError:
             if self._cancelled:
                 self._finish("cancelled")
@@ -137,26 +137,26 @@ class Job:
             self._finish("failed", error=as_problem(error))
 
     def cancel(self) -> None:
-        """Stop it at its next step; a job that waits is not begun, a finished one stays so."""
+        """Stop at the next step; a waiting job does not start, a finished job does not change."""
         with self._lock:
             self._cancelled = True
             if self._state == "queued":
                 self._state, self._finished_at = "cancelled", _now()
-                self._work = _nothing
+                del self._work  # releases the uploads
         if self.future is not None:
             self.future.cancel()
 
     def too_slow(self) -> ProblemError:
-        """What to say when the time is over."""
+        """Return the problem of an exceeded time limit."""
         return ProblemError(
             503,
             "time-limit",
-            f"this took longer than {self._seconds:g} s",
-            remedy="send less, or ask with background=true and look at the job",
+            f"the work took longer than {self._seconds:g} s",
+            remedy="send less, or use background=true",
         )
 
-    def _tell(self, description: str, done: int, total: int) -> None:
-        if self._cancelled or monotonic() > self._ends:
+    def _report(self, description: str, done: int, total: int) -> None:
+        if self._cancelled or monotonic() > self._deadline:
             raise StoppedError
         self._progress = JobProgress(description=description, done=done, total=total)
 
@@ -172,14 +172,14 @@ class Job:
                 done = {"done": self._progress.total}
                 self._progress = self._progress.model_copy(update=done)
             self._finished_at = _now()
-            self._work = _nothing  # what was uploaded goes
+            del self._work  # releases the uploads
 
 
 class Jobs:
-    """The workers, and the jobs that clients may ask after.
+    """The workers, and the jobs in the background.
 
     Args:
-        limits: How many workers and jobs, and how long they may take.
+        limits: Numbers of workers and jobs, and time limits.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -192,17 +192,17 @@ class Jobs:
         self._arriving = 0
 
     def open(self) -> None:
-        """Have workers, after :meth:`close` too."""
+        """Start the workers, also after :meth:`close`."""
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._limits.workers, thread_name_prefix="work")
 
     @contextmanager
     def arriving(self) -> Iterator[None]:
-        """While a body is read: it has a place among what waits, so that memory is bounded.
+        """Count a request while its body is read, so that memory is bounded.
 
         Raises:
-            ProblemError: 429 if too much is waiting, before anything is read.
+            ProblemError: 429 if too many requests are waiting, before the body is read.
         """
         with self._lock:
             self._refuse_busy()
@@ -214,13 +214,14 @@ class Jobs:
                 self._arriving -= 1
 
     async def answer(self, kind: str, work: Work) -> bytes:
-        """Do work and wait for it.
+        """Do work, and wait for the result.
 
         Returns:
-            What came out, as JSON.
+            The result as JSON.
 
         Raises:
-            ProblemError: What went wrong; 429 if too much is waiting, 503 if it took too long.
+            ProblemError: If the work fails; 429 if too many requests are waiting, 503 if it took
+                too long.
         """
         job = self._submit(Job(kind, work, self._limits.seconds))
         assert job.future is not None
@@ -228,7 +229,7 @@ class Jobs:
         try:
             await asyncio.wait({waiting}, timeout=self._limits.seconds)
         finally:
-            job.cancel()  # of no effect when it is finished
+            job.cancel()  # has no effect on a finished job
         if job.error is not None:
             raise job.error
         if job.result is None:
@@ -239,42 +240,42 @@ class Jobs:
         """Do work in the background.
 
         Raises:
-            ProblemError: 429 if too much is waiting.
+            ProblemError: 429 if too many requests are waiting.
         """
         job = self._submit(Job(kind, work, self._limits.job_seconds))
         with self._lock:
             self._jobs[job.id] = job
-            self._forget()
+            self._drop_old()
         return job
 
     def find(self, job_id: str) -> Job:
-        """The job of this id.
+        """Return the job with an id.
 
         Raises:
-            ProblemError: 404 if there is none, or it is long forgotten.
+            ProblemError: 404 if there is none, or it was dropped.
         """
         job = self._jobs.get(job_id)
         if job is None:
             raise ProblemError(
                 404,
                 "no-such-job",
-                "there is no job of this id",
-                remedy="finished jobs are forgotten after a while, and when the service restarts",
+                "there is no job with this id",
+                remedy="old finished jobs are dropped, and all jobs when the service restarts",
             )
         return job
 
     def list(self) -> list[Job]:
-        """The jobs that are remembered, oldest first."""
+        """Return the stored jobs, oldest first."""
         with self._lock:
             return list(self._jobs.values())
 
     def count(self) -> int:
-        """How many pieces of work are waited for or worked on."""
+        """Return the number of unfinished requests and jobs."""
         with self._lock:
             return len(self._open)
 
     def close(self) -> None:
-        """Cancel everything, and wait until it has stopped."""
+        """Cancel all work, and wait until it has stopped."""
         with self._lock:
             unfinished, pool, self._pool = list(self._open), self._pool, None
         for job in unfinished:
@@ -285,7 +286,7 @@ class Jobs:
     def _submit(self, job: Job) -> Job:
         with self._lock:
             if self._pool is None:
-                raise ProblemError(503, "stopping", "the service is about to stop")
+                raise ProblemError(503, "stopping", "the service is stopping")
             self._refuse_busy()
             self._open.add(job)
             job.future = self._pool.submit(job.run)
@@ -295,10 +296,10 @@ class Jobs:
     def _done(self, job: Job) -> None:
         with self._lock:
             self._open.discard(job)
-            self._forget()
+            self._drop_old()
 
-    def _forget(self) -> None:
-        """Drop the oldest finished jobs that are too many, or whose results take too much."""
+    def _drop_old(self) -> None:
+        """Drop the oldest finished jobs if there are too many, or their results are too large."""
         size = 0
         finished = [one for one in self._jobs.values() if one.state in FINISHED]
         for newer, job in enumerate(reversed(finished)):
@@ -313,14 +314,10 @@ class Jobs:
             raise ProblemError(
                 429,
                 "busy",
-                f"{len(self._open) + self._arriving} requests are waiting or worked on",
+                f"{len(self._open) + self._arriving} requests are unfinished",
                 remedy="try again later",
                 headers={"Retry-After": "5"},
             )
-
-
-def _nothing(progress: Progress) -> dict[str, Any]:  # noqa: ARG001
-    return {}
 
 
 def _now() -> str:

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: as a page to scrape, a text file, or pushed to a gateway."""
+"""Metrics for Prometheus: a page to scrape, a text file, or a push to a gateway."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.service.api.settings import DEFAULT_PREFIX, check_prefix
-from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore, as_label, read_snapshots
+from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore, as_label
 from trectools_plus.service.names import split_measure
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper ends of the latency histograms' buckets, in seconds."""
+"""Upper ends of the buckets of latency histograms, in seconds."""
 
 JOB = "trectools_plus"
 """The group of metrics at a gateway."""
@@ -30,14 +30,14 @@ _GATEWAY_SECONDS = 10.0
 
 
 def render_metrics(snapshots: Iterable[Snapshot], prefix: str = DEFAULT_PREFIX) -> bytes:
-    """Figures in Prometheus' text format.
+    """Return figures in the text format of Prometheus.
 
     Args:
         snapshots: One for each dataset and mode.
-        prefix: What names begin with.
+        prefix: The prefix of names.
 
     Raises:
-        UsageError: If no name can begin so.
+        UsageError: If the prefix is invalid.
         MissingExtraError: If the extra ``service`` is not installed.
     """
     client = _client()
@@ -45,32 +45,18 @@ def render_metrics(snapshots: Iterable[Snapshot], prefix: str = DEFAULT_PREFIX) 
     return content
 
 
-def render_report(path: str | Path, prefix: str = DEFAULT_PREFIX) -> bytes:
-    """The figures of a report in Prometheus' text format.
-
-    Args:
-        path: ``BenchmarkReport.json``, or its folder.
-        prefix: What names begin with.
-
-    Raises:
-        InputError: If the report cannot be read.
-        UsageError: As :func:`render_metrics`.
-    """
-    return render_metrics(read_snapshots(path), prefix)
-
-
 def write_textfile(path: str | Path, content: bytes) -> None:
-    """Write figures where node_exporter's textfile collector finds them, whole or not at all.
+    """Write figures for the textfile collector of node_exporter, atomically.
 
     Raises:
-        UsageError: If the name does not end in ``.prom``: others are not looked at.
+        UsageError: If the name does not end in ``.prom``; the collector ignores other files.
         InputError: If the file cannot be written.
     """
     if Path(path).suffix != ".prom":
         raise UsageError(
-            "node_exporter looks at files ending in .prom only",
+            "node_exporter only reads files whose names end in .prom",
             where=str(path),
-            remedy="name it so",
+            remedy="rename the file",
         )
     with atomic_write(path, "wb") as stream:
         stream.write(content)
@@ -79,17 +65,17 @@ def write_textfile(path: str | Path, content: bytes) -> None:
 def push(
     url: str, snapshots: Iterable[Snapshot], prefix: str = DEFAULT_PREFIX, job: str = JOB
 ) -> None:
-    """Push figures to a Pushgateway, in place of those that the group had.
+    """Push figures to a Pushgateway; they replace the earlier figures of the group.
 
     Args:
         url: The gateway, ``http://host:9091``.
         snapshots: One for each dataset and mode.
-        prefix: What names begin with.
+        prefix: The prefix of names.
         job: The group.
 
     Raises:
-        UsageError: As :func:`check_gateway`.
-        InputError: If the gateway cannot be reached, or refuses.
+        UsageError: If the URL is invalid; see :func:`check_gateway`.
+        InputError: If the gateway cannot be reached, or refuses the figures.
     """
     client = _client()
     check_gateway(url)
@@ -99,28 +85,28 @@ def push(
     except (urllib.error.URLError, OSError, ValueError, HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise InputError(
-            f"the gateway does not take the figures: {reason}",
+            f"the gateway does not accept the figures: {reason}",
             where=url,
-            remedy="see that it runs, and can be reached from here",
+            remedy="check that it is running and can be reached from this machine",
         ) from error
 
 
 def check_gateway(url: str) -> None:
-    """See that figures can be pushed to a URL.
+    """Check the URL of a gateway.
 
-    Whatever stands before ``@`` would be looked up as part of the host's name, and logged on the
-    way. A query is of no use: the client adds the group's path behind it.
+    The client treats user and password as part of the host name, which can appear in logs. It adds
+    the path of the group after a query, so a query cannot work.
 
     Raises:
-        UsageError: If it is not a URL of http or https, or has a user, a password or a query. The
-            message does not show it.
+        UsageError: If it is not an http or https URL, or has a user, a password or a query. The
+            message does not contain the URL.
     """
     if "@" in url or "?" in url or "#" in url:
         raise UsageError(
-            "the URL holds a user, a password or a query, which must not get into logs",
+            "the URL contains a user, a password or a query, which must not appear in logs",
             where="--pushgateway",
-            remedy="give the address alone, such as http://host:9091; a proxy on this machine can "
-            "add what the gateway asks for",
+            remedy="give only the address, as in http://host:9091; a proxy on this machine can add "
+            "credentials",
         )
     try:
         parts = urlsplit(url)
@@ -129,19 +115,21 @@ def check_gateway(url: str) -> None:
         usable = False
     if not usable or not url.isprintable() or " " in url:
         raise UsageError(
-            "expected a URL of http or https", where="--pushgateway", remedy="http://host:9091"
+            "expected an http or https URL",
+            where="--pushgateway",
+            remedy="write it as in http://host:9091",
         )
 
 
 def make_registry(snapshots: Any, prefix: str) -> CollectorRegistry:
-    """A registry of the figures that a function returns whenever they are asked for.
+    """Return a registry that calls a function for the figures whenever they are collected.
 
     Args:
-        snapshots: Called for the snapshots.
-        prefix: What names begin with.
+        snapshots: Returns the snapshots.
+        prefix: The prefix of names.
 
     Raises:
-        UsageError: If no name can begin so.
+        UsageError: If the prefix is invalid.
         MissingExtraError: If the extra ``service`` is not installed.
     """
     check_prefix(prefix)
@@ -151,11 +139,11 @@ def make_registry(snapshots: Any, prefix: str) -> CollectorRegistry:
 
 
 class RetrievalCollector:
-    """Turns snapshots into families of metrics.
+    """Convert snapshots to families of metrics.
 
     Args:
-        snapshots: Called for the snapshots.
-        prefix: What names begin with.
+        snapshots: Returns the snapshots.
+        prefix: The prefix of names.
     """
 
     def __init__(self, snapshots: Any, prefix: str) -> None:
@@ -163,7 +151,7 @@ class RetrievalCollector:
         self._prefix = f"{prefix}_retrieval"
 
     def collect(self) -> Iterator[Any]:
-        """The families, one after the other."""
+        """Yield the families."""
         found = list(self._snapshots())
         yield from self._gauges(found)
         yield self._timestamps(found)
@@ -185,7 +173,9 @@ class RetrievalCollector:
                 for ending, number in ends.items():
                     if number is None:
                         continue
-                    family = self._gauge(families, name + ending, text + _SAYS[ending], key)
+                    family = self._gauge(
+                        families, name + ending, text + _INTERVAL_ENDS[ending], key
+                    )
                     family.add_metric([*labels, *([value] if key else [])], number)
             for query_type, count in counted.items():
                 family = self._gauge(families, "queries", "Queries averaged over.", "")
@@ -231,7 +221,7 @@ class RetrievalCollector:
         return family
 
 
-_SAYS = {
+_INTERVAL_ENDS = {
     "": "",
     "_low": " Lower end of the mean's interval.",
     "_high": " Upper end of the mean's interval.",
@@ -239,7 +229,7 @@ _SAYS = {
 
 
 def _family(measure: str) -> tuple[str, str, str, str]:
-    """Name, the label that tells its members apart, that label's value, and help text."""
+    """Return the name, the label of the members, the value of that label, and the help text."""
     parts = split_measure(measure)
     if parts is None:
         return "measure", "measure", as_label(measure), "Mean of a measure, by its canonical name."
@@ -258,13 +248,13 @@ def _client() -> Any:
 
 
 class ServiceMetrics:
-    """All that ``/metrics`` shows: figures of retrieval, and of the service itself.
+    """The metrics of ``/metrics``: retrieval figures, and figures of the service itself.
 
     Args:
-        prefix: What names begin with.
-        store: The figures.
-        unfinished: Called for how many pieces of work are waited for.
-        ready: Called for whether documents can be searched.
+        prefix: The prefix of names.
+        store: The retrieval figures.
+        unfinished: Returns the number of unfinished requests and jobs.
+        ready: Returns true if the documents can be searched.
     """
 
     def __init__(self, prefix: str, store: SnapshotStore, unfinished: Any, ready: Any) -> None:
@@ -289,12 +279,12 @@ class ServiceMetrics:
         client.ProcessCollector(registry=self.registry)
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Note an answer."""
+        """Count an answer."""
         self._seconds.labels(method, route, str(status)).observe(seconds)
 
     def render(self) -> bytes:
-        """The page."""
-        self._store.current()  # looks at the reports
+        """Return the metrics in the text format."""
+        self._store.current()  # updates which reports are readable
         for name, readable in self._store.readable().items():
             self._reports.labels(as_label(name)).set(readable)
         content: bytes = self._client.generate_latest(self.registry)

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says beyond what follows from the code: bodies, problems, examples."""
+"""The parts of the OpenAPI document that FastAPI does not generate: bodies, problems, examples."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fastapi.openapi.utils import get_openapi
 
 from trectools_plus.service.api.jobs import JobStatus
 from trectools_plus.service.problems import MEDIA_TYPE, Problem
+from trectools_plus.testsets.model import TestSet
 
 _REF = "#/components/schemas/{model}"
 _BINARY = {"type": "string", "contentMediaType": "application/octet-stream"}
@@ -35,7 +36,7 @@ _RUN = "q1 Q0 HP:0002650 1 12.5 mine\nq1 Q0 HP:0002808 2 11.0 mine\n"
 _QRELS = "q1 0 HP:0002650 3\n"
 
 OPEN: dict[str, Any] = {"security": []}
-"""For paths that need no key."""
+"""The security of paths that need no key."""
 
 EVALUATION_EXAMPLE: dict[str, Any] = {
     "metrics": {"recall_at_10": 1.0, "ndcg_at_10": 0.6309, "mrr": 0.5, "hit_rate_at_10": 1.0},
@@ -80,22 +81,22 @@ SCORE_EXAMPLE: dict[str, Any] = {
 }
 
 _WORDS = {
-    400: "The form cannot be read",
+    400: "Malformed form",
     401: "No valid key",
-    403: "Another host, where there is no key",
-    404: "There is no such thing",
-    405: "No such method",
+    403: "Request to another host name, without a key",
+    404: "Not found",
+    405: "Method not allowed",
     408: "The body arrived too slowly",
     413: "Too large, or too many queries",
-    415: "Another media type",
-    422: "The content or a parameter is wrong",
-    429: "Too much is waiting",
-    503: "Not ready, or the time is over",
+    415: "Unsupported media type",
+    422: "Invalid content or parameter",
+    429: "Too many requests are waiting",
+    503: "Not ready, or the time limit is exceeded",
 }
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Descriptions of answers that are problem documents."""
+    """Return descriptions of answers that are problem documents."""
     content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
     return {
         status: {"description": _WORDS[status], "content": content}
@@ -104,12 +105,12 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def answers(example: dict[str, Any], *statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Descriptions of all answers of a request for work, with an example of the good one."""
+    """Return descriptions of all answers to a request for work, with an example of success."""
     return {
         200: {"content": {"application/json": {"example": example}}},
         202: {
             "model": JobStatus,
-            "description": "A job was begun",
+            "description": "A job was started",
             "headers": {"Location": {"schema": {"type": "string"}, "description": "The job"}},
         },
         **problems(400, 408, 413, 415, 422, 429, 503, *statuses),
@@ -136,7 +137,7 @@ def _body(content: dict[str, Any]) -> dict[str, Any]:
 
 
 _TEST_SET_REF = {
-    "description": "A test set; other forms that the package reads are taken too.",
+    "description": "A test set. Other forms that the package reads are accepted too.",
     "anyOf": [
         {"$ref": _REF.format(model="TestSet")},
         {"type": "object", "required": ["queries"]},
@@ -166,14 +167,12 @@ SCORE_BODY["requestBody"]["content"]["multipart/form-data"]["example"] = {
 
 
 def make_document(app: FastAPI, *, with_key: bool) -> dict[str, Any]:
-    """The OpenAPI document.
+    """Return the OpenAPI document.
 
     Args:
         app: The application.
-        with_key: Whether requests need a key.
+        with_key: True if requests need a key.
     """
-    from trectools_plus.testsets.model import TestSet
-
     if app.openapi_schema is not None:
         return app.openapi_schema
     document = get_openapi(
@@ -187,7 +186,7 @@ def make_document(app: FastAPI, *, with_key: bool) -> dict[str, Any]:
         schemas[model.__name__] = schema
     for path in document["paths"].values():
         for operation in path.values():
-            _tidy(operation)
+            _correct_answers(operation["responses"])
     if with_key:
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"key": []}]
@@ -195,11 +194,10 @@ def make_document(app: FastAPI, *, with_key: bool) -> dict[str, Any]:
     return document
 
 
-def _tidy(operation: dict[str, Any]) -> None:
-    """Say of parameters that are wrong what the service answers, not what FastAPI would."""
-    answers = operation["responses"]
-    content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
+def _correct_answers(answers: dict[str, Any]) -> None:
+    """Replace FastAPI's description of invalid parameters, and add problems of the guard."""
+    guard = {str(status): answer for status, answer in problems(422).items()}
     if "422" in answers:
-        answers["422"] = {"description": _WORDS[422], "content": content}
+        answers["422"] = guard["422"]
     for status in ("401", "403"):
-        answers.setdefault(status, {"description": _WORDS[int(status)], "content": content})
+        answers.setdefault(status, guard[status])

@@ -1,14 +1,13 @@
-"""Every path that the service answers to."""
+"""The paths of the service."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,14 +16,23 @@ from trectools_plus.progress import Progress
 from trectools_plus.service.api import openapi
 from trectools_plus.service.api.evaluation import (
     DEFAULT_MEASURES,
-    LONGEST_MEASURES,
-    EvaluationAnswer,
     choose_measures,
     choose_mode,
     evaluate_test_set,
 )
 from trectools_plus.service.api.jobs import Jobs, JobStatus, Work
 from trectools_plus.service.api.metrics import ServiceMetrics
+from trectools_plus.service.api.models import (
+    EvaluateParameters,
+    EvaluationAnswer,
+    Health,
+    JobList,
+    Readiness,
+    ScoreAnswer,
+    ScoreParameters,
+    ValidateParameters,
+    ValidationAnswer,
+)
 from trectools_plus.service.api.search import Search
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.api.snapshots import SnapshotStore
@@ -32,13 +40,10 @@ from trectools_plus.service.api.uploads import (
     JSON_TYPES,
     TEXT_TYPES,
     YAML_TYPES,
-    named,
+    parts_named,
     read_parts,
 )
 from trectools_plus.service.api.validate_and_score import (
-    Kind,
-    ScoreAnswer,
-    ValidationAnswer,
     score_parts,
     validate_parts,
 )
@@ -49,14 +54,14 @@ router = APIRouter()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """What the requests of one service share.
+    """The shared objects of one service.
 
     Attributes:
-        settings: What it was started with.
+        settings: The settings.
         search: The documents.
         jobs: The workers.
-        store: The figures that ``/metrics`` shows.
-        metrics: The page of ``/metrics``.
+        store: The figures for ``/metrics``.
+        metrics: The metrics of ``/metrics``.
     """
 
     settings: ServiceSettings
@@ -67,7 +72,7 @@ class Context:
 
 
 def make_context(settings: ServiceSettings) -> Context:
-    """Everything that a service needs, nothing of it begun.
+    """Create the shared objects of a service, without opening documents.
 
     Raises:
         MissingExtraError: If the extra ``service`` is not installed.
@@ -81,101 +86,14 @@ def make_context(settings: ServiceSettings) -> Context:
 
 
 def context_of(request: Request) -> Context:
-    """The context of the service that got a request."""
+    """Return the context of the service of a request."""
     found: Context = request.app.state.context
     return found
 
 
-MeasureNames = Field(
-    default=None,
-    max_length=LONGEST_MEASURES,
-    min_length=1,
-    description="Measures with commas, such as `R@10,nDCG@10,RR`.",
-    examples=["R@10,nDCG@10,RR"],
-)
-Background = Field(
-    default=False, description="Answer 202 at once, with the job to look at, instead of waiting."
-)
-
-_COMPONENTS = r"^(bm25|lexical|dense|vector|hybrid)(,(bm25|lexical|dense|vector|hybrid))*$"
-
-
-class _Parameters(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class EvaluateParameters(_Parameters):
-    """What to evaluate with."""
-
-    components: str | None = Field(
-        default=None,
-        max_length=100,
-        description="What searches: `bm25`, `dense`, or both with a comma, which is `hybrid`. "
-        "Without it the service's hybrid search is evaluated, or the lexical one where it has no "
-        "hybrid search; `mode` of the answer says which.",
-        examples=["bm25", "bm25,dense"],
-        json_schema_extra={"pattern": _COMPONENTS},
-    )
-    measures: str | None = MeasureNames
-    publish: bool = Field(
-        default=True, description="Whether `/metrics` shows the figures from now on."
-    )
-    background: bool = Background
-
-    @field_validator("components")
-    @classmethod
-    def _known_components(cls, names: str | None) -> str | None:
-        if names is not None and not re.fullmatch(_COMPONENTS, names):
-            raise ValueError("expected bm25, dense, or both with a comma between")
-        return names
-
-
-class ValidateParameters(_Parameters):
-    """What to check, and how."""
-
-    kind: Kind = Field(description="What the file is.")
-    strict: bool = Field(default=False, description="Warnings fail the check too.")
-    profile: Literal["default", "trec", "submission"] = Field(
-        default="default", description="Severities and limits."
-    )
-    background: bool = Background
-
-
-class ScoreParameters(_Parameters):
-    """What to compute."""
-
-    measures: str | None = MeasureNames
-    missing: Literal["zero", "drop"] = Field(
-        default="zero",
-        description="A judged query without results counts 0 (trec_eval -c), or is left out.",
-    )
-    per_query: bool = Field(default=False, description="Answer with every query's value too.")
-    background: bool = Background
-
-
-class Health(BaseModel):
-    """That the service runs."""
-
-    status: Literal["ok"]
-    version: str
-
-
-class Readiness(BaseModel):
-    """That the documents can be searched."""
-
-    status: Literal["ready", "off"]
-    modes: list[str]
-
-
-class JobList(BaseModel):
-    """The jobs that are remembered."""
-
-    jobs: list[JobStatus]
-
-
 @router.get("/healthz", tags=["operation"], response_model=Health, openapi_extra=openapi.OPEN)
 async def healthz() -> Response:
-    """Say that the process runs."""
+    """Report that the process is running."""
     return json_response({"status": "ok", "version": version("trectools-plus")})
 
 
@@ -187,7 +105,7 @@ async def healthz() -> Response:
     openapi_extra=openapi.OPEN,
 )
 async def readyz(request: Request) -> Response:
-    """Say that the documents are open and searching does not wait."""
+    """Report that the documents are open and can be searched."""
     context = context_of(request)
     state = context.search.state
     if state not in ("ready", "off"):
@@ -200,9 +118,8 @@ async def readyz(request: Request) -> Response:
     "/metrics", tags=["operation"], response_class=Response, responses=openapi.METRICS_ANSWER
 )
 async def metrics(request: Request) -> Response:
-    """Answer with the figures in Prometheus' text format."""
+    """Return the metrics in the text format of Prometheus."""
     from prometheus_client import CONTENT_TYPE_LATEST
-    from starlette.concurrency import run_in_threadpool
 
     content = await run_in_threadpool(context_of(request).metrics.render)
     return Response(content, headers={"content-type": CONTENT_TYPE_LATEST})
@@ -218,7 +135,7 @@ async def metrics(request: Request) -> Response:
 async def evaluate(
     request: Request, parameters: Annotated[EvaluateParameters, Query()]
 ) -> Response:
-    """Search for every query of a test set, and answer with its figures."""
+    """Search for every query of a test set, and return its figures."""
     context = context_of(request)
     context.search.documents()
     mode = choose_mode(parameters.components, context.settings.modes)
@@ -226,7 +143,7 @@ async def evaluate(
     types = (*JSON_TYPES, *YAML_TYPES)
     with context.jobs.arriving():
         parts = await read_parts(request, {"test_set": 1}, raw="test_set", types=types)
-    part = named(parts, "test_set")[0]
+    part = parts_named(parts, "test_set")[0]
 
     def work(progress: Progress) -> dict[str, Any]:
         found = evaluate_test_set(part, mode, measures, context.search, context.settings, progress)
@@ -247,23 +164,16 @@ async def evaluate(
 async def validate(
     request: Request, parameters: Annotated[ValidateParameters, Query()]
 ) -> Response:
-    """Check a run, qrels, topics or a test set; findings are the answer, with status 200."""
+    """Validate a run, qrels, topics or a test set; findings are an answer with status 200."""
     context = context_of(request)
     allowed = {"file": 1, **({"qrels": 1} if parameters.kind == "run" else {})}
     types = (*TEXT_TYPES, *JSON_TYPES, *YAML_TYPES)
     with context.jobs.arriving():
         parts = await read_parts(request, allowed, raw="file", types=types)
-    named(parts, "file")
+    parts_named(parts, "file")
 
     def work(progress: Progress) -> dict[str, Any]:
-        return validate_parts(
-            parts,
-            parameters.kind,
-            strict=parameters.strict,
-            profile=parameters.profile,
-            limits=context.settings.limits,
-            progress=progress,
-        )
+        return validate_parts(parts, parameters, context.settings.limits, progress)
 
     return await _answer(context, "validate", work, background=parameters.background)
 
@@ -284,17 +194,10 @@ async def score(request: Request, parameters: Annotated[ScoreParameters, Query()
     with context.jobs.arriving():
         parts = await read_parts(request, allowed, raw=None, types=())
     for name in allowed:
-        named(parts, name)
+        parts_named(parts, name)
 
     def work(progress: Progress) -> dict[str, Any]:
-        return score_parts(
-            parts,
-            measures,
-            missing=parameters.missing,
-            per_query=parameters.per_query,
-            limits=limits,
-            progress=progress,
-        )
+        return score_parts(parts, measures, parameters, limits, progress)
 
     return await _answer(context, "score", work, background=parameters.background)
 
@@ -310,7 +213,7 @@ async def jobs(request: Request) -> Response:
     "/v1/jobs/{job_id}", tags=["jobs"], response_model=JobStatus, responses=openapi.problems(404)
 )
 async def job_status(request: Request, job_id: str) -> Response:
-    """Say how far a job has come, and what came out."""
+    """Return the progress and the result of a job."""
     job = context_of(request).jobs.find(job_id)
     return json_response(job.as_json())
 
@@ -319,14 +222,14 @@ async def job_status(request: Request, job_id: str) -> Response:
     "/v1/jobs/{job_id}", tags=["jobs"], response_model=JobStatus, responses=openapi.problems(404)
 )
 async def job_cancel(request: Request, job_id: str) -> Response:
-    """Stop a job at its next step; a finished one stays as it is."""
+    """Stop a job at its next step; a finished job does not change."""
     job = context_of(request).jobs.find(job_id)
     job.cancel()
     return json_response(job.as_json())
 
 
 async def _answer(context: Context, kind: str, work: Work, *, background: bool) -> Response:
-    """The outcome of work, or where to look for it."""
+    """Return the result of work, or a job that will have it."""
     if not background:
         return json_response(await context.jobs.answer(kind, work))
     job = context.jobs.begin(kind, work)

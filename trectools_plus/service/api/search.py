@@ -1,4 +1,4 @@
-"""The documents that are searched, ready in memory: opened once, asked by every request."""
+"""The documents of the service: opened once, searched by every request."""
 
 from __future__ import annotations
 
@@ -6,39 +6,45 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.benchmark.run.dataset import open_corpus
+from trectools_plus.benchmark.run.hpo import qrels_of_terms
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.collection import CATALOGUE_PREFIX
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Qrels, Run, Topics
+from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
+from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
+from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.retrieval.source import Retriever
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.names import dataset_name
 from trectools_plus.service.problems import ProblemError
-
-if TYPE_CHECKING:
-    from trectools_plus.ontology.ontology import Ontology
-    from trectools_plus.testsets.model import TestSet
+from trectools_plus.testsets.model import TestSet
+from trectools_plus.testsets.tables import qrels_of
 
 _AT_ONCE = 32
-"""Queries asked before others get their turn."""
+"""Number of queries to search for before other requests can search."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Documents:
-    """What is searched.
+    """Documents and retrievers.
 
     Attributes:
-        name: What it is called: ``hpo``, ``irds:…`` …
+        name: The name, for example ``hpo`` or ``irds:…``.
         corpus: The documents.
-        ontology: The terms that they are; ``None`` where they are none.
-        retrievers: By mode, ``lexical``, ``vector`` …
+        ontology: The ontology if the documents are terms, otherwise ``None``.
+        retrievers: The retrievers by mode, for example ``lexical``.
     """
 
     name: str
@@ -47,37 +53,33 @@ class Documents:
     retrievers: dict[str, Retriever]
 
     def judgments(self, test_set: TestSet, path: str) -> Qrels:
-        """The grades of a test set; other ids of a term become the term's.
+        """Return the grades of a test set; alternative ids of a term become its main id.
 
         Raises:
-            FormatError: If the documents are terms, and an expected id is none.
+            FormatError: If the documents are terms, and an expected id is not a term.
         """
         if self.ontology is None:
-            from trectools_plus.testsets.tables import qrels_of
-
             return qrels_of(test_set, path)
-        from trectools_plus.benchmark.run.hpo import qrels_of_terms
-
         return qrels_of_terms(test_set, self.ontology, path)
 
 
 class Search:
-    """Opens the documents in the background, and searches them.
+    """Open the documents in the background, and search them.
 
     Args:
-        settings: Which documents, and how they are searched.
+        settings: The documents and the settings of the search.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._settings = settings
         self._documents: Documents | None = None
         self._problem: str | None = None
-        self._step = "not begun"
-        self._asking = threading.Lock()
+        self._step = "not started"
+        self._search_lock = threading.Lock()
 
     @property
     def state(self) -> str:
-        """``ready``, ``off``, or what is missing, in words."""
+        """``ready``, ``off``, or a description of the current step or error."""
         if not self._settings.searches:
             return "off"
         if self._documents is not None:
@@ -86,15 +88,15 @@ class Search:
 
     @property
     def failed(self) -> bool:
-        """Whether the documents could not be opened; they never will be then."""
+        """True if the documents could not be opened; there is no other attempt."""
         return self._problem is not None
 
     def open(self) -> None:
-        """Open the documents, and build indexes where the cache has none; never raises."""
+        """Open the documents, and build indexes that are not in the cache."""
         if not self._settings.searches or self._documents is not None:
             return
         try:
-            self._documents = _open(self._settings, self._note)
+            self._documents = _open(self._settings, self._set_step)
         except TrectoolsPlusError as error:
             self._problem = str(error)
         except Exception as error:
@@ -102,7 +104,7 @@ class Search:
             raise
 
     def documents(self) -> Documents:
-        """The documents.
+        """Return the documents.
 
         Raises:
             ProblemError: 404 if there are none, 503 while they are being opened.
@@ -117,35 +119,35 @@ class Search:
                 remedy="start it with --dataset",
             )
         raise ProblemError(
-            503, "not-ready", self.state, remedy="see /readyz", headers={"Retry-After": "5"}
+            503,
+            "not-ready",
+            self.state,
+            remedy="try again when /readyz answers 200",
+            headers={"Retry-After": "5"},
         )
 
-    def ask(
+    def run(
         self, mode: str, topics: Topics, progress: Progress = no_progress
     ) -> tuple[Run, npt.NDArray[np.float64]]:
         """Search for every topic, a few at a time.
 
         Args:
-            mode: One of those that were made ready.
+            mode: One of the modes of the service.
             topics: The queries.
-            progress: Told of the queries asked; may raise.
+            progress: Notified of the searched queries; can raise an exception.
 
         Returns:
             The run, and milliseconds for each query.
         """
-        from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
-        from trectools_plus.retrieval.fetch.answering import FetchOptions
-        from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
-
         backend = EmbeddedBackend(self.documents().retrievers)
         options = FetchOptions(self._settings.depth)
         total = len(topics.query_ids)
         frames, latencies = [], []
         for start in range(0, total, _AT_ONCE):
-            progress("asking queries", start, total)
+            progress("searching", start, total)
             part = Topics(topics.frame.slice(start, _AT_ONCE), topics.path)
-            # Stemmers and tokenizers keep state: one thread at a time.
-            with self._asking:
+            # Stemmers and tokenizers have state, so only one thread at a time can search.
+            with self._search_lock:
                 request = FetchRequest(None, part, [mode], options, backend=backend)
                 found = fetch_runs(request)[mode]
             frames.append(found.run.frame)
@@ -153,28 +155,21 @@ class Search:
         frame = pl.concat(frames) if frames else pl.DataFrame(schema=RUN_SCHEMA)
         return Run(frame, mode), np.concatenate([np.empty(0), *latencies])
 
-    def _note(self, description: str, done: int, total: int) -> None:
+    def _set_step(self, description: str, done: int, total: int) -> None:
         self._step = f"{description}, {done} of {total}"
 
 
 def canonical_modes(modes: Sequence[str]) -> list[str]:
-    """Modes by their own names, in order."""
+    """Return the canonical names of modes, in order, without repetitions."""
     return list(dict.fromkeys(map(canonical_mode, modes)))
 
 
 def _open(settings: ServiceSettings, progress: Progress) -> Documents:
-    from trectools_plus.benchmark.run.dataset import open_corpus
-    from trectools_plus.formats.corpus import read_corpus
-    from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-
     ontology = None
     progress("reading the documents", 0, 1)
     if settings.corpus is not None:
-        name, corpus = Path(settings.corpus).name, read_corpus(settings.corpus)
+        name, corpus = Path(settings.corpus).name, load_corpus(settings.corpus)
     elif settings.dataset in (None, "hpo"):
-        from trectools_plus.ontology.hpo import load_ontology
-        from trectools_plus.retrieval.ontology_terms import corpus_of
-
         name, ontology = "hpo", load_ontology()
         corpus = corpus_of(ontology)
     else:
@@ -186,5 +181,5 @@ def _open(settings: ServiceSettings, progress: Progress) -> Documents:
     retrievers = build_retrievers(corpus, modes, settings.retrieval, progress)
     for retriever in retrievers.values():
         retriever.search(["warm up"], 1)
-    # Errors name the documents; where they lie is no client's business.
+    # Errors contain the path of the corpus, which clients must not see.
     return Documents(name, Corpus(corpus.frame, name), ontology, retrievers)

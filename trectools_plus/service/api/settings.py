@@ -1,4 +1,4 @@
-"""What the service is started with: data, limits, and names."""
+"""Settings of the service: data, limits and names."""
 
 from __future__ import annotations
 
@@ -15,57 +15,57 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 DEFAULT_PREFIX = "trectools_plus"
 NO_DATASET = "none"
 SHORTEST_KEY = 16
-"""Characters that a key has at least."""
+"""Minimum number of characters of a key."""
 
 _PREFIX = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")
 
 
 class Limits(BaseModel):
-    """How much one client may ask for."""
+    """Limits on requests."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     body_bytes: int = Field(default=32 << 20, ge=1)
-    """Largest body of a request."""
+    """Maximum size of a request's body."""
     queries: int = Field(default=2_000, ge=1)
-    """Most queries of a test set, of qrels or of a run."""
+    """Maximum number of queries in a test set, qrels or a run."""
     runs: int = Field(default=20, ge=1)
-    """Most run files in one request."""
+    """Maximum number of run files in one request."""
     aliases: int = Field(default=100, ge=0)
-    """Most aliases in a YAML document."""
+    """Maximum number of aliases in a YAML document."""
     values_per_query: int = Field(default=250, ge=1)
-    """Most values and keys of a JSON or YAML document, for each of the most queries."""
+    """Maximum number of values and keys in a JSON or YAML document, for each allowed query."""
     seconds: float = Field(default=60.0, gt=0)
-    """For the answer to one request, and for the arrival of its body."""
+    """Time limit for the answer to a request, and for the arrival of its body."""
     job_seconds: float = Field(default=3_600.0, gt=0)
-    """For a job in the background."""
+    """Time limit for a job in the background."""
     workers: int = Field(default=2, ge=1, le=64)
-    """Requests worked on at the same time."""
+    """Number of requests that are processed at the same time."""
     waiting: int = Field(default=16, ge=0)
-    """Requests and jobs that may wait for a worker."""
+    """Maximum number of requests and jobs that wait for a worker."""
     kept_jobs: int = Field(default=100, ge=1)
-    """Finished jobs that are remembered; the oldest are forgotten first."""
+    """Number of finished jobs to store; the oldest are dropped first."""
     kept_bytes: int = Field(default=256 << 20, ge=0)
-    """Most bytes that their results have together; that of the last is kept in any case."""
+    """Maximum size of their results together; the last result is always stored."""
 
     @property
     def values(self) -> int:
-        """Most values and keys of a JSON or YAML document, with those that aliases repeat."""
+        """Maximum number of values and keys in a document, including those that aliases repeat."""
         return self.queries * self.values_per_query
 
 
 class ServiceSettings(BaseModel):
-    """Everything but host, port and key."""
+    """All settings except host, port and key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     dataset: str | None = None
-    """Whose documents are searched: ``hpo``, ``irds:…``, a folder; ``none`` for no search. The
-    built-in ``hpo`` where neither this nor ``corpus`` is given."""
+    """The dataset whose documents are searched: ``hpo``, ``irds:…`` or a folder; ``none`` for no
+    search. The default is the built-in ``hpo``, except if ``corpus`` is given."""
     corpus: str | None = None
-    """A file of documents, instead."""
+    """A file of documents to search instead of a dataset."""
     modes: tuple[str, ...] = DEFAULT_MODES
-    """Modes that are made ready."""
+    """Modes of the service."""
     depth: int = Field(default=100, ge=1)
     """Results fetched per query."""
     retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
@@ -77,35 +77,35 @@ class ServiceSettings(BaseModel):
     seed: int = Field(default=DEFAULT_SEED, ge=0)
     """Seed of the resamples."""
     prefix: str = DEFAULT_PREFIX
-    """What names of metrics begin with."""
+    """Prefix of the names of metrics."""
     reports: tuple[str, ...] = ()
-    """Reports whose figures are metrics; read again when they change."""
+    """Reports with figures for the metrics; changed reports are read again."""
     limits: Limits = Field(default_factory=Limits)
-    """How much one client may ask for."""
+    """Limits on requests."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         check_prefix(self.prefix)
         check_modes(self.modes)
         if self.corpus is not None and self.dataset is not None:
-            raise UsageError("--corpus and --dataset exclude each other")
+            raise UsageError("--corpus and --dataset cannot be combined", remedy="give one of them")
         return self
 
     @property
     def searches(self) -> bool:
-        """Whether there are documents to search."""
+        """True if there are documents to search."""
         return self.dataset != NO_DATASET
 
 
 def check_prefix(prefix: str) -> None:
-    """See that metrics can be named so.
+    """Refuse an invalid prefix of metrics.
 
     Raises:
-        UsageError: If not.
+        UsageError: If the names of metrics cannot have this prefix.
     """
     if not _PREFIX.fullmatch(prefix):
         raise UsageError(
             f"'{prefix}' cannot begin the name of a metric",
             where="--prefix",
-            remedy="use letters, digits and _, a letter first",
+            remedy="use letters, digits and _, starting with a letter",
         )

@@ -1,4 +1,4 @@
-"""The latest figures of each dataset and mode: what metrics are made of."""
+"""The latest figures of each dataset and mode, for the metrics."""
 
 from __future__ import annotations
 
@@ -7,42 +7,39 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.service.names import dataset_name, report_names
-
-if TYPE_CHECKING:
-    from trectools_plus.benchmark.report import BenchmarkReport
-    from trectools_plus.benchmark.report.folder import ReportFolder
 
 ALL_QUERIES = "all"
 """The query type of figures over all queries."""
 
 LONGEST_LABEL = 100
-"""Characters of a label's value."""
+"""Maximum number of characters of a label's value."""
 
 
 GROUP_FIELDS = ("query_type", "category")
-"""What queries are grouped by: the first of these that there is."""
+"""The fields to group queries by; the first available one is used."""
 
 
 def group_field(fields: Iterable[str]) -> str | None:
-    """The field whose values are the query types of figures.
+    """Return the field whose values are the query types of figures.
 
     Args:
-        fields: Those that queries, or the strata of a report, have.
+        fields: The fields of queries, or the strata of a report.
 
     Returns:
-        ``query_type``; where there is none, ``category``; ``None`` where there is neither.
+        ``query_type``, otherwise ``category``, otherwise ``None``.
     """
-    there = set(fields)
-    return next((name for name in GROUP_FIELDS if name in there), None)
+    available = set(fields)
+    return next((name for name in GROUP_FIELDS if name in available), None)
 
 
 def as_label(text: str) -> str:
-    """A label's value: names come from clients, may be long, and hold what UTF-8 cannot."""
+    """Return the value of a label: short, and valid UTF-8, because clients choose names."""
     return text.encode("utf-8", "replace").decode("utf-8")[:LONGEST_LABEL]
 
 
@@ -51,12 +48,12 @@ class Figure:
     """One mean.
 
     Attributes:
-        query_type: The queries that it is over.
-        measure: The measure's canonical name.
-        mean: Its mean; ``None`` where undefined.
+        query_type: The type of the queries.
+        measure: The canonical name of the measure.
+        mean: The mean; ``None`` if undefined.
         low: Lower end of its interval.
         high: Upper end.
-        n: Queries averaged over.
+        n: Number of queries in the mean.
     """
 
     query_type: str
@@ -72,11 +69,11 @@ class Snapshot:
     """The figures of one mode on one dataset.
 
     Attributes:
-        dataset: What was searched or judged, by a name without folders.
-        mode: How.
-        created: When, in seconds since 1970.
+        dataset: The name of the dataset, without folders.
+        mode: The mode.
+        created: The time of the evaluation, in seconds since 1970.
         figures: The means.
-        latency_ms: Milliseconds for each query; empty where nothing was timed.
+        latency_ms: Milliseconds for each query; empty if unknown.
     """
 
     dataset: str
@@ -87,7 +84,7 @@ class Snapshot:
 
 
 def read_snapshots(path: str | Path) -> list[Snapshot]:
-    """The figures of a report, a snapshot for each mode.
+    """Return the figures of a report, a snapshot for each mode.
 
     Args:
         path: ``BenchmarkReport.json``, or its folder.
@@ -95,19 +92,23 @@ def read_snapshots(path: str | Path) -> list[Snapshot]:
     Raises:
         InputError: If it cannot be read.
     """
-    from trectools_plus.benchmark.report.folder import ReportFolder
-
     folder = ReportFolder(path)
-    return [_of_mode(folder, mode) for mode in folder.report.modes]
+    return [_read_mode(folder, mode) for mode in folder.report.modes]
 
 
-def _of_mode(folder: ReportFolder, mode: str) -> Snapshot:
+def _read_mode(folder: ReportFolder, mode: str) -> Snapshot:
     report = folder.report
     figures = [
         Figure(ALL_QUERIES, name, one.mean, *ends_of(one.ci), one.n)
         for name, one in report.modes[mode].measures.items()
     ]
-    figures += _of_types(report, mode)
+    strata = report.strata.get(group_field(report.strata) or "", {})
+    figures += [
+        Figure(value, name, one.mean, *ends_of(one.ci), one.n)
+        for value, modes in strata.items()
+        if value != ALL_QUERIES  # this name is reserved
+        for name, one in modes.get(mode, {}).items()
+    ]
     latency = folder.latency
     times = () if latency is None else latency.filter(run=mode)["latency_ms"].to_list()
     created = datetime.fromisoformat(report.manifest.created_at).timestamp()
@@ -115,23 +116,14 @@ def _of_mode(folder: ReportFolder, mode: str) -> Snapshot:
     return Snapshot(name, mode, created, tuple(figures), tuple(times))
 
 
-def _of_types(report: BenchmarkReport, mode: str) -> list[Figure]:
-    return [
-        Figure(value, name, one.mean, *ends_of(one.ci), one.n)
-        for value, modes in report.strata.get(group_field(report.strata) or "", {}).items()
-        if value != ALL_QUERIES  # a name that is taken
-        for name, one in modes.get(mode, {}).items()
-    ]
-
-
 class SnapshotStore:
-    """What ``/metrics`` shows: figures of reports, and of what was evaluated here.
+    """The retrieval figures of ``/metrics``: from reports, and from evaluations of this service.
 
-    Where both speak of one dataset and mode, the report does.
+    Figures of a report replace those of evaluations with the same dataset and mode.
 
     Args:
-        reports: Reports, read again when their file changes.
-        most: Evaluations that are kept, the latest ones: names of datasets come from clients.
+        reports: Reports, which are read again when their files change.
+        most: Maximum number of evaluations to store, because clients choose names of datasets.
     """
 
     def __init__(self, reports: Iterable[str] = (), most: int = 50) -> None:
@@ -143,7 +135,7 @@ class SnapshotStore:
         self._lock = threading.Lock()
 
     def add(self, snapshot: Snapshot) -> None:
-        """Keep the figures of an evaluation, instead of earlier ones of this dataset and mode."""
+        """Store the figures of an evaluation; they replace those of the same dataset and mode."""
         key = as_label(snapshot.dataset), snapshot.mode
         with self._lock:
             self._evaluated.pop(key, None)
@@ -152,7 +144,7 @@ class SnapshotStore:
                 del self._evaluated[next(iter(self._evaluated))]
 
     def current(self) -> list[Snapshot]:
-        """One snapshot for each dataset and mode."""
+        """Return one snapshot for each dataset and mode."""
         with self._lock:
             found = dict(self._evaluated)
             of_reports = [one for file in self._reports.values() for one in file.read()]
@@ -161,34 +153,32 @@ class SnapshotStore:
         return list(found.values())
 
     def readable(self) -> dict[str, bool]:
-        """Whether each report, by its name, could be read when it was last looked at."""
+        """Return, by name of each report, whether the last attempt to read it succeeded."""
         return {name: file.readable for name, file in self._reports.items()}
 
 
 class _ReportFile:
-    """A report that may change under way; while it cannot be read, the last figures stand."""
+    """A report that can change; while it cannot be read, its last figures remain."""
 
     def __init__(self, path: str) -> None:
         self.readable = False
         self._path = path
-        self._seen: tuple[int, ...] | None = None
+        self._last_version: tuple[int, ...] | None = None
         self._snapshots: list[Snapshot] = []
 
     def read(self) -> list[Snapshot]:
         try:
-            seen = self._look()
-            if seen != self._seen or not self.readable:
+            version = self._version()
+            if version != self._last_version or not self.readable:
                 self._snapshots = read_snapshots(self._path)
-                self._seen = seen
+                self._last_version = version
             self.readable = True
         except (OSError, TrectoolsPlusError):
             self.readable = False
         return self._snapshots
 
-    def _look(self) -> tuple[int, ...]:
-        """What changes when the file does."""
-        from trectools_plus.benchmark.run.output_folder import REPORT_FILE
-
+    def _version(self) -> tuple[int, ...]:
+        """Return time, size and inode of the file."""
         given = Path(self._path)
         status = (given / REPORT_FILE if given.is_dir() else given).stat()
         return status.st_mtime_ns, status.st_size, status.st_ino

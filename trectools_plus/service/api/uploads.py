@@ -1,16 +1,13 @@
-"""What a request brings: the parts of its body, under names of the service's own.
+"""Read uploads, and write them under names of the service.
 
-Neither a file name nor anything inside a request is ever used as a path. Readers of this package
-take files, so the parts are written into a private folder that goes when the work is done; what
-they say of the places of errors names the parts.
+Neither a file name nor any other content of a request is used as a path. The readers of this
+package take files, so the uploads are written into a private folder, which is removed after the
+work. Errors name the parts of the request instead of files.
 """
 
 from __future__ import annotations
 
 import re
-
-# A text that never ends is taken to the end at once: looking on from each quotation mark inside it
-# would take a time that grows with its square.
 import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -42,9 +39,9 @@ class Part:
     """One upload.
 
     Attributes:
-        name: What it is called: ``test_set``, ``run`` …
-        data: Its bytes.
-        form: What its media type says; ``None`` where that says nothing.
+        name: The name, for example ``test_set`` or ``run``.
+        data: The bytes.
+        form: The form by media type; ``None`` if that is unspecific.
     """
 
     name: str
@@ -55,17 +52,17 @@ class Part:
 async def read_parts(
     request: Request, allowed: Mapping[str, int], *, raw: str | None, types: tuple[str, ...]
 ) -> list[Part]:
-    """Read a body: ``multipart/form-data``, or one part alone as it is.
+    """Read a body: ``multipart/form-data``, or a single part.
 
     Args:
         request: The request.
-        allowed: How many parts of each name a form may have.
-        raw: The part that a body which is no form is; ``None`` where it has to be one.
+        allowed: The maximum number of parts of each name in a form.
+        raw: The name of the part if the body is not a form; ``None`` if it must be a form.
         types: Media types of such a body.
 
     Raises:
-        ProblemError: 415 for another media type, 422 if a part is unknown, missing or compressed,
-            or there are too many.
+        ProblemError: 415 for another media type, 422 if a part is unknown, empty or compressed, or
+            there are too many.
     """
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if given == MULTIPART:
@@ -73,20 +70,23 @@ async def read_parts(
     elif raw is not None and given in types:
         parts = [Part(raw, await request.body(), _form_of(given))]
     else:
-        taken = ", ".join([MULTIPART, *(types if raw else ())])
+        accepted = ", ".join([MULTIPART, *(types if raw else ())])
         raise ProblemError(
             415,
             "unsupported-media-type",
-            "the body's media type is none that is taken here",
-            remedy=f"send one of {taken}",
-            headers={"Accept": taken},
+            "the media type of the body is not supported",
+            remedy=f"send one of {accepted}",
+            headers={"Accept": accepted},
         )
     for part in parts:
         if not part.data.strip():
             raise ProblemError(422, "empty-part", f"{part.name} is empty")
         if detect(part.data) is not None:
             raise ProblemError(
-                422, "compressed-part", f"{part.name} is compressed", remedy="send it as it is"
+                422,
+                "compressed-part",
+                f"{part.name} is compressed",
+                remedy="send it without compression",
             )
     return parts
 
@@ -100,8 +100,8 @@ async def _read_form(request: Request, allowed: Mapping[str, int]) -> list[Part]
                 raise ProblemError(
                     422,
                     "unknown-part",
-                    "the form has a part that is not known here",
-                    remedy=f"parts are {', '.join(allowed)}",
+                    "the form has an unknown part",
+                    remedy=f"expected {', '.join(allowed)}",
                 )
             if isinstance(value, str):
                 parts.append(Part(name, value.encode("utf-8", "replace")))
@@ -116,8 +116,8 @@ async def _read_form(request: Request, allowed: Mapping[str, int]) -> list[Part]
     return parts
 
 
-def named(parts: list[Part], name: str) -> list[Part]:
-    """The parts of one name.
+def parts_named(parts: list[Part], name: str) -> list[Part]:
+    """Return the parts with a name.
 
     Raises:
         ProblemError: 422 if there is none.
@@ -134,7 +134,7 @@ class Folder:
     """A private folder of uploads.
 
     Args:
-        path: Where it is.
+        path: The path of the folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -146,31 +146,31 @@ class Folder:
 
         Args:
             part: The upload.
-            name: What to call it; as the part where not given.
+            name: The name of the file; by default the name of the part.
         """
         path = self._path / (name or part.name)
         path.write_bytes(part.data)
         return str(path)
 
-    def hidden(self, content: Any) -> Any:
-        """The same JSON content with this folder, and that of packages, left out of every text."""
+    def hide_paths(self, content: Any) -> Any:
+        """Return JSON content without the paths of this folder and of installed packages."""
         if isinstance(content, str):
             for prefix in self._hidden:
                 content = content.replace(prefix, "")
             return content
         if isinstance(content, Mapping):
-            return {self.hidden(key): self.hidden(value) for key, value in content.items()}
+            return {self.hide_paths(key): self.hide_paths(value) for key, value in content.items()}
         if isinstance(content, list | tuple):
-            return [self.hidden(item) for item in content]
+            return [self.hide_paths(item) for item in content]
         return content
 
 
 @contextmanager
-def stored() -> Iterator[Folder]:
-    """A folder for the length of the ``with`` block; errors from inside do not name it.
+def private_folder() -> Iterator[Folder]:
+    """Create a folder for the duration of the ``with`` block; errors do not contain its path.
 
     Raises:
-        ProblemError: For what this package raises inside.
+        ProblemError: For any error of this package in the block.
     """
     with tempfile.TemporaryDirectory(prefix="trectools-plus-") as path:
         folder = Folder(Path(path))
@@ -178,7 +178,7 @@ def stored() -> Iterator[Folder]:
             yield folder
         except (TrectoolsPlusError, SeveralFilesError) as error:
             found = as_problem(error)
-            hidden = folder.hidden(found.problem.model_dump())
+            hidden = folder.hide_paths(found.problem.model_dump())
             raise ProblemError(
                 found.problem.status,
                 found.problem.code,
@@ -189,7 +189,7 @@ def stored() -> Iterator[Folder]:
 
 
 def file_name(part: Part) -> str:
-    """A name whose ending says JSON or YAML, for readers that go by it."""
+    """Return a file name that ends in .json or .yaml, because readers use the ending."""
     start = part.data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     is_json = part.form == "json" or (part.form != "yaml" and start in (b"{", b"["))
     return f"{part.name}.{'json' if is_json else 'yaml'}"
@@ -201,24 +201,26 @@ def _form_of(media: str) -> Form | None:
     return "yaml" if media in YAML_TYPES else "text" if media == "text/plain" else None
 
 
+# A text without end is matched to the end at once. Trying again from each quotation mark inside it
+# would take quadratic time.
 _JSON_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 
-def refuse_large(part: Part, name: str, limits: Limits) -> None:
-    """See that a document names few of its values again, and holds not too many with them.
+def check_size(part: Part, name: str, limits: Limits) -> None:
+    """Refuse documents with too many values or aliases.
 
-    Text in another form passes: its size bounds the work that it makes. So does what is not JSON
-    or YAML, or is nested too deeply: the reader refuses it with the line.
+    Text in other forms is accepted: its size limits the work. Malformed JSON and YAML, and too deep
+    nesting, are accepted too, because the reader reports them with a line.
 
     Args:
         part: Topics or a test set.
-        name: The name that it is read under; with the first characters it says which form it has.
-        limits: How many aliases and values there may be.
+        name: The file name for the reader; name and first characters determine the form.
+        limits: The maximum numbers of aliases and values.
 
     Raises:
         ProblemError: 422 if there are more.
     """
-    # Just as the reader sees it: what it reads, and nothing else, is counted.
+    # Decode the text like the reader, so that the same values are counted.
     text = part.data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\0", "\ufffd")
     form = form_of(name, text)
     if form == "json" and _count_json(part.data) > limits.values:
@@ -228,34 +230,34 @@ def refuse_large(part: Part, name: str, limits: Limits) -> None:
 
 
 def _count_json(data: bytes) -> int:
-    """At least the number of values and keys: each but the first stands after one of these."""
+    """Return at least the number of values and keys: each but the first follows one of these."""
     bare = _JSON_TEXT.sub(b"", data)
     return 1 + sum(map(bare.count, (b"[", b"{", b",", b":")))
 
 
 def _count_yaml(text: str, part: Part, limits: Limits) -> None:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the parser of the reader
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # as in the reader
     values = aliases = 0
     sizes: dict[str, int] = {}
-    around: list[tuple[str | None, int]] = []  # anchor of each open list or mapping, values before
+    enclosing: list[tuple[str | None, int]] = []  # anchors of open collections, values before them
     try:
         for event in yaml.parse(text, loader):
             if isinstance(event, yaml.AliasEvent):
                 aliases += 1
                 values += sizes.get(str(event.anchor), 1)
             elif isinstance(event, yaml.CollectionStartEvent):
-                around.append((event.anchor, values))
+                enclosing.append((event.anchor, values))
                 values += 1
-                if len(around) > MAX_DEPTH:
-                    return  # the time of going on grows with the square of the depth
+                if len(enclosing) > MAX_DEPTH:
+                    return  # parsing further would take quadratic time
             elif isinstance(event, yaml.CollectionEndEvent):
-                anchor, before = around.pop()
+                anchor, before = enclosing.pop()
                 if anchor is not None:
                     sizes[anchor] = values - before
             elif isinstance(event, yaml.ScalarEvent):
                 values += 1
                 if event.anchor is not None:
-                    sizes[event.anchor] = 1  # it may have named something larger before
+                    sizes[event.anchor] = 1  # replaces an earlier anchor of the same name
             if aliases > limits.aliases:
                 raise ProblemError(
                     422,
@@ -273,6 +275,7 @@ def _too_many_values(part: Part, limits: Limits) -> ProblemError:
     return ProblemError(
         422,
         "too-many-values",
-        f"{part.name} holds more than {limits.values:,} values, those that aliases repeat included",
-        remedy="send less, or have the service started with a larger --max-queries",
+        f"{part.name} contains more than {limits.values:,} values, including those that aliases "
+        "repeat",
+        remedy="send less, or start the service with a larger --max-queries",
     )

@@ -1,151 +1,86 @@
-"""``POST /v1/validate`` and ``POST /v1/score``: what the commands of the same names do."""
+"""``POST /v1/validate`` and ``POST /v1/score``: validate and score uploaded files."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
-from trectools_plus.benchmark.report import FindingRecord
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import Missing
+from trectools_plus.measures.evaluation import score_runs
+from trectools_plus.measures.scoring.files import name_runs, open_files
 from trectools_plus.progress import Progress
-from trectools_plus.service.api.evaluation import refuse_many
+from trectools_plus.reporting.results.evaluation import evaluation_document
+from trectools_plus.service.api.evaluation import check_query_count
+from trectools_plus.service.api.models import Kind, ScoreParameters, ValidateParameters
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.api.uploads import (
     Folder,
     Part,
+    check_size,
     file_name,
-    named,
-    refuse_large,
-    stored,
+    parts_named,
+    private_folder,
 )
+from trectools_plus.testsets.validation import TestSetChecker
+from trectools_plus.validation.engine import validate_qrels, validate_run
 from trectools_plus.validation.findings import FileReport, Severity
-from trectools_plus.validation.profiles import find_profile
-
-Kind = Literal["run", "qrels", "topics", "testset"]
-
-
-class FindingModel(FindingRecord):
-    """One problem of a file."""
-
-    lines: list[int]
-    """The first few lines where it is."""
-
-
-class FileModel(BaseModel):
-    """What was found in one file."""
-
-    path: str
-    kind: str
-    rows: int
-    queries: int
-    findings: list[FindingModel]
-
-
-class ValidationAnswer(BaseModel):
-    """What ``… validate --format json`` prints, and whether the check is passed."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    passed: bool
-    """Whether there is no error (with ``strict``: and no warning)."""
-    files: list[FileModel]
-    """The file that was asked about."""
-    summary: dict[str, int]
-    """Number of errors, warnings and infos."""
-
-
-class ScoredRun(BaseModel):
-    """The figures of one run."""
-
-    name: str
-    path: str | None
-    sha256: str | None
-    counts: dict[str, int]
-    measures: dict[str, dict[str, Any]]
-
-
-class ScoreAnswer(BaseModel):
-    """What ``eval --format json`` prints."""
-
-    qrels: dict[str, Any]
-    missing: Literal["zero", "drop"]
-    notes: list[str]
-    runs: list[ScoredRun]
-    definitions: dict[str, dict[str, Any]]
+from trectools_plus.validation.profiles import Profile, find_profile
+from trectools_plus.validation.rendering.json import iter_json
+from trectools_plus.validation.topics.engine import validate_topics
 
 
 def validate_parts(
-    parts: list[Part],
-    kind: Kind,
-    *,
-    strict: bool,
-    profile: str,
-    limits: Limits,
-    progress: Progress,
+    parts: list[Part], parameters: ValidateParameters, limits: Limits, progress: Progress
 ) -> dict[str, Any]:
-    """Check an upload; what is wrong with it is the answer and no error.
+    """Validate an uploaded file; findings are part of the answer.
 
     Args:
-        parts: ``file``, and for a run perhaps the ``qrels`` to compare it with.
-        kind: What the file is.
-        strict: Whether warnings fail the check too.
-        profile: Severities and limits.
-        limits: How many queries there may be, and how much a document may hold.
-        progress: Told of the work; may raise.
+        parts: ``file``, and for a run optionally ``qrels`` to compare it with.
+        parameters: Kind, strictness and profile.
+        limits: The maximum number of queries, and the maximum size of a document.
+        progress: Notified of the progress; can raise an exception.
 
     Raises:
-        ProblemError: If a part is missing, or cannot be read at all.
+        ProblemError: If a part is missing or cannot be read.
     """
-    from trectools_plus.validation.rendering.json import iter_json
-
-    chosen = find_profile(profile)
+    chosen = find_profile(parameters.profile)
     progress("validating", 0, 1)
-    with stored() as folder:
-        report = chosen.judge(_check(folder, parts, kind, profile, limits))
-        refuse_many(report.queries, limits.queries)
+    with private_folder() as folder:
+        report = chosen.judge(_validate(folder, parts, parameters.kind, chosen, limits))
+        check_query_count(report.queries, limits.queries)
         document: dict[str, Any] = json.loads("".join(iter_json([report])))
-        failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+        failing = {Severity.ERROR, Severity.WARNING} if parameters.strict else {Severity.ERROR}
         passed = not any(finding.severity in failing for finding in report.findings)
-        answer: dict[str, Any] = folder.hidden({"passed": passed, **document})
+        answer: dict[str, Any] = folder.hide_paths({"passed": passed, **document})
         return answer
 
 
-def _check(
-    folder: Folder, parts: list[Part], kind: Kind, profile: str, limits: Limits
+def _validate(
+    folder: Folder, parts: list[Part], kind: Kind, profile: Profile, limits: Limits
 ) -> FileReport:
-    from trectools_plus.testsets.validation import TestSetChecker
-    from trectools_plus.validation.engine import validate_qrels, validate_run
-    from trectools_plus.validation.topics.engine import validate_topics
-
-    part = named(parts, "file")[0]
+    part = parts_named(parts, "file")[0]
     if kind in ("topics", "testset"):
         is_named = kind == "testset" or part.form in ("json", "yaml")
         name = file_name(part) if is_named else part.name
-        refuse_large(part, name, limits)
+        check_size(part, name, limits)
         path = folder.put(part, name)
         return TestSetChecker().check(path) if kind == "testset" else validate_topics(path)
     path = folder.put(part)
     if kind == "qrels":
         return validate_qrels(path)
-    others = [folder.put(one) for one in parts if one.name == "qrels"]
-    bounds = find_profile(profile)
+    qrels = [folder.put(one) for one in parts if one.name == "qrels"]
     return validate_run(
         path,
-        qrels=others[0] if others else None,
-        max_depth=bounds.max_depth,
-        max_tag_length=bounds.max_tag_length,
+        qrels=qrels[0] if qrels else None,
+        max_depth=profile.max_depth,
+        max_tag_length=profile.max_tag_length,
     )
 
 
 def score_parts(
     parts: list[Part],
     measures: list[Measure],
-    *,
-    missing: Missing,
-    per_query: bool,
+    parameters: ScoreParameters,
     limits: Limits,
     progress: Progress,
 ) -> dict[str, Any]:
@@ -153,22 +88,17 @@ def score_parts(
 
     Args:
         parts: ``qrels``, and one ``run`` or more.
-        measures: What to compute.
-        missing: Whether a query without results counts 0 or is left out.
-        per_query: Whether to answer with the value of every query.
-        limits: How many queries there may be.
-        progress: Told of the work; may raise.
+        measures: The measures.
+        parameters: Treatment of missing queries, and details.
+        limits: The maximum number of queries.
+        progress: Notified of the progress; can raise an exception.
 
     Raises:
         ProblemError: If a part is missing or cannot be scored.
     """
-    from trectools_plus.measures.evaluation import score_runs
-    from trectools_plus.measures.scoring.files import name_runs, open_files
-    from trectools_plus.reporting.results.evaluation import evaluation_document
-
-    runs = named(parts, "run")
-    with stored() as folder:
-        qrels_path = folder.put(named(parts, "qrels")[0])
+    runs = parts_named(parts, "run")
+    with private_folder() as folder:
+        qrels_path = folder.put(parts_named(parts, "qrels")[0])
         names = ["run"] if len(runs) == 1 else [f"run-{n}" for n in range(1, len(runs) + 1)]
         paths = [folder.put(part, name) for part, name in zip(runs, names, strict=True)]
         qrels, loaded = open_files(
@@ -178,10 +108,12 @@ def score_parts(
             progress=lambda _, done, total: progress("reading", done, total),
         )
         by_name = name_runs(loaded)
-        refuse_many(len(qrels.query_ids), limits.queries)
-        evaluation = score_runs(qrels, by_name, measures, missing, progress)
+        check_query_count(len(qrels.query_ids), limits.queries)
+        evaluation = score_runs(qrels, by_name, measures, parameters.missing, progress)
         for counts in evaluation.counts.values():
-            refuse_many(counts.n_run, limits.queries)
-        document = evaluation_document(qrels_path, by_name, evaluation, per_query=per_query)
-        answer: dict[str, Any] = folder.hidden(document)
+            check_query_count(counts.n_run, limits.queries)
+        document = evaluation_document(
+            qrels_path, by_name, evaluation, per_query=parameters.per_query
+        )
+        answer: dict[str, Any] = folder.hide_paths(document)
         return answer

@@ -1,4 +1,4 @@
-"""The review page on HTTP: one page, and the JSON that it asks for."""
+"""The server of the review page: one page, and its JSON API."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import sqlite3
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
 from importlib import resources
@@ -21,19 +22,19 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from trectools_plus.errors import UsageError
-from trectools_plus.service.guard import KEY_REMEDY, Guard, Key, Rules, is_this_machine
+from trectools_plus.service.guard import KEY_REMEDY, Guard, Key, Rules, is_loopback
 from trectools_plus.service.problems import ProblemError, answer_problem, problem_response
 from trectools_plus.service.review import models
 from trectools_plus.service.review.desk import ReviewDesk
-from trectools_plus.service.review.judgments import Annotator
+from trectools_plus.service.review.judgments import Annotator, annotator_of
 from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material
 from trectools_plus.service.review.store import DATABASE_NAME, open_store
-from trectools_plus.service.server import listen, serve_app, shown_host
+from trectools_plus.service.server import format_host, listen, serve_app
 
 LARGEST_BODY = 65_536
-"""Bytes of a request's body."""
+"""Maximum size of a request's body, in bytes."""
 BODY_SECONDS = 30
-"""For a body to arrive."""
+"""Maximum time for a body to arrive."""
 _HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
@@ -49,23 +50,25 @@ def review_app(
     seed: int | None = None,
     key: str | None = None,
 ) -> FastAPI:
-    """The review page of a report, to be served or mounted: all its addresses are relative.
+    """Create the ASGI application of the review page of a report.
 
-    It guards itself: see :func:`make_rules`. ``app.state.desk``
-    holds the open file; call ``app.state.desk.store.close()`` when done.
+    All URLs are relative, so the application can be mounted under another path. It checks all
+    requests itself, see :func:`make_rules`. ``app.state.desk`` has the open database; call
+    ``app.state.desk.store.close()`` at the end.
 
     Args:
         report: ``BenchmarkReport.json``, or its folder.
-        database: Where judgments are kept; made if missing.
+        database: The file of judgments; created if missing.
         modes: Two to eight of the report's modes; all of them if ``None``.
-        depth: Results of each mode, 1 to 100.
-        seed: Of the order of queries and columns; drawn at random for a new file if ``None``.
-        key: Needed for all but the page itself; without one only loopback names are served.
+        depth: Number of results of each mode, 1 to 100.
+        seed: The seed of the order of queries and columns; random for a new file if ``None``.
+        key: The key that requests need, except for the page itself. Without a key, only requests to
+            loopback names are answered.
 
     Raises:
-        UsageError: If modes or depth are out of range, or the seed is another than the file's.
+        UsageError: If modes or depth are out of range, or the seed differs from that of the file.
         InputError: If the report or the file cannot be read.
-        IncomparableError: If the file holds judgments of other results.
+        IncomparableError: If the file contains judgments of other results.
     """
     material = load_material(report, modes, depth)
     app = FastAPI(title="Review", docs_url=None, redoc_url=None, openapi_url=None)
@@ -77,17 +80,18 @@ def review_app(
     app.add_exception_handler(RequestValidationError, _on_malformed)
     app.add_exception_handler(UsageError, _on_refused)
     app.add_exception_handler(NoSessionError, _on_no_session)
-    app.add_exception_handler(sqlite3.Error, _on_not_kept)
+    app.add_exception_handler(sqlite3.Error, _on_database_error)
     app.add_exception_handler(Exception, answer_problem)
     return app
 
 
 def make_rules(key: str | None) -> Rules:
-    """Say what the page lets in: nothing that no page of ours would send.
+    """Return the checks and limits of the review page.
 
-    Without a key, only requests to a loopback name are served: a foreign name that resolves to
-    this machine (DNS rebinding) is refused. With one, all but the page itself needs it. Requests
-    that change something are JSON of at most 64 KiB and come from this page, if from a page at all.
+    Without a key, requests must be to a loopback name; another name that resolves to this machine
+    (DNS rebinding) is refused. With a key, all requests need it, except for the page itself.
+    Requests that change something must be JSON of at most 64 KiB, and must not come from another
+    web page.
 
     Args:
         key: The key; ``None`` for no key.
@@ -95,15 +99,20 @@ def make_rules(key: str | None) -> Rules:
     expected = None if key is None else Key(key)
 
     def check(scope: Scope, headers: Headers) -> None:
-        if expected is None and not is_this_machine(headers.get("host", "")):
-            raise ProblemError(403, "foreign-host", "without a key, ask for http://localhost")
+        if expected is None and not is_loopback(headers.get("host", "")):
+            raise ProblemError(
+                403,
+                "foreign-host",
+                "without a key the page only answers requests to this machine",
+                remedy="use http://localhost, or start the page with --key-from-env",
+            )
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         is_page = path in ("", "/") and scope["method"] in ("GET", "HEAD")
         if expected is not None and not is_page and not expected.is_in(headers):
             raise ProblemError(
                 401,
                 "unauthorised",
-                "the key is missing or not the right one",
+                "the key is missing or wrong",
                 remedy=KEY_REMEDY,
                 headers={"WWW-Authenticate": "Bearer"},
             )
@@ -114,9 +123,14 @@ def make_rules(key: str | None) -> Rules:
 
 
 def _check_origin(headers: Headers) -> None:
-    """Refuse what a page of another site could make a browser send."""
+    """Refuse requests that a browser can send for a page of another site."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise ProblemError(415, "unsupported-media-type", "send Content-Type: application/json")
+        raise ProblemError(
+            415,
+            "unsupported-media-type",
+            "the media type of the body is not supported",
+            remedy="send Content-Type: application/json",
+        )
     origin = headers.get("origin")
     same = headers.get("sec-fetch-site", "same-origin") == "same-origin"
     if same and origin is not None:
@@ -140,11 +154,11 @@ Desk = Annotated[ReviewDesk, Depends(_desk)]
 
 
 class NoSessionError(Exception):
-    """The request does not say who it is; not about the key, so not 401."""
+    """The request has no valid session. The key is correct, so the status is not 401."""
 
 
 def _annotator(desk: Desk, x_review_session: Annotated[str, Header()] = "") -> Annotator:
-    found = desk.who(x_review_session)
+    found = annotator_of(desk.store, x_review_session)
     if found is None:
         raise NoSessionError
     return found
@@ -197,10 +211,10 @@ def _undo(desk: Desk, who: Who, _: models.Undo) -> models.Undone:
 
 @cache
 def read_page(needs_key: bool = False) -> tuple[str, str]:
-    """The page, and a content security policy that allows its own style and script and no other.
+    """Return the page, and a content security policy for its own style and script only.
 
     Args:
-        needs_key: Whether the page asks for the key.
+        needs_key: True if the page must ask for the key.
     """
     page = (resources.files(__package__) / "page.html").read_text(encoding="utf-8")
     hashes = {}
@@ -217,78 +231,101 @@ def read_page(needs_key: bool = False) -> tuple[str, str]:
     return page, policy
 
 
-def _answer(status: int, code: str, detail: str) -> Response:
-    return problem_response(ProblemError(status, code, detail))
-
-
-async def _on_http_error(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return _answer(error.status_code, "http-error", error.detail)
-
-
 async def _on_malformed(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
-    return _answer(422, "malformed", f"{place}: {first['msg']}"[:500])
+    return problem_response(ProblemError(422, "malformed", f"{place}: {first['msg']}"[:500]))
+
+
+async def _on_http_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return problem_response(ProblemError(error.status_code, "http-error", error.detail))
 
 
 async def _on_refused(_: Request, error: Exception) -> Response:
-    return _answer(422, "refused", str(error))
+    return problem_response(ProblemError(422, "refused", str(error)))
 
 
 async def _on_no_session(_: Request, __: Exception) -> Response:
-    return _answer(403, "no-session", "say your name again")
+    problem = ProblemError(403, "no-session", "the session is unknown", remedy="enter your name")
+    return problem_response(problem)
 
 
-async def _on_not_kept(_: Request, __: Exception) -> Response:
-    return _answer(503, "not-kept", "the file of judgments cannot be used just now")
+async def _on_database_error(_: Request, __: Exception) -> Response:
+    return problem_response(
+        ProblemError(
+            503,
+            "not-kept",
+            "the file of judgments cannot be used",
+            remedy="try again; another program may have locked the file",
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewOptions:
+    """Options of :func:`review_app`.
+
+    Attributes:
+        modes: Two to eight of the report's modes; all of them if ``None``.
+        depth: Number of results of each mode, 1 to 100.
+        seed: The seed of the order of queries and columns; random for a new file if ``None``.
+        key: The key that annotators need; ``None`` for no key.
+    """
+
+    modes: Sequence[str] | None = None
+    depth: int = DEFAULT_DEPTH
+    seed: int | None = None
+    key: str | None = None
 
 
 def run_review(
     report: str | FilePath,
     database: str | FilePath | None = None,
+    options: ReviewOptions | None = None,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
-    modes: Sequence[str] | None = None,
-    depth: int = DEFAULT_DEPTH,
-    seed: int | None = None,
-    key: str | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    notify: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Serve the review page until the process is asked to end.
+    """Serve the review page until a signal ends the process.
 
     Args:
         report: ``BenchmarkReport.json``, or its folder.
-        database: Where judgments are kept; ``review.db`` in the report's folder if ``None``.
-        host: The address to listen on; other than loopback only with a key.
-        port: 0 for any that is free.
-        modes: As :func:`~trectools_plus.service.review.app.review_app`, as are the next.
-        depth: Results of each mode.
-        seed: Of the order.
-        key: Needed by whoever judges.
-        tell: Called with each line about what is served and where.
+        database: The file of judgments; ``review.db`` in the report's folder if ``None``.
+        options: Modes, depth, seed and key.
+        host: The address to listen on; without a key it must be a loopback address.
+        port: The port; 0 selects a free one.
+        notify: Called with each line about the server.
 
     Raises:
-        UsageError: If it would listen beyond this machine without a key, or an option is out of
+        UsageError: If other machines can reach the page and there is no key, or an option is out of
             range.
-        InputError: If it cannot listen there, or report or file cannot be read.
-        IncomparableError: If the file holds judgments of other results.
+        InputError: If it cannot listen, or the report or the file cannot be read.
+        IncomparableError: If the file contains judgments of other results.
     """
+    options = options or ReviewOptions()
     given = FilePath(report)
     file = database or (given if given.is_dir() else given.parent) / DATABASE_NAME
-    with listen(host, port, has_key=key is not None) as listener:
-        app = review_app(report, file, modes=modes, depth=depth, seed=seed, key=key)
+    with listen(host, port, has_key=options.key is not None) as listener:
+        app = review_app(
+            report,
+            file,
+            modes=options.modes,
+            depth=options.depth,
+            seed=options.seed,
+            key=options.key,
+        )
         desk = app.state.desk
         try:
             for note in desk.material.notes:
-                tell(f"note: {note}")
-            tell(f"judgments  {file}")
-            address = f"http://{shown_host(host)}:{listener.getsockname()[1]}/"
-            started = partial(tell, f"review     {address}")
+                notify(f"note: {note}")
+            notify(f"judgments  {file}")
+            address = f"http://{format_host(host)}:{listener.getsockname()[1]}/"
+            started = partial(notify, f"review     {address}")
             serve_app(app, listener, started=started, lifespan="off")
         except KeyboardInterrupt:
-            tell("stopped; every judgment is kept")
+            notify("stopped; all judgments are saved")
         finally:
             desk.store.close()

@@ -1,4 +1,4 @@
-"""What the page asks for: queries with blinded columns in, judgments out; no HTTP here."""
+"""The logic of the review page without HTTP: queries with blinded columns, and judgments."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from trectools_plus.service.review.store import Store
 
 
 class ReviewDesk:
-    """Shows queries to annotators and writes down what they say.
+    """Show queries to annotators, and record their judgments.
 
     Args:
-        material: What is shown.
-        store: Where judgments are kept.
+        material: The queries and results.
+        store: The file of judgments.
     """
 
     def __init__(self, material: ReviewMaterial, store: Store) -> None:
@@ -29,7 +29,7 @@ class ReviewDesk:
         self._numbers = {query.query_id: at for at, query in enumerate(self._queries, 1)}
 
     def about(self) -> models.About:
-        """What is to be judged."""
+        """Return a description of the review."""
         return models.About(
             dataset=self.material.dataset,
             queries=len(self._queries),
@@ -39,10 +39,10 @@ class ReviewDesk:
         )
 
     def begin(self, name: str, resume: bool) -> models.Session:
-        """Let someone begin; see :func:`~trectools_plus.service.review.judgments.begin_session`.
+        """Start a session; see :func:`~trectools_plus.service.review.judgments.begin_session`.
 
         Raises:
-            UsageError: If it cannot be a name.
+            UsageError: If the name is invalid.
         """
         found = judgments.find_annotator(self.store, name)
         secret = None
@@ -59,12 +59,8 @@ class ReviewDesk:
             judged=judged,
         )
 
-    def who(self, secret: str) -> Annotator | None:
-        """Whom a session's secret stands for."""
-        return judgments.annotator_of(self.store, secret)
-
     def progress(self, annotator: Annotator) -> models.Progress:
-        """How far an annotator is."""
+        """Return the progress of an annotator."""
         judged = judgments.read_all_judged(self.store, annotator)
         return models.Progress(
             name=annotator.name,
@@ -74,7 +70,7 @@ class ReviewDesk:
         )
 
     def show(self, annotator: Annotator, number: int) -> models.QueryView:
-        """A query as this annotator sees it.
+        """Return a query with the columns in the order for this annotator.
 
         Raises:
             UsageError: If there is no such query.
@@ -84,7 +80,7 @@ class ReviewDesk:
             models.Column(label=label, results=list(query.results[mode]))
             for label, mode in self._labels(annotator, query).items()
         ]
-        # In the order of the columns: that of the report would tell them apart.
+        # The order of documents follows the columns: the report's order could reveal the modes.
         shown = dict.fromkeys(doc_id for column in columns for doc_id in column.results)
         known = self.material.documents
         return models.QueryView(
@@ -92,33 +88,29 @@ class ReviewDesk:
             query_id=query.query_id,
             text=query.text,
             columns=columns,
-            documents={
-                doc_id: models.ShownDocument(title=words.title, text=words.text)
-                for doc_id in shown
-                if (words := known.get(doc_id)) is not None
-            },
+            documents={doc_id: known[doc_id] for doc_id in shown if doc_id in known},
             state=self._state(annotator, number),
         )
 
     def grade(
         self, annotator: Annotator, number: int, doc_id: str, grade: int | None, flagged: bool
     ) -> models.State:
-        """Write down a grade.
+        """Record a grade.
 
         Raises:
             UsageError: If there is no such query or result, or a flagged one is not graded 0.
         """
         query = self._query(number)
         if not any(doc_id in found for found in query.results.values()):
-            raise UsageError("this document is not among the results of the query")
+            raise UsageError("this document is not a result of the query")
         if flagged and grade != 0:
-            raise UsageError("a result that is flagged as irrelevant has grade 0")
+            raise UsageError("a result with the flag irrelevant must have grade 0")
         judged = Grade(grade, flagged)
         judgments.record_grade(self.store, annotator, query.query_id, doc_id, judged)
         return self._state(annotator, number)
 
     def choose(self, annotator: Annotator, number: int, choice: str | None) -> models.State:
-        """Write down the column that one would choose.
+        """Record the chosen column.
 
         Raises:
             UsageError: If there is no such query or column.
@@ -132,7 +124,7 @@ class ReviewDesk:
         return self._state(annotator, number)
 
     def undo(self, annotator: Annotator) -> models.Undone:
-        """Take back the last judgment."""
+        """Undo the last judgment."""
         undone = judgments.undo_last(self.store, annotator)
         if undone is None:
             return models.Undone(what=None, doc_id=None, state=None)
@@ -145,11 +137,11 @@ class ReviewDesk:
 
     def _query(self, number: int) -> ReviewQuery:
         if not 1 <= number <= len(self._queries):
-            raise UsageError(f"there are queries 1 to {len(self._queries)}")
+            raise UsageError(f"expected a query from 1 to {len(self._queries)}")
         return self._queries[number - 1]
 
     def _labels(self, annotator: Annotator, query: ReviewQuery) -> dict[str, str]:
-        """The mode under each label."""
+        """Return the mode of each label."""
         seed, modes = self.store.study.seed, self.material.modes
         order = order_modes(modes, seed, annotator.key, query.query_id)
         return dict(zip(LABELS, order, strict=False))
@@ -161,11 +153,7 @@ class ReviewDesk:
         labels[NO_CHOICE] = models.NONE_OF_THEM
         return models.State(
             query=number,
-            grades={
-                doc_id: models.ShownGrade(grade=one.grade, flagged=one.flagged)
-                for doc_id, one in judged.grades.items()
-                if one.grade is not None
-            },
+            grades=judged.grades,
             choice=None if judged.choice is None else labels[judged.choice],
             progress=_progress(query, judged),
         )
@@ -184,19 +172,19 @@ def _progress(query: ReviewQuery, judged: Judged) -> models.QueryProgress:
 
 
 LABELS = string.ascii_uppercase
-"""What columns are called, from the left."""
+"""The labels of columns, from left to right."""
 
 
 def order_queries(query_ids: Sequence[str], seed: int) -> list[str]:
-    """Shuffle the queries, alike for everyone.
+    """Shuffle the queries, in the same order for everyone.
 
-    So what several people have judged when they stop early is the same random sample.
+    If several people stop early, they have judged the same random sample.
 
     Args:
         query_ids: All queries, each once.
-        seed: Decides the order.
+        seed: The seed of the order.
     """
-    return sorted(query_ids, key=lambda query_id: _place(seed, "query", query_id))
+    return sorted(query_ids, key=lambda query_id: _sort_key(seed, "query", query_id))
 
 
 def order_modes(modes: Sequence[str], seed: int, annotator: str, query_id: str) -> list[str]:
@@ -204,18 +192,19 @@ def order_modes(modes: Sequence[str], seed: int, annotator: str, query_id: str) 
 
     Args:
         modes: The modes.
-        seed: Decides the order, with the two next.
-        annotator: Who judges, as :func:`~trectools_plus.service.review.judgments.key_of` spells it.
+        seed: The seed of the order, together with annotator and query.
+        annotator: The key of the annotator; see
+            :func:`~trectools_plus.service.review.judgments.key_of`.
         query_id: The query.
 
     Returns:
         The modes from left to right: labels A, B, …
     """
-    return sorted(modes, key=lambda mode: _place(seed, "mode", annotator, query_id, mode))
+    return sorted(modes, key=lambda mode: _sort_key(seed, "mode", annotator, query_id, mode))
 
 
-def _place(seed: int, *names: str) -> bytes:
+def _sort_key(seed: int, *names: str) -> bytes:
     parts = [str(seed), *names]
-    # Lengths go in too, so that ("ab", "c") and ("a", "bc") differ.
+    # Lengths are included, so that ("ab", "c") and ("a", "bc") differ.
     text = "".join(f"{len(part)}:{part}" for part in parts)
     return sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,4 +1,4 @@
-"""Writing judgments down, taking them back, and reading what counts."""
+"""Record and undo judgments, and read the current ones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from hashlib import sha256
 from secrets import token_urlsafe
+from typing import Any
 
 import polars as pl
 
@@ -15,7 +16,7 @@ from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels
 from trectools_plus.service.review.store import Store, utc_now
 
 NO_CHOICE = ""
-"""The choice of someone who would choose none of the columns."""
+"""The choice of an annotator who chooses none of the columns."""
 
 _CURRENT = """
     SELECT query_id, doc_id, grade, flagged, choice FROM judgment WHERE id IN (
@@ -25,12 +26,12 @@ _CURRENT = """
 
 @dataclass(frozen=True, slots=True)
 class Annotator:
-    """Someone who judges.
+    """A person who judges.
 
     Attributes:
-        number: In the file.
-        name: As first written.
-        key: What all spellings of the name have in common.
+        number: The id in the file.
+        name: The name as first written.
+        key: The normalised name, equal for all its spellings.
     """
 
     number: int
@@ -40,11 +41,11 @@ class Annotator:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """What someone thinks of a result.
+    """The judgment of a result.
 
     Attributes:
         grade: 0 to 3; ``None`` for not judged.
-        flagged: Whether it should not have been found at all; its grade is 0 then.
+        flagged: True if it should not be a result at all; its grade is 0.
     """
 
     grade: int | None = None
@@ -53,12 +54,11 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What someone thinks of a query's results.
+    """The judgments of a query's results by one annotator.
 
     Attributes:
-        grades: By document; those that are not judged are not in it.
-        choice: The mode one would choose, :data:`NO_CHOICE` for none of them, ``None`` for no
-            answer.
+        grades: Grades by document, without documents that are not judged.
+        choice: The chosen mode, :data:`NO_CHOICE` for none of them, ``None`` for no answer.
     """
 
     grades: dict[str, Grade] = field(default_factory=dict)
@@ -66,35 +66,35 @@ class Judged:
 
 
 def list_annotators(store: Store) -> list[Annotator]:
-    """Everyone who has begun, in the order in which they did."""
+    """Return all annotators, in the order of their first sessions."""
     rows = store.rows("SELECT id, name, key FROM annotator ORDER BY id")
     return [Annotator(*row) for row in rows]
 
 
 def find_annotator(store: Store, name: str) -> Annotator | None:
-    """The annotator of this name, however it is spelled.
+    """Return the annotator with a name, in any spelling.
 
     Raises:
-        UsageError: If it cannot be a name.
+        UsageError: If the name is invalid.
     """
     rows = store.rows("SELECT id, name, key FROM annotator WHERE key = ?", key_of(name))
     return Annotator(*rows[0]) if rows else None
 
 
 def begin_session(store: Store, name: str, *, resume: bool) -> str | None:
-    """Let someone begin, or go on where the name is there already.
+    """Start a session of a new annotator, or resume the work of a known one.
 
     Args:
         store: The file.
-        name: Who it is.
-        resume: Whether to go on with judgments that are there under this name.
+        name: The name of the annotator.
+        resume: True to resume the work under a known name, false for a new name.
 
     Returns:
-        A secret that stands for the annotator from now on; ``None`` if the name is there and
-        ``resume`` was not said, or it is not there although it was.
+        A secret that identifies the annotator; ``None`` if the name is known without ``resume``, or
+        unknown with it.
 
     Raises:
-        UsageError: If it cannot be a name.
+        UsageError: If the name is invalid.
     """
     secret, now = token_urlsafe(24), utc_now()
     clean, key = clean_name(name), key_of(name)
@@ -112,7 +112,7 @@ def begin_session(store: Store, name: str, *, resume: bool) -> str | None:
 
 
 def annotator_of(store: Store, secret: str) -> Annotator | None:
-    """Whom a secret of :func:`begin_session` stands for."""
+    """Return the annotator of a secret from :func:`begin_session`."""
     rows = store.rows(
         "SELECT a.id, a.name, a.key FROM session s JOIN annotator a ON a.id = s.annotator "
         "WHERE s.digest = ?",
@@ -124,9 +124,9 @@ def annotator_of(store: Store, secret: str) -> Annotator | None:
 def record_grade(
     store: Store, annotator: Annotator, query_id: str, doc_id: str, grade: Grade
 ) -> None:
-    """Write down a grade; it is on the disk when this returns.
+    """Record a grade; it is on the disk when this function returns.
 
-    The same grade a second time, as after a lost answer, changes nothing.
+    Recording the same grade again, for example after a lost answer, changes nothing.
     """
     with store.writing() as connection:
         before = _current(connection, annotator, query_id).grades.get(doc_id, Grade())
@@ -139,7 +139,7 @@ def record_grade(
 
 
 def record_choice(store: Store, annotator: Annotator, query_id: str, choice: str | None) -> None:
-    """Write down which mode one would choose; see :class:`Judged`."""
+    """Record the chosen mode; see :class:`Judged`."""
     with store.writing() as connection:
         if _current(connection, annotator, query_id).choice != choice:
             connection.execute(
@@ -149,10 +149,10 @@ def record_choice(store: Store, annotator: Annotator, query_id: str, choice: str
 
 
 def undo_last(store: Store, annotator: Annotator) -> tuple[str, str | None] | None:
-    """Take back an annotator's last judgment; what counted before counts again.
+    """Undo the last judgment of an annotator, and restore the one before.
 
     Returns:
-        Its query and document (``None`` for a choice), or ``None`` if there is nothing left.
+        Its query and document (``None`` for a choice), or ``None`` if there is no judgment.
     """
     with store.writing() as connection:
         last = connection.execute(
@@ -168,18 +168,21 @@ def undo_last(store: Store, annotator: Annotator) -> tuple[str, str | None] | No
 
 
 def read_judged(store: Store, annotator: Annotator, query_id: str) -> Judged:
-    """What counts for one query."""
+    """Return the current judgments of one query."""
     with store.reading() as connection:
         return _current(connection, annotator, query_id)
 
 
 def read_all_judged(store: Store, annotator: Annotator) -> dict[str, Judged]:
-    """What counts, by query; queries without any judgment are not in it."""
-    rows = store.rows(_CURRENT.format(where=""), annotator.number)
-    by_query: dict[str, list[tuple[str | None, int | None, int, str | None]]] = {}
-    for query_id, *rest in rows:
-        by_query.setdefault(query_id, []).append((rest[0], rest[1], rest[2], rest[3]))
-    return {query_id: _judged(found) for query_id, found in by_query.items()}
+    """Return the current judgments by query, without queries that have none."""
+    by_query: dict[str, list[_Row]] = {}
+    for query_id, *row in store.rows(_CURRENT.format(where=""), annotator.number):
+        by_query.setdefault(query_id, []).append(tuple(row))
+    return {query_id: _judged(rows) for query_id, rows in by_query.items()}
+
+
+_Row = tuple[Any, ...]
+"""Document, grade, flag and choice."""
 
 
 def _current(connection: sqlite3.Connection, annotator: Annotator, query_id: str) -> Judged:
@@ -188,7 +191,7 @@ def _current(connection: sqlite3.Connection, annotator: Annotator, query_id: str
     return _judged([row[1:] for row in rows])
 
 
-def _judged(rows: list[tuple[str | None, int | None, int, str | None]]) -> Judged:
+def _judged(rows: list[_Row]) -> Judged:
     grades = {
         doc_id: Grade(grade, bool(flagged))
         for doc_id, grade, flagged, _ in rows
@@ -203,25 +206,25 @@ def _digest(secret: str) -> str:
 
 
 LONGEST_NAME = 64
+"""Maximum number of characters of a name."""
 
 
 def clean_name(text: str) -> str:
-    """A name as it is shown: composed characters, single blanks.
+    """Return a name with composed characters and single blanks.
 
     Raises:
-        UsageError: If nothing is left, it is longer than 64 characters, or holds characters that
-            are not seen.
+        UsageError: If it is empty, longer than 64 characters, or contains invisible characters.
     """
     name = " ".join(unicodedata.normalize("NFC", text).split())
     if not name or len(name) > LONGEST_NAME:
         raise UsageError(f"expected a name of 1 to {LONGEST_NAME} characters")
     if any(unicodedata.category(character).startswith("C") for character in name):
-        raise UsageError("the name holds a character that cannot be seen")
+        raise UsageError("the name contains an invisible character")
     return name
 
 
 def key_of(name: str) -> str:
-    """What two spellings of one name have in common: "anna" and "Anna" are one person."""
+    """Return the normalised name, which is equal for "anna" and "Anna"."""
     folded = unicodedata.normalize("NFKC", clean_name(name)).casefold()
     return " ".join(unicodedata.normalize("NFKC", folded).split())
 
@@ -230,7 +233,7 @@ MERGE_RULE = "the median of the annotators' grades; of two in the middle, the lo
 
 
 def grades_of(store: Store, annotator: Annotator) -> Qrels:
-    """What one annotator has graded, sorted by query and document; may be empty."""
+    """Return the grades of one annotator, sorted by query and document; they can be empty."""
     rows = [
         (query_id, "0", doc_id, one.grade)
         for query_id, judged in read_all_judged(store, annotator).items()
@@ -241,13 +244,13 @@ def grades_of(store: Store, annotator: Annotator) -> Qrels:
 
 
 def merge_grades(all_grades: list[Qrels]) -> Qrels:
-    """One grade per query and document: the median; of two in the middle, the lower.
+    """Return one grade per query and document: the median, or the lower of the two medians.
 
     Args:
-        all_grades: Of each annotator.
+        all_grades: The grades of each annotator.
 
     Returns:
-        Every pair that anyone has graded, sorted by query and document.
+        All graded pairs, sorted by query and document.
     """
     frame = pl.concat([pl.DataFrame(schema=QRELS_SCHEMA), *(one.frame for one in all_grades)])
     middle = pl.col("relevance").sort().get((pl.len() - 1) // 2)
@@ -256,28 +259,28 @@ def merge_grades(all_grades: list[Qrels]) -> Qrels:
 
 
 def export_qrels(store: Store, annotator: str | None = None) -> Qrels:
-    """The judgments as qrels.
+    """Return the judgments as qrels.
 
     Args:
         store: The judgments.
-        annotator: Whose; ``None`` for everyone's, merged as :func:`merge_grades` does.
+        annotator: The annotator; ``None`` for all, merged by :func:`merge_grades`.
 
     Raises:
-        UsageError: If nobody of this name has judged.
-        CheckFailedError: If nothing was graded yet.
+        UsageError: If the annotator is unknown.
+        CheckFailedError: If there are no grades yet.
     """
     if annotator is None:
         qrels = merge_grades([grades_of(store, one) for one in list_annotators(store)])
     else:
         found = find_annotator(store, annotator)
         if found is None:
-            names = ", ".join(one.name for one in list_annotators(store)) or "nobody"
+            names = ", ".join(one.name for one in list_annotators(store)) or "none so far"
             raise UsageError(
-                f"no annotator '{annotator}'",
+                f"unknown annotator '{annotator}'",
                 where="--annotator",
-                remedy=f"these have begun: {names}",
+                remedy=f"annotators: {names}",
             )
         qrels = grades_of(store, found)
     if qrels.frame.is_empty():
-        raise CheckFailedError("nothing was graded yet")
+        raise CheckFailedError("there are no grades yet")
     return qrels

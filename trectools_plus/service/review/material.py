@@ -1,4 +1,4 @@
-"""What people judge: the first results of a report's modes, with texts where they are known."""
+"""The results to judge: the first results of a report's modes, with texts if available."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from trectools_plus.benchmark.run.output_folder import QRELS_FILE
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.tables import Run
+from trectools_plus.ranking import rank_documents
 from trectools_plus.service.names import dataset_name
 
 DEFAULT_DEPTH = 10
 MOST_DEPTH = 100
 MOST_MODES = 8
 LONGEST_TEXT = 20_000
-"""Characters of a document that are shown."""
+"""Maximum number of characters of a document to show."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document's words.
+    """Title and text of a document.
 
     Attributes:
-        title: Its title; empty where it has none or is not known.
-        text: Its text, at most :data:`LONGEST_TEXT` characters.
+        title: The title; empty if there is none.
+        text: The text, at most :data:`LONGEST_TEXT` characters.
     """
 
     title: str = ""
@@ -39,12 +40,12 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class ReviewQuery:
-    """A query with what each mode found.
+    """A query with the results of each mode.
 
     Attributes:
-        query_id: Its id.
-        text: Its text; ``None`` where it is not known.
-        results: By mode, the ids of the first documents, best first.
+        query_id: The id.
+        text: The text; ``None`` if it is not available.
+        results: The ids of the first documents by mode, best first.
     """
 
     query_id: str
@@ -54,15 +55,15 @@ class ReviewQuery:
 
 @dataclass(frozen=True, slots=True)
 class ReviewMaterial:
-    """Everything that is shown.
+    """The contents of the review page.
 
     Attributes:
-        dataset: The dataset's name.
-        modes: The modes that are compared, in the report's order.
-        depth: How many results of each mode are shown.
-        queries: The queries for which a mode found something, in the order of the runs.
-        documents: The words of the documents shown, where they are known.
-        notes: What else to know, a sentence each.
+        dataset: The name of the dataset.
+        modes: The modes to compare, in the report's order.
+        depth: The number of results of each mode.
+        queries: The queries with results, in the order of the runs.
+        documents: Title and text of the documents, if available.
+        notes: Remarks, one sentence each.
     """
 
     dataset: str
@@ -74,7 +75,7 @@ class ReviewMaterial:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of modes, queries and results: judgments of one do not belong to another."""
+        """SHA-256 of modes, queries and results, which identifies the judged results."""
         shown = sorted([query.query_id, dict(query.results)] for query in self.queries)
         return sha256_text(json.dumps([self.modes, shown], sort_keys=True))
 
@@ -82,31 +83,33 @@ class ReviewMaterial:
 def load_material(
     report: str | Path, modes: Sequence[str] | None = None, depth: int = DEFAULT_DEPTH
 ) -> ReviewMaterial:
-    """Read what people are to judge.
+    """Read the results to judge.
 
-    Texts come from the dataset that the report names, where it can still be read and is the same
-    (by its hashes); else ids are shown, and a note says so.
+    Texts come from the report's dataset if it can be read and its hashes are unchanged. Otherwise
+    ids are shown, and a note says so.
 
     Args:
         report: ``BenchmarkReport.json``, or its folder.
         modes: Two to eight of the report's modes; all of them if ``None``.
-        depth: Results of each mode, 1 to 100.
+        depth: Number of results of each mode, 1 to 100.
 
     Raises:
-        UsageError: If a mode is not in the report, there are too few or too many, or the depth is
-            out of range.
-        InputError: If the report or a run cannot be read, or is not the one that was scored.
+        UsageError: If a mode is not in the report, or the number of modes or the depth is out of
+            range.
+        InputError: If the report or a run cannot be read, or a run has changed since it was scored.
     """
     source = ReportFolder(report)
     chosen = _choose_modes(source, modes)
     if not 1 <= depth <= MOST_DEPTH:
         raise UsageError(
-            f"expected a depth from 1 to {MOST_DEPTH} but got {depth}", where="--depth"
+            f"expected a depth from 1 to {MOST_DEPTH} but got {depth}",
+            where="--depth",
+            remedy=f"{DEFAULT_DEPTH} is the default",
         )
     results = {mode: _first_results(source.read_run(mode), depth) for mode in chosen}
     query_ids = list(dict.fromkeys(query_id for found in results.values() for query_id in found))
     if not query_ids:
-        raise UsageError("no mode of the report found anything to judge", where=str(source.path))
+        raise UsageError("the modes of the report have no results to judge", where=str(source.path))
     dataset, notes = _find_dataset(source)
     texts = {} if dataset is None or dataset.topics is None else dataset.topics.to_dict()
     queries = tuple(
@@ -128,7 +131,7 @@ def _choose_modes(source: ReportFolder, modes: Sequence[str] | None) -> tuple[st
     for mode in wanted:
         if mode not in known:
             raise UsageError(
-                f"'{mode}' is no mode of the report",
+                f"'{mode}' is not a mode of the report",
                 where=str(source.path),
                 remedy=f"name two or more of {', '.join(known)}",
             )
@@ -137,36 +140,34 @@ def _choose_modes(source: ReportFolder, modes: Sequence[str] | None) -> tuple[st
         raise UsageError(
             f"expected 2 to {MOST_MODES} modes to show side by side but got {len(chosen)}",
             where=str(source.path),
-            remedy=f"name them with --modes; there are {', '.join(known)}",
+            remedy=f"name some with --modes: {', '.join(known)}",
         )
     return chosen
 
 
 def _first_results(run: Run, depth: int) -> dict[str, tuple[str, ...]]:
-    """Ids of the first documents by query, in the order in which they are scored."""
-    from trectools_plus.ranking import rank_documents
-
+    """Return ids of the first documents by query, in the order for scoring."""
     top = rank_documents(run.frame).filter(pl.col("rank") <= depth)
     grouped = top.group_by("query_id", maintain_order=True).agg("doc_id")
     return {query_id: tuple(doc_ids) for query_id, doc_ids in grouped.iter_rows()}
 
 
 def _find_dataset(source: ReportFolder) -> tuple[Dataset | None, tuple[str, ...]]:
-    """The report's dataset as it was, and a note where something of it is not there."""
+    """Return the report's dataset if it is unchanged, and a note if texts are missing."""
     config = source.config
     if config.dataset is None:
-        # The copy beside the report: the file that was given may have been standard input.
+        # Use the copy in the report's folder: the original may have been standard input.
         config = config.model_copy(update={"qrels": str(source.folder / QRELS_FILE)})
     try:
         dataset = load_dataset(config)
         now, then = dataset.hash_contents(), source.report.manifest.dataset.contents
     except (TrectoolsPlusError, OSError) as error:
-        return None, (f"ids are shown, not texts: the dataset cannot be read: {error}",)
+        return None, (f"ids are shown instead of texts: the dataset cannot be read: {error}",)
     for part, words in (("topics", "queries"), ("corpus", "documents")):
         if now.get(part) != then.get(part):
-            return None, (f"ids are shown, not texts: the dataset's {words} are others by now",)
+            return None, (f"ids are shown instead of texts: the dataset's {words} have changed",)
     if dataset.corpus is None:
-        return dataset, ("ids of documents are shown, not texts: the report names no corpus",)
+        return dataset, ("ids of documents are shown instead of texts: the report has no corpus",)
     return dataset, ()
 
 

@@ -1,4 +1,4 @@
-"""What goes over HTTP: requests and answers. No answer names a mode."""
+"""The requests and answers of the API; no answer contains the name of a mode."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from trectools_plus.service.review.judgments import LONGEST_NAME
+from trectools_plus.service.review.judgments import LONGEST_NAME, Grade
+from trectools_plus.service.review.material import Document
 
 NONE_OF_THEM = "none"
-"""The choice of someone who would choose none of the columns."""
+"""The choice of none of the columns."""
 LONGEST_ID = 4096
 
 
 class Message(BaseModel):
-    """Base of all: a value, exactly as it was sent."""
+    """Base class: immutable, strictly validated."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Begin(Message):
-    """Someone begins, or goes on."""
+    """Start or resume a session."""
 
     name: str = Field(min_length=1, max_length=4 * LONGEST_NAME)
     resume: bool = False
 
 
 class GradeResult(Message):
-    """A grade for a result; without ``grade`` it is not judged any more."""
+    """Grade a result; a null ``grade`` removes the judgment."""
 
     query: int = Field(ge=1)
     doc_id: str = Field(min_length=1, max_length=LONGEST_ID)
@@ -36,18 +37,18 @@ class GradeResult(Message):
 
 
 class Choose(Message):
-    """The column that one would choose: its label, ``none``, or null for no answer."""
+    """Choose a column: its label, ``none``, or null for no answer."""
 
     query: int = Field(ge=1)
     choice: str | None = Field(max_length=8)
 
 
 class Undo(Message):
-    """Take back the last judgment."""
+    """Undo the last judgment."""
 
 
 class About(Message):
-    """What is to be judged."""
+    """Description of the review."""
 
     dataset: str
     queries: int
@@ -57,7 +58,7 @@ class About(Message):
 
 
 class Session(Message):
-    """Whether someone may begin: ``exists`` and no ``session`` if the name is taken."""
+    """A started session; ``exists`` without ``session`` if the name is taken."""
 
     exists: bool
     name: str
@@ -66,7 +67,7 @@ class Session(Message):
 
 
 class QueryProgress(Message):
-    """How far a query is."""
+    """Progress of a query."""
 
     judged: int
     results: int
@@ -75,40 +76,26 @@ class QueryProgress(Message):
 
 
 class Progress(Message):
-    """How far someone is, query by query."""
+    """Progress of an annotator, by query."""
 
     name: str
     queries: list[QueryProgress]
 
 
-class ShownGrade(Message):
-    """A judgment of a result."""
-
-    grade: int
-    flagged: bool
-
-
 class State(Message):
-    """What someone has judged of a query."""
+    """Judgments of a query by an annotator."""
 
     query: int
-    grades: dict[str, ShownGrade]
+    grades: dict[str, Grade]
     choice: str | None
     progress: QueryProgress
 
 
 class Column(Message):
-    """A mode's results, under a label that says nothing of it."""
+    """Results of a mode, under a neutral label."""
 
     label: str
     results: list[str]
-
-
-class ShownDocument(Message):
-    """A document's words."""
-
-    title: str
-    text: str
 
 
 class QueryView(Message):
@@ -118,12 +105,12 @@ class QueryView(Message):
     query_id: str
     text: str | None
     columns: list[Column]
-    documents: dict[str, ShownDocument]
+    documents: dict[str, Document]
     state: State
 
 
 class Undone(Message):
-    """What was taken back: where, and how it is now; null if there was nothing."""
+    """The undone judgment and the new state; all null if there was no judgment."""
 
     what: Literal["grade", "choice"] | None
     doc_id: str | None

@@ -1,7 +1,7 @@
-"""The file that judgments are kept in: SQLite, every one on the disk before it is confirmed.
+"""The file of judgments: an SQLite database, synced to disk before a judgment is confirmed.
 
-Nothing is overwritten: a judgment is a row, what counts is the last one that was not undone. The
-file also holds what was shown, so it says by itself what came of the review.
+Judgments are never overwritten: each is a row, and the last row that was not undone is current. The
+file also contains the shown results, so the summary needs no other file.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import RLock
 from typing import Any
+from urllib.parse import quote
 
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.service.review.material import ReviewMaterial
 
 FORMAT = "1"
 DATABASE_NAME = "review.db"
-"""Where judgments are kept by default: in the report's folder."""
+"""The default name of the file, in the report's folder."""
 BUSY_SECONDS = 10.0
+"""Time to wait for the lock of another connection."""
+_OTHER_FILE = "name a new file, or a file that the review page created"
 _TABLES = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     """CREATE TABLE shown (
@@ -35,8 +38,8 @@ _TABLES = (
     """CREATE TABLE session (
         digest TEXT PRIMARY KEY, annotator INTEGER NOT NULL REFERENCES annotator (id),
         started_at TEXT NOT NULL) WITHOUT ROWID""",
-    # A row with a doc_id judges that result; one without says which mode one would choose: its
-    # name, '' for none of them, NULL for no answer any more.
+    # A row with a doc_id judges that result. A row without one is a choice: the name of the mode,
+    # '' for none of them, NULL for a removed answer.
     """CREATE TABLE judgment (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         annotator INTEGER NOT NULL REFERENCES annotator (id),
@@ -51,14 +54,14 @@ _TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What a file of judgments is about.
+    """The subject of a file of judgments.
 
     Attributes:
-        dataset: The dataset's name.
-        modes: The modes that are compared.
-        depth: How many results of each were shown.
-        seed: Of the order of queries and columns.
-        fingerprint: Of what was shown.
+        dataset: The name of the dataset.
+        modes: The compared modes.
+        depth: The number of results of each mode.
+        seed: The seed of the order of queries and columns.
+        fingerprint: Hash of the shown results.
     """
 
     dataset: str
@@ -69,74 +72,71 @@ class Study:
 
 
 class Store:
-    """A file of judgments that is open.
-
-    One connection, used by one thread at a time.
+    """An open file of judgments, with one connection that one thread uses at a time.
 
     Args:
-        connection: To the file.
+        connection: The connection to the file.
         path: The file, for messages.
 
     Attributes:
-        study: What it is about.
+        study: The subject.
 
     Raises:
-        InputError: If it is no file of judgments.
+        InputError: If it is not a file of judgments.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
         self._connection = connection
         self._lock = RLock()
-        self._path = path
         self.study = _read_study(connection, path)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for this thread alone."""
+        """Lock the connection for this thread."""
         with self._lock:
             yield self._connection
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction, on the disk when the block is left; nothing is kept if it raises."""
+        """Run a transaction: synced to disk after the block, and rolled back on an exception."""
         with self._lock, _transaction(self._connection):
             yield self._connection
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
+        """Return all rows of a query."""
         with self.reading() as connection:
             return connection.execute(query, values).fetchall()
 
     def close(self) -> None:
-        """Close the file; what is in its log moves into it."""
+        """Close the file; SQLite moves its log into it."""
         with self._lock:
             self._connection.close()
 
 
 def open_store(path: str | Path, material: ReviewMaterial, seed: int | None = None) -> Store:
-    """Open the judgments of this material, or begin a new file.
+    """Open the file of judgments of some results, or create it.
 
     Args:
         path: The file.
-        material: What is shown.
-        seed: Of the order; drawn at random for a new file if ``None``.
+        material: The shown results.
+        seed: The seed of the order; random for a new file if ``None``.
 
     Raises:
-        InputError: If it cannot be opened, or is another kind of file.
-        IncomparableError: If it holds judgments of other results.
-        UsageError: If it was begun with another seed.
+        InputError: If it cannot be opened, or is not a file of judgments.
+        IncomparableError: If it contains judgments of other results.
+        UsageError: If it was created with another seed.
     """
-    connection = _connect(str(path), f"file:{_quoted(path)}?mode=rwc", str(path))
+    connection = _connect(str(path), "rwc")
     try:
-        with _refusing(str(path)):
+        with _translated_errors(str(path)):
             if not _is_new(connection):
-                _read_study(connection, str(path))  # before anything of it is changed
+                _read_study(connection, str(path))  # before changing the file
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             with _transaction(connection):
                 if _is_new(connection):
-                    _begin(connection, material, seed)
+                    _create(connection, material, seed)
         store = Store(connection, str(path))
         _check_study(store.study, material, seed, str(path))
     except BaseException:
@@ -146,23 +146,23 @@ def open_store(path: str | Path, material: ReviewMaterial, seed: int | None = No
 
 
 def read_store(path: str | Path) -> Store:
-    """Open a file of judgments to read it; a server may write to it at the same time.
+    """Open a file of judgments for reading; a server can write to it at the same time.
 
     Args:
-        path: The file; or the report's folder, where it is called ``review.db``.
+        path: The file, or the report's folder with ``review.db``.
 
     Raises:
-        InputError: If it is missing, cannot be read, or is another kind of file.
+        InputError: If it is missing, cannot be read, or is not a file of judgments.
     """
     if Path(path).is_dir():
         path = Path(path) / DATABASE_NAME
     if not Path(path).is_file():
         raise InputError(
-            "no such file", where=str(path), remedy="name the file that the review page wrote"
+            "no such file", where=str(path), remedy="name a file that the review page created"
         )
-    connection = _connect(str(path), f"file:{_quoted(path)}?mode=ro", str(path))
+    connection = _connect(str(path), "ro")
     try:
-        with _refusing(str(path)):
+        with _translated_errors(str(path)):
             return Store(connection, str(path))
     except BaseException:
         connection.close()
@@ -170,35 +170,34 @@ def read_store(path: str | Path) -> Store:
 
 
 def utc_now() -> str:
-    """The time in UTC, ISO 8601, to the millisecond."""
+    """Return the time in UTC, ISO 8601, in milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _quoted(path: str | Path) -> str:
-    from urllib.parse import quote
-
-    return quote(str(Path(path).absolute()))
-
-
-def _connect(path: str, address: str, shown: str) -> sqlite3.Connection:
-    if not Path(path).absolute().parent.is_dir():
-        raise InputError("no such folder", where=shown, remedy="create it first")
-    with _refusing(shown):
+def _connect(path: str, mode: str) -> sqlite3.Connection:
+    absolute = Path(path).absolute()
+    if not absolute.parent.is_dir():
+        raise InputError("no such folder", where=path, remedy="create it first")
+    with _translated_errors(path):
         return sqlite3.connect(
-            address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            f"file:{quote(str(absolute))}?mode={mode}",
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
         )
 
 
 @contextmanager
-def _refusing(path: str) -> Iterator[None]:
-    """What SQLite refuses, in our words."""
+def _translated_errors(path: str) -> Iterator[None]:
+    """Convert errors of SQLite."""
     try:
         yield
     except sqlite3.Error as error:
         raise InputError(
             f"the file of judgments cannot be opened: {error}",
             where=path,
-            remedy="name a new file, or one that the review page wrote",
+            remedy=_OTHER_FILE,
         ) from error
 
 
@@ -218,7 +217,7 @@ def _is_new(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
 
-def _begin(connection: sqlite3.Connection, material: ReviewMaterial, seed: int | None) -> None:
+def _create(connection: sqlite3.Connection, material: ReviewMaterial, seed: int | None) -> None:
     for statement in _TABLES:
         connection.execute(statement)
     about = {
@@ -246,9 +245,13 @@ def _read_study(connection: sqlite3.Connection, path: str) -> Study:
     try:
         about = dict(connection.execute("SELECT name, value FROM about"))
     except sqlite3.Error as error:
-        raise InputError("is no file of judgments", where=path) from error
+        raise InputError("not a file of judgments", where=path, remedy=_OTHER_FILE) from error
     if about.get("format") != FORMAT:
-        raise InputError("is no file of judgments of this version", where=path)
+        raise InputError(
+            "the file of judgments has the format of another version",
+            where=path,
+            remedy=_OTHER_FILE,
+        )
     modes = tuple(json.loads(about["modes"]))
     return Study(
         about["dataset"], modes, int(about["depth"]), int(about["seed"]), about["fingerprint"]
@@ -258,14 +261,14 @@ def _read_study(connection: sqlite3.Connection, path: str) -> Study:
 def _check_study(study: Study, material: ReviewMaterial, seed: int | None, path: str) -> None:
     if study.fingerprint != material.fingerprint:
         raise IncomparableError(
-            f"the file holds judgments of other results ({study.dataset}, depth {study.depth}, "
+            f"the file contains judgments of other results ({study.dataset}, depth {study.depth}, "
             f"{', '.join(study.modes)})",
             where=path,
             remedy="name another file with --database, or give the same report, modes and depth",
         )
     if seed is not None and seed != study.seed:
         raise UsageError(
-            "the file was begun with another seed",
+            "the file was created with another seed",
             where=path,
-            remedy="leave --seed out, or name another file with --database",
+            remedy="omit --seed, or name another file with --database",
         )

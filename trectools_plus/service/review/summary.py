@@ -1,4 +1,4 @@
-"""What came of a review: how far people agree, and which mode they would choose."""
+"""The results of a review: agreement of the annotators, and the modes that they choose."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from trectools_plus.service.review.judgments import (
     read_all_judged,
 )
 from trectools_plus.service.review.store import Store, Study
-from trectools_plus.statistics.agreement import Agreement
+from trectools_plus.statistics.agreement import Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import check_level
 from trectools_plus.statistics.resamples import Resampling
-from trectools_plus.testsets.agreement import GradeAgreement, compare_grades
+from trectools_plus.testsets.agreement import GradeAgreement, grade_agreement
 
 METHOD = "Wilson over queries"
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share of queries with its Wilson score interval.
+    """A proportion of queries with its Wilson score interval.
 
     Attributes:
-        value: 0 to 1.
-        low: Lower end.
+        value: The proportion, 0 to 1.
+        low: Lower end of the interval.
         high: Upper end.
-        n: How many queries.
-        level: The interval's confidence level, between 0 and 1.
+        n: The number of queries.
+        level: The confidence level of the interval, between 0 and 1.
     """
 
     value: float
@@ -47,29 +47,31 @@ class Share:
 
 
 def wilson_share(value: float, n: int, confidence: float = 0.95) -> Share:
-    """A share with its Wilson score interval (Wilson 1927).
+    """Return a proportion with its Wilson score interval (Wilson 1927).
 
-    The share need not be a whole number of n-ths: where several people answered for one query, the
-    query counts with the mean of their answers. Values between 0 and 1 vary at most as much as
-    those that are 0 or 1, so the interval is then rather too wide than too narrow.
+    ``value * n`` need not be a whole number: if several people answered for a query, it counts with
+    the mean of their answers. Such values vary at most as much as values of 0 and 1, so the
+    interval can be too wide, but not too narrow.
 
     Args:
-        value: The share, 0 to 1.
-        n: Of how many queries, at least 1.
+        value: The proportion, 0 to 1.
+        n: The number of queries, at least 1.
         confidence: The level, between 0 and 1.
 
     Raises:
-        UsageError: If something is out of range.
+        UsageError: If an argument is out of range.
     """
     from scipy.stats import norm
 
     check_level(confidence, "share")
     if n < 1 or not 0.0 <= value <= 1.0:
-        raise UsageError(f"expected a share of at least one query but got {value} of {n}")
+        raise UsageError(
+            f"expected a proportion from 0 to 1 of at least 1 query but got {value} of {n}"
+        )
     z = float(norm.ppf(0.5 + confidence / 2.0))
     centre = (value + z * z / (2 * n)) / (1 + z * z / n)
     reach = z / (1 + z * z / n) * math.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
-    # The ends enclose the share; rounding may say otherwise where it is 0, 1 or next to that.
+    # The interval contains the proportion, even if rounding says otherwise near 0 and 1.
     low, high = max(0.0, min(value, centre - reach)), min(1.0, max(value, centre + reach))
     if value in (0.0, 1.0):
         low, high = (0.0, high) if value == 0.0 else (low, 1.0)
@@ -79,18 +81,18 @@ def wilson_share(value: float, n: int, confidence: float = 0.95) -> Share:
 def share_choices(
     choices: Sequence[Mapping[str, str]], modes: Sequence[str], confidence: float = 0.95
 ) -> dict[str, Share]:
-    """How often each mode would be chosen.
+    """Return the proportion of queries in which each mode is chosen.
 
-    Each query counts once: with the share of the people, among those who answered for it, who
-    would choose the mode. So two people who judge the same query are not taken for two queries.
+    Each query counts once, with the proportion of its annotators who chose the mode. So two
+    annotators of one query do not count as two queries.
 
     Args:
-        choices: Of each annotator, the chosen mode by query; ``""`` for none of them.
+        choices: The chosen mode by query, for each annotator; ``""`` for none of them.
         modes: All modes.
-        confidence: Level of the intervals, between 0 and 1.
+        confidence: The level of the intervals, between 0 and 1.
 
     Returns:
-        By mode and, last, ``""``; the values add up to 1. Empty if nobody has chosen.
+        The proportions by mode and, last, ``""``; the values add up to 1. Empty without choices.
     """
     by_query: dict[str, list[str]] = {}
     for answers in choices:
@@ -111,16 +113,15 @@ KAPPA_METHOD = "percentile bootstrap over the pairs of query and document that b
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorSummary:
-    """What one annotator has done.
+    """The judgments of one annotator.
 
     Attributes:
-        name: Who.
-        graded: Results graded, over all queries.
-        flagged: Of these, flagged as irrelevant.
-        chosen: Queries with a choice.
-        complete: Queries with a choice and a grade for every result.
-        shares: How often each mode would be chosen; see
-            :func:`~trectools_plus.service.review.summary.share_choices`.
+        name: The name.
+        graded: Number of graded results, over all queries.
+        flagged: Number of results with the flag irrelevant.
+        chosen: Number of queries with a choice.
+        complete: Number of queries with a choice and a grade for every result.
+        shares: The proportions of chosen modes; see :func:`share_choices`.
     """
 
     name: str
@@ -133,14 +134,14 @@ class AnnotatorSummary:
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """How far two annotators agree.
+    """The agreement of two annotators.
 
     Attributes:
-        first: One.
-        second: The other.
-        grades: On results that both have graded; ``None`` where there is none.
-        choices: Cohen's kappa of the modes they would choose; ``None`` where both answered for
-            no query.
+        first: The name of one.
+        second: The name of the other.
+        grades: The agreement on results that both graded; ``None`` if there are none.
+        choices: Cohen's kappa of the chosen modes; ``None`` if there is no query with choices of
+            both.
     """
 
     first: str
@@ -151,11 +152,11 @@ class PairAgreement:
 
 @dataclass(frozen=True, slots=True)
 class ModeFlags:
-    """How many of a mode's results are flagged.
+    """The flags on a mode's results.
 
     Attributes:
-        judged: Judgments of results that the mode shows, over all annotators.
-        flagged: Of these, flagged as irrelevant.
+        judged: Number of judgments of the mode's results, over all annotators.
+        flagged: Number of these with the flag irrelevant.
     """
 
     judged: int
@@ -164,15 +165,15 @@ class ModeFlags:
 
 @dataclass(frozen=True, slots=True)
 class ReviewSummary:
-    """What came of a review.
+    """The results of a review.
 
     Attributes:
-        study: What was reviewed.
-        queries: How many queries there are.
-        annotators: In the order in which they began.
-        agreements: Of each two annotators.
-        shares: How often each mode would be chosen, over all annotators.
-        flags: Flagged results, by mode.
+        study: The subject.
+        queries: The number of queries.
+        annotators: The annotators in the order of their first sessions.
+        agreements: The agreement of each pair of annotators.
+        shares: The proportions of chosen modes, over all annotators.
+        flags: The flags by mode.
     """
 
     study: Study
@@ -183,7 +184,7 @@ class ReviewSummary:
     flags: dict[str, ModeFlags]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON: undefined figures are null, no choice is ``none``, the seed is left out."""
+        """Return JSON values without the seed; undefined figures are null."""
         study = asdict(self.study)
         del study["seed"]
         return {
@@ -203,7 +204,7 @@ def summarise_review(
     store: Store,
     resampling: Resampling | None = None,
 ) -> ReviewSummary:
-    """Say what came of a review so far.
+    """Summarise the judgments so far.
 
     Args:
         store: The judgments.
@@ -241,7 +242,7 @@ def summarise_review(
 
 
 def _read_shown(store: Store) -> dict[str, dict[str, set[str]]]:
-    """Documents by query and mode."""
+    """Return the documents by query and mode."""
     shown: dict[str, dict[str, set[str]]] = {}
     for query_id, mode, doc_id in store.rows("SELECT query_id, mode, doc_id FROM shown"):
         shown.setdefault(query_id, {}).setdefault(mode, set()).add(doc_id)
@@ -277,7 +278,7 @@ def _compare_grades(
     store: Store, one: Annotator, other: Annotator, resampling: Resampling
 ) -> GradeAgreement | None:
     try:
-        return compare_grades(
+        return grade_agreement(
             grades_of(store, one),
             grades_of(store, other),
             weights="quadratic",
@@ -293,8 +294,6 @@ def _compare_choices(
     modes: tuple[str, ...],
     resampling: Resampling,
 ) -> Agreement | None:
-    from trectools_plus.statistics.agreement import cohens_kappa
-
     both = sorted(one.keys() & other.keys())
     if not both:
         return None
@@ -339,6 +338,6 @@ def _agreement(pair: PairAgreement) -> dict[str, Any]:
 
 def _defined(agreement: Agreement) -> dict[str, Any]:
     return {
-        name: None if isinstance(value, float) and value != value else value
+        name: None if isinstance(value, float) and math.isnan(value) else value
         for name, value in asdict(agreement).items()
     }

@@ -1,4 +1,4 @@
-"""The table of built-in backends, which loads without any of them."""
+"""The registry of built-in backends; importing it imports none of them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ EMBEDDED = "embedded"
 
 @dataclass(frozen=True, slots=True)
 class BackendEntry:
-    """A backend, before it is loaded.
+    """Facts about a backend that are available before it is imported.
 
     Attributes:
-        home: ``module:class``.
-        needs_corpus: Whether it searches documents that it is given.
-        streams_documents: Whether it takes documents one by one, not in memory.
+        location: ``module:class``.
+        needs_corpus: Whether it searches documents that the user must give.
+        streams_documents: Whether it reads documents one by one instead of in memory.
         finds_chunks: Whether its results can be chunks of documents.
-        setting: The key of its own settings; ``None`` where it has none.
-        model: ``module:class`` of these settings, where they have names.
-        remedy: What to give where these settings are missing; ``None`` where it can do without.
-        hint: A note in brackets in the help of ``--backend``.
+        setting: The key of its settings; ``None`` if it has none.
+        model: ``module:class`` of these settings, if they have names.
+        remedy: How to give these settings if they are missing; ``None`` if they are optional.
+        hint: A note in parentheses in the help of ``--backend``.
     """
 
-    home: str
+    location: str
     needs_corpus: bool = False
     streams_documents: bool = False
     finds_chunks: bool = True
@@ -35,8 +35,8 @@ class BackendEntry:
     hint: str = ""
 
     def load(self) -> Any:
-        """Import the class."""
-        return _load(self.home)
+        """Import the class of the backend."""
+        return _load(self.location)
 
     def setting_names(self) -> tuple[str, ...]:
         """Return the names of its settings."""
@@ -48,33 +48,33 @@ def _load(reference: str) -> Any:
     return getattr(import_module(module), name)
 
 
-_HOME = "trectools_plus.retrieval.backends"
+_PACKAGE = "trectools_plus.retrieval.backends"
 BACKENDS: Mapping[str, BackendEntry] = {
     EMBEDDED: BackendEntry(
-        f"{_HOME}.embedded.backend:EmbeddedBackend", needs_corpus=True, finds_chunks=False
+        f"{_PACKAGE}.embedded.backend:EmbeddedBackend", needs_corpus=True, finds_chunks=False
     ),
     "http": BackendEntry(
-        f"{_HOME}.http.source:HttpBackend",
+        f"{_PACKAGE}.http.source:HttpBackend",
         setting="http",
-        model=f"{_HOME}.http.settings:HttpSettings",
+        model=f"{_PACKAGE}.http.settings:HttpSettings",
         remedy="the service's URL — give http.url, or --http-url",
         hint="a JSON service",
     ),
     "milvus": BackendEntry(
-        f"{_HOME}.milvus.backend:MilvusBackend",
+        f"{_PACKAGE}.milvus.backend:MilvusBackend",
         needs_corpus=True,
         streams_documents=True,
         setting="milvus",
-        model=f"{_HOME}.milvus.settings:MilvusSettings",
+        model=f"{_PACKAGE}.milvus.settings:MilvusSettings",
     ),
     "python": BackendEntry(
-        f"{_HOME}.python:PythonBackend",
+        f"{_PACKAGE}.python:PythonBackend",
         setting="retriever",
         remedy="`retriever` — give module:name",
         hint="a function or plug-in",
     ),
 }
-"""The built-in backends by name."""
+"""Built-in backends by name."""
 
 
 def list_backends() -> str:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from trectools_plus.retrieval.values import Flag, Names, Number, WholeNumber, explain_problem
+from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber, explain_problem
 
 
 class Settings(BaseModel):

@@ -1,8 +1,8 @@
-"""Settings as people write them: numbers, flags and lists from text, and what is wrong in words.
+"""Types of settings that users write as text (numbers, flags, lists), and their error messages.
 
 A setting arrives as a Python value, from the command line, or from a YAML file, whose scalars
-are read as text. What YAML's first version makes of ``010`` (8), ``yes`` (true) or ``1:40``
-(100) is refused here instead of guessed.
+are read as text. Texts that YAML 1.1 would convert, such as ``010`` (8), ``yes`` (true) or
+``1:40`` (100), are refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from trectools_plus.text import split_list
 
 SEPARATOR = " — "
-"""Between what is wrong and how to fix it, in the message of a validator."""
+"""Separates the problem from the remedy in the message of a validator."""
 
 _WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -52,17 +52,17 @@ def _names(value: Any) -> Any:
 
 
 WholeNumber = Annotated[int, BeforeValidator(_whole)]
-"""A whole number; as text without leading zeros, underscores and colons."""
+"""A whole number, or its text without leading zeros, underscores and colons."""
 Number = Annotated[float, BeforeValidator(_number)]
-"""A number; as text a plain decimal or ``1e-3``."""
+"""A number, or its text as a plain decimal or in the form ``1e-3``."""
 Flag = Annotated[bool, BeforeValidator(_flag)]
-"""``true`` or ``false``, and nothing that only looks like it."""
+"""A boolean, or the text ``true`` or ``false``."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
-"""A list; as text its items with commas."""
+"""A list, or its items as text with commas."""
 
 
 def show_value(value: Any) -> str:
-    """A value as the user would write it, on one short line."""
+    """Return a value as the user would write it, on one short line."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -89,11 +89,11 @@ _EXPECTED = {
     "model_attributes_type": "a mapping",
     "literal_error": "{expected}",
 }
-"""Pydantic's kinds of error in this project's words."""
+"""Expected values in words, by Pydantic's type of error."""
 
 
 def explain_problem(item: ErrorDetails) -> tuple[str, str | None]:
-    """Return what is wrong with a setting, and the fix where the validator names one.
+    """Return the message for an invalid setting, and the remedy if the validator gives one.
 
     Args:
         item: One entry of ``ValidationError.errors()``.
@@ -102,8 +102,8 @@ def explain_problem(item: ErrorDetails) -> tuple[str, str | None]:
         return f"{item['loc'][-1]} is missing", None
     expected = _EXPECTED.get(item["type"])
     if expected is not None:
-        wanted = expected.format(**item.get("ctx", {}))
-        return f"expected {wanted} but got {show_value(item['input'])}", None
+        expected = expected.format(**item.get("ctx", {}))
+        return f"expected {expected} but got {show_value(item['input'])}", None
     what, _, remedy = item["msg"].removeprefix("Value error, ").partition(SEPARATOR)
     if what.startswith("Input"):
         what = f"{what[:1].lower()}{what[1:]}, got {show_value(item['input'])}"

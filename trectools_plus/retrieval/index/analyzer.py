@@ -1,4 +1,4 @@
-"""From a text to the terms that BM25 counts."""
+"""The analysis of texts into the terms of BM25."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ _WORD = re.compile(r"\b\w\w+\b")
 
 
 def clean_text(text: str) -> str:
-    """Compose accents (NFC) and drop blanks around, so that equal-looking texts are equal."""
+    """Normalise a text to NFC and strip white space, so that texts that look equal are equal."""
     return unicodedata.normalize("NFC", text).strip()
 
 
 class Analyzer:
-    """Lower-cases, splits, drops stop words, stems. Documents and queries share one.
+    """Converts texts to lower case, splits them into words, drops stop words and stems.
+
+    Documents and queries use the same analyzer.
 
     Args:
         settings: ``stemmer`` and ``stopwords`` are used.
@@ -30,12 +32,12 @@ class Analyzer:
         self._terms: dict[str, str | None] = dict.fromkeys(_stopwords(settings))
 
     def terms(self, text: str) -> list[str]:
-        """The terms of a text in their order, repetitions kept."""
+        """Return the terms of a text in their order, including repetitions."""
         words = _WORD.findall(clean_text(text).lower())
         return [term for word in words if (term := self._term(word)) is not None]
 
     def _term(self, word: str) -> str | None:
-        """The term of a word, ``None`` for a stop word; each word is stemmed once."""
+        """Return the term of a word; ``None`` for a stop word. Each word is stemmed once."""
         if word not in self._terms:
             self._terms[word] = self._stem(word) if self._stem else word
         return self._terms[word]

@@ -1,0 +1,198 @@
+"""The parameters and answers of the service."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from trectools_plus.benchmark.report import ConfidenceInterval, FindingRecord, Latency
+from trectools_plus.service.api.jobs import JobStatus
+
+LONGEST_MEASURES = 300
+"""Maximum number of characters in a list of measures."""
+
+Kind = Literal["run", "qrels", "topics", "testset"]
+
+MeasureNames = Field(
+    default=None,
+    max_length=LONGEST_MEASURES,
+    min_length=1,
+    description="Measures, separated by commas, for example `R@10,nDCG@10,RR`.",
+    examples=["R@10,nDCG@10,RR"],
+)
+Background = Field(default=False, description="Answer 202 at once, with a job, instead of waiting.")
+
+_COMPONENTS = r"^(bm25|lexical|dense|vector|hybrid)(,(bm25|lexical|dense|vector|hybrid))*$"
+
+
+class _Parameters(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EvaluateParameters(_Parameters):
+    """Parameters of an evaluation."""
+
+    components: str | None = Field(
+        default=None,
+        max_length=100,
+        description="The components of the search: `bm25`, `dense`, or both separated by a comma, "
+        "which is `hybrid`. The default is the hybrid search of the service, or the lexical search "
+        "if it has no hybrid search; `mode` of the answer is the one used.",
+        examples=["bm25", "bm25,dense"],
+        json_schema_extra={"pattern": _COMPONENTS},
+    )
+    measures: str | None = MeasureNames
+    publish: bool = Field(default=True, description="Show the figures in `/metrics`.")
+    background: bool = Background
+
+    @field_validator("components")
+    @classmethod
+    def _known_components(cls, names: str | None) -> str | None:
+        if names is not None and not re.fullmatch(_COMPONENTS, names):
+            raise ValueError("expected bm25, dense, or both separated by a comma")
+        return names
+
+
+class ValidateParameters(_Parameters):
+    """Parameters of a validation."""
+
+    kind: Kind = Field(description="The kind of the file.")
+    strict: bool = Field(default=False, description="Warnings also fail the check.")
+    profile: Literal["default", "trec", "submission"] = Field(
+        default="default", description="Severities and limits."
+    )
+    background: bool = Background
+
+
+class ScoreParameters(_Parameters):
+    """Parameters of a scoring."""
+
+    measures: str | None = MeasureNames
+    missing: Literal["zero", "drop"] = Field(
+        default="zero",
+        description="A judged query without results counts 0 (trec_eval -c), or is excluded.",
+    )
+    per_query: bool = Field(default=False, description="Include the value of every query.")
+    background: bool = Background
+
+
+class Health(BaseModel):
+    """The service is running."""
+
+    status: Literal["ok"]
+    version: str
+
+
+class Readiness(BaseModel):
+    """The documents can be searched."""
+
+    status: Literal["ready", "off"]
+    modes: list[str]
+
+
+class JobList(BaseModel):
+    """The stored jobs."""
+
+    jobs: list[JobStatus]
+
+
+class Figures(BaseModel):
+    """Intervals in the structure of the means; null for a mean of fewer than two queries."""
+
+    metrics: dict[str, ConfidenceInterval | None]
+    per_query_type: dict[str, dict[str, ConfidenceInterval | None]]
+
+
+class QueryCounts(BaseModel):
+    """Numbers of queries in the means."""
+
+    all: int
+    per_query_type: dict[str, int]
+
+
+class EvaluationAnswer(BaseModel):
+    """The figures of one test set."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    metrics: dict[str, float | None]
+    """Means over the queries with a relevant document; null where undefined."""
+    per_query_type: dict[str, dict[str, float | None]]
+    """Means over the queries of each type; see ``grouped_by``."""
+    grouped_by: str | None
+    """The field with the type of a query: ``query_type``, or ``category`` if no query has a
+    ``query_type``; null if there is neither."""
+    intervals: Figures
+    """Bootstrap intervals of all means."""
+    queries: QueryCounts
+    """Numbers of queries in the means."""
+    definitions: dict[str, dict[str, Any]]
+    """Definition of each figure: canonical name, formula, denominator, provider and more."""
+    latency_ms: Latency | None
+    """Time per query."""
+    mode: str
+    """The evaluated mode: ``lexical``, ``vector`` or ``hybrid``."""
+    dataset: str
+    """The dataset whose documents were searched."""
+    test_set: str
+    """The name of the test set."""
+    depth: int
+    """Results fetched per query."""
+    seed: int
+    """Seed of the resamples."""
+    created_at: str
+    """UTC, ISO 8601."""
+    notes: list[str]
+    """Remarks on the figures."""
+
+
+class FindingModel(FindingRecord):
+    """One problem of a file."""
+
+    lines: list[int]
+    """The first few lines with the problem."""
+
+
+class FileModel(BaseModel):
+    """The findings of one file."""
+
+    path: str
+    kind: str
+    rows: int
+    queries: int
+    findings: list[FindingModel]
+
+
+class ValidationAnswer(BaseModel):
+    """The document of ``… validate --format json``, and the result of the check."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    passed: bool
+    """True if there is no error and, with ``strict``, no warning."""
+    files: list[FileModel]
+    """The uploaded file."""
+    summary: dict[str, int]
+    """Numbers of errors, warnings and infos."""
+
+
+class ScoredRun(BaseModel):
+    """The figures of one run."""
+
+    name: str
+    path: str | None
+    sha256: str | None
+    counts: dict[str, int]
+    measures: dict[str, dict[str, Any]]
+
+
+class ScoreAnswer(BaseModel):
+    """The document of ``eval --format json``."""
+
+    qrels: dict[str, Any]
+    missing: Literal["zero", "drop"]
+    notes: list[str]
+    runs: list[ScoredRun]
+    definitions: dict[str, dict[str, Any]]
