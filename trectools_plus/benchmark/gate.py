@@ -338,11 +338,11 @@ def _test_changes(
         comparisons += compare_columns(
             (pair["current"] - pair["baseline"]).to_numpy(),
             tests=(ADJUSTED_TEST,),
-            **vars(resampling),
+            **resampling,
         )
     found: list[tuple[float, bool] | None] = [None] * len(pairs)
     for index, p_value in zip(tested, adjust(comparisons, DEFAULT_CORRECTION), strict=True):
-        found[index] = (float(p_value), bool(p_value <= alpha_of(resampling.confidence)))
+        found[index] = (float(p_value), bool(p_value <= alpha_of(resampling["confidence"])))
     return found
 
 

@@ -89,7 +89,7 @@ def compare_latency(
         return None
     before, after = both["latency_ms"].to_numpy(), both["latency_ms_b"].to_numpy()
     resampling = resampling_of(a.report.manifest.config)
-    found = compare_columns(after - before, tests=(), **vars(resampling))[0]
+    found = compare_columns(after - before, tests=(), **resampling)[0]
     assert found.difference is not None
     return LatencyDifference(
         both.height,
@@ -307,7 +307,7 @@ def _compare(
     differences = np.column_stack(
         [(tables[case]["b"] - tables[case]["a"]).fill_null(np.nan).to_numpy() for case in cases]
     )
-    found = dict(zip(cases, compare_columns(differences, **vars(resampling)), strict=True))
+    found = dict(zip(cases, compare_columns(differences, **resampling), strict=True))
     adjusted: dict[tuple[tuple[str, str], str], float] = {}
     for measure in dict.fromkeys(name for _, name in cases):
         family = [case for case in cases if case[1] == measure]
@@ -324,7 +324,7 @@ def _compare(
             (*case[0], case[1]),
             found[case],
             adjusted[case],
-            resampling.resamples,
+            resampling["resamples"],
             facts,
             higher_is_better=a.report.higher_is_better(case[1]),
         )
