@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from trectools_plus.benchmark.merge import merge_run
-from trectools_plus.benchmark.report import read_report, report_json_schema
+from trectools_plus.benchmark.report import load_report, report_json_schema
 from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.benchmark.verify import verify_report
@@ -81,7 +81,7 @@ def test_an_incomplete_and_a_failed_arm_are_shown_and_not_scored(data: dict[str,
         assert "ValueError: no index" in text
     written = json.loads(Path("out/BenchmarkReport.json").read_text())
     jsonschema.validate(written, report_json_schema())
-    assert read_report("out/BenchmarkReport.json").unscored == report.unscored
+    assert load_report("out/BenchmarkReport.json").unscored == report.unscored
     assert sorted(path.name for path in Path("out/runs").iterdir()) == ["good.run"]
     assert verify_report("out").problems == []
 

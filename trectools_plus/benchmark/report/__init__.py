@@ -9,7 +9,7 @@ from trectools_plus.benchmark.report.model import (
     Diagnosis,
     FailingQuery,
     SetSize,
-    read_report,
+    load_report,
     report_json_schema,
 )
 from trectools_plus.benchmark.report.modes import (
@@ -72,6 +72,6 @@ __all__ = [
     "TieInfo",
     "UnscoredMode",
     "UnscoredStatus",
-    "read_report",
+    "load_report",
     "report_json_schema",
 ]

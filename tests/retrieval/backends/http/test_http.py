@@ -13,7 +13,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report import read_report
+from trectools_plus.benchmark.report import load_report
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.run import read_run
@@ -329,7 +329,7 @@ def test_a_key_is_in_no_report(start: Any, tmp_path: Path, monkeypatch: pytest.M
     for mode in ("dense", "sparse"):
         unanswered = "1 of 2 queries has no answer (q2: HTTP 400 Bad Request"
         assert f"{mode} is incomplete: {unanswered}" in outputs[0]
-    report = read_report(tmp_path / "out" / "BenchmarkReport.json")
+    report = load_report(tmp_path / "out" / "BenchmarkReport.json")
     assert list(report.modes) == ["dense", "sparse"]
     assert report.manifest.config["http"]["key_env"] == "SERVICE_KEY"
     written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
