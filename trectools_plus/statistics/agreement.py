@@ -13,13 +13,13 @@ from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     FloatArray,
     IntArray,
+    ResamplingOptions,
     check_choice,
     check_level,
     check_resamples,
 )
 from trectools_plus.statistics.resamples import (
     Resampling,
-    ResamplingOptions,
     draw_counts,
     map_chunks,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,14 @@ DEFAULT_RESAMPLES = 10_000
 DEFAULT_SEED = 42
 ROUNDING = 1e-12
 """Values that differ by less are equal: the order of a sum changes its last bits."""
+
+
+class ResamplingOptions(TypedDict, total=False):
+    """The fields of ``resamples.Resampling`` as optional keyword arguments."""
+
+    resamples: int
+    seed: int
+    confidence: float
 
 
 def as_table(values: npt.ArrayLike, where: str, *, undefined: bool = False) -> FloatArray:

@@ -14,13 +14,13 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     ROUNDING,
     FloatArray,
+    ResamplingOptions,
     as_pair,
     as_table,
     check_choice,
 )
 from trectools_plus.statistics.bootstrap import bootstrap_intervals
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PairedTest, t_intervals
-from trectools_plus.statistics.resamples import ResamplingOptions
 
 INTERVAL_METHODS = ("percentile", "bca", "t")
 

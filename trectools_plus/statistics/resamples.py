@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,14 +35,6 @@ class Resampling:
     resamples: int = DEFAULT_RESAMPLES
     seed: int = DEFAULT_SEED
     confidence: float = 0.95
-
-
-class ResamplingOptions(TypedDict, total=False):
-    """The fields of :class:`Resampling` as optional keyword arguments."""
-
-    resamples: int
-    seed: int
-    confidence: float
 
 
 CELLS_PER_CHUNK = 2**19
