@@ -1,4 +1,4 @@
-"""Public names of packages: each can be imported, and no module has the same name."""
+"""Names of packages: each can be imported, is public in one place, and no module has its name."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ PACKAGES = [
 @pytest.mark.parametrize("name", PACKAGES)
 def test_every_public_name_can_be_imported(name: str) -> None:
     package = import_module(name)
-    assert sorted(read_stub(name)) == package.__all__
-    assert set(package.__all__) <= set(dir(package))
-    for public in package.__all__:
-        assert getattr(package, public) is not None
+    homes, public = read_stub(name)
+    assert public == package.__all__
+    assert set(public) <= set(homes) <= set(dir(package))
+    for listed in homes:
+        assert getattr(package, listed) is not None
     with pytest.raises(AttributeError, match="has no attribute 'nothing_of_this_name'"):
         package.nothing_of_this_name  # noqa: B018
 
@@ -34,7 +35,14 @@ def test_no_public_name_is_a_module(name: str) -> None:
     # The import of a module sets an attribute of its package, and would replace the name.
     folder = Path(str(import_module(name).__file__)).parent
     modules = {path.stem for path in folder.iterdir()}
-    assert modules & set(read_stub(name)) == set()
+    assert modules & set(read_stub(name)[0]) == set()
+
+
+def test_a_name_is_public_in_one_place() -> None:
+    public = [name for package in PACKAGES for name in import_module(package).__all__]
+    assert sorted(public) == sorted(set(public))
+    assert len(trectools_plus.__all__) <= 40
+    assert set(trectools_plus.__all__) == set(read_stub("trectools_plus")[0])
 
 
 def test_packages_load_nothing_until_a_name_is_used() -> None:

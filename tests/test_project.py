@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import json
 import os
 import re
@@ -21,7 +22,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-import trectools_plus
 from trectools_plus.cli.reference import generated_pages, iter_commands
 
 pytestmark = pytest.mark.process
@@ -103,14 +103,53 @@ def started_servers() -> frozenset[str]:
     )
 
 
-@pytest.mark.parametrize("name", sorted(trectools_plus.__all__))
+PUBLIC = {
+    name: module
+    for module in map(
+        importlib.import_module,
+        (
+            ".".join(stub.relative_to(ROOT).parent.parts)
+            for stub in (ROOT / "trectools_plus").rglob("__init__.pyi")
+        ),
+    )
+    for name in module.__all__
+}
+PYTHON_PAGE = DOCS[Path("python.md")].read_text("utf-8")
+
+
+def names_on_python_page(module: str) -> list[str]:
+    """The names in the first column of the table of a module."""
+    section = PYTHON_PAGE.split(f"### `{module}`\n", 1)[1].split("\n### ", 1)[0]
+    cells = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    return [name for cell in cells for name in re.findall(r"`(\w+)", cell)]
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_every_exported_name_has_docstring_docs_and_test(name: str) -> None:
-    exported = getattr(trectools_plus, name)
-    if callable(exported):
-        assert (exported.__doc__ or "").strip()
-        assert not exported.__doc__.startswith(f"{name}("), "a docstring made by dataclass"
-    assert f"`{name}" in DOCS[Path("python.md")].read_text("utf-8")
-    assert name in names_used_by_tests()
+    module = PUBLIC[name]
+    exported = getattr(module, name)
+    assert (exported.__doc__ or "").strip()
+    assert not exported.__doc__.startswith(f"{name}("), "a docstring made by dataclass"
+    assert name in names_on_python_page(module.__name__)
+    assert name in names_used_by_tests() | types_of_results()
+
+
+@pytest.mark.parametrize("module", re.findall(r"^### `([\w.]+)`$", PYTHON_PAGE, re.MULTILINE))
+def test_every_name_on_the_python_page_is_public(module: str) -> None:
+    package = importlib.import_module(module)
+    names = names_on_python_page(module)
+    assert set(names) <= set(getattr(package, "__all__", vars(package)))
+
+
+@cache
+def types_of_results() -> frozenset[str]:
+    """The types of what public functions return, and of the fields of public classes."""
+    texts = []
+    for name, module in PUBLIC.items():
+        exported = getattr(module, name)
+        annotations = getattr(exported, "__annotations__", {})
+        texts += annotations.values() if inspect.isclass(exported) else [annotations.get("return")]
+    return frozenset(name for text in texts for name in re.findall(r"\w+", str(text)))
 
 
 @cache

@@ -1,11 +1,15 @@
-"""Public names of a package that are imported on first use.
+"""Names of a package that are imported on first use.
 
 A package lists them in the stub ``__init__.pyi`` beside its ``__init__.py``, which type checkers
 read too::
 
     from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
 
-Importing the package then costs nothing, whatever its modules load.
+    __all__ = ["adjust_p_values"]
+
+Importing the package then costs nothing, whatever its modules load. ``__all__`` lists the public
+names; without a value of ``__all__``, all names are public. Other names are for other packages and
+can change at any time.
 """
 
 from __future__ import annotations
@@ -19,42 +23,48 @@ from typing import Any
 
 
 @cache
-def read_stub(package: str) -> dict[str, tuple[str, str]]:
-    """Read the module of each public name of a package, and the name that it has there.
+def read_stub(package: str) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Read the names of a package from its stub.
 
-    A name is public if the stub imports it "as" itself or assigns to it.
+    Returns:
+        For each name that the stub imports "as" itself, its module and its name there; and the
+        public names.
     """
     import ast
 
     stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi")
     homes: dict[str, tuple[str, str]] = {}
-    imported: dict[str, tuple[str, str]] = {}
+    public: list[str] | None = None
     for node in ast.parse(stub.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                public = alias.asname is not None
-                (homes if public else imported)[alias.name] = (str(node.module), alias.name)
-        elif isinstance(node, ast.Assign):
-            homes[ast.unparse(node.targets[0])] = imported[ast.unparse(node.value)]
-    return homes
+            homes |= {alias.name: (str(node.module), alias.name) for alias in node.names}
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            public = ast.literal_eval(node.value)
+    return homes, sorted(homes) if public is None else public
+
+
+def _is_module(package: str, name: str) -> bool:
+    path = Path(str(sys.modules[package].__file__)).parent / name
+    return path.is_dir() or path.with_suffix(".py").is_file()
 
 
 def import_lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions ``__getattr__`` and ``__dir__`` of a package with a stub.
 
-    No public name may equal the name of a module in the package: importing that module would
-    replace it.
+    No name may equal the name of a module in the package: importing that module would replace it.
     """
 
     def get(name: str) -> Any:
         if name == "__all__":
-            return sorted(read_stub(package))
-        if name.startswith("__") or name not in read_stub(package):
+            return read_stub(package)[1]
+        # For a module, as in "from trectools_plus import benchmark", the stub is not needed.
+        known = not name.startswith("__") and not _is_module(package, name)
+        if not known or name not in read_stub(package)[0]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, original = read_stub(package)[name]
+        module, original = read_stub(package)[0][name]
         return getattr(import_module(module), original)
 
     def list_names() -> list[str]:
-        return [*vars(sys.modules[package]), *read_stub(package)]
+        return [*vars(sys.modules[package]), *read_stub(package)[0]]
 
     return get, list_names

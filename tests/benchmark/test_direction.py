@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
 from trectools_plus.benchmark.gate import GateRules, run_gate
-from trectools_plus.benchmark.report import read_report
+from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.report.parts import MeasureDefinition
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.targets import Target, judge_mean
@@ -61,7 +61,7 @@ def folder(costs: None, bench: Any) -> Path:
 
 
 def test_a_cost_is_ranked_with_its_lowest_mean_first(folder: Path) -> None:
-    report = read_report(folder / "BenchmarkReport.json")
+    report = load_report(folder / "BenchmarkReport.json")
     assert not report.higher_is_better("Cost")
     assert report.higher_is_better("RR@10")
     assert report.best_mode == {"Cost": "near", "RR@10": "near"}
@@ -74,7 +74,7 @@ def test_a_cost_is_ranked_with_its_lowest_mean_first(folder: Path) -> None:
 
 
 def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
-    report = read_report(folder / "BenchmarkReport.json")
+    report = load_report(folder / "BenchmarkReport.json")
     table = report_table(report)
     _, *cells, best = table.by_measure().rows[0].cells
     assert [cell.best for cell in cells] == [True, False]
@@ -89,7 +89,7 @@ def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
     html = (folder / "BenchmarkReport.html").read_text()
     assert '<th scope="col" data-sort="asc">Cost</th>' in html
     assert '"lower":[true,false]' in html
-    source = read_report(folder / "BenchmarkReport.json")
+    source = load_report(folder / "BenchmarkReport.json")
     figure = Figure().add_subplot()
     from trectools_plus.benchmark.report.folder import ReportFolder
 
@@ -146,7 +146,7 @@ def test_earlier_reports_have_their_ranks_read_as_lower_is_better(folder: Path, 
         for figures in mode["measures"].values():
             assert figures["definition"].pop("higher_is_better") is False
     (path / "BenchmarkReport.json").write_text(json.dumps(document))
-    report = read_report(path / "BenchmarkReport.json")
+    report = load_report(path / "BenchmarkReport.json")
     assert not report.higher_is_better("MeanRank")
     assert not report.higher_is_better("MinRank@10")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.merge import merge_run
-from trectools_plus.benchmark.report import read_report
+from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.benchmark.verify import verify_report
@@ -25,10 +25,10 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_figures_are_those_of_one_benchmark(bench: Any) -> None:
     ranks = {"a": {n: 1 + n % 4 for n in range(60)}, "b": {}, "c": {1: 0, 2: 3}}
-    whole = read_report(bench.make("whole", ranks) / "BenchmarkReport.json")
+    whole = load_report(bench.make("whole", ranks) / "BenchmarkReport.json")
     folder = bench.make("part", {name: ranks[name] for name in "ab"})
     write_reports(merge_run(folder, "c", str(bench.folder / "whole-data" / "c.run")), plots=False)
-    merged = read_report(folder / "BenchmarkReport.json")
+    merged = load_report(folder / "BenchmarkReport.json")
     assert list(merged.modes) == ["a", "b", "c"]
     for mode in merged.modes:
         assert merged.modes[mode].measures == whole.modes[mode].measures
@@ -48,10 +48,10 @@ def test_a_fetched_mode_keeps_its_latency_and_its_label(small: Any, tmp_path: Pa
     out = tmp_path / "out"
     options = {**small.options, "modes": ["lexical"], "resamples": 200, "output_dir": str(out)}
     write_reports(run_benchmark(load_config(options=options)), plots=False)
-    before = read_report(out / "BenchmarkReport.json")
+    before = load_report(out / "BenchmarkReport.json")
     run = small.write_run("mine", {"q1": ["d1"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
     write_reports(merge_run(out, "mine", run), plots=False)
-    after = read_report(out / "BenchmarkReport.json")
+    after = load_report(out / "BenchmarkReport.json")
     old, kept = before.modes["lexical"], after.modes["lexical"]
     assert (kept.label, kept.latency_ms) == ("Lexical-Only", old.latency_ms)
     assert kept.diagnostics == old.diagnostics

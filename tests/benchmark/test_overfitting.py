@@ -10,7 +10,7 @@ from trectools_plus.benchmark.overfitting import check_overfitting
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import Resampling
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.statistics import compare_unpaired
+from trectools_plus.statistics import unpaired_difference
 from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
 
 
@@ -51,7 +51,7 @@ def test_figures_are_those_of_the_two_samples(bench) -> None:
     table = ReportFolder(folder).per_query.filter(measure="RR@10")
     values = dict(table.select("query_id", "value").iter_rows())
     samples = [[values[query.query_id] for query in side.queries] for side in (USED, HELD_OUT)]
-    assert one.comparison == compare_unpaired(*samples, seed=5)
+    assert one.comparison == unpaired_difference(*samples, seed=5)
     assert one.p_adjusted == one.comparison.p_permutation
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.extraction.predictions import read_predictions, write_predictions
-from trectools_plus.extraction.report import extraction_report_schema, read_extraction_report
+from trectools_plus.extraction.report import extraction_report_schema, load_extraction_report
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 from trectools_plus.extraction.scoring import relation_of
 from trectools_plus.extraction.settings import ExtractionSettings
@@ -120,7 +120,7 @@ def test_files_hold_the_report_and_repeat(collection, obo_path, tmp_path, monkey
     for name in ("one", "two"):
         result = run_extraction(collection, ontology=obo_path, settings=DICTIONARY)
         files = write_extraction(result, tmp_path / name)
-        assert read_extraction_report(tmp_path / name) == result.report
+        assert load_extraction_report(tmp_path / name) == result.report
         contents.append([path.read_bytes() for path in files.values()])
     assert contents[0] == contents[1]
 
@@ -159,4 +159,4 @@ def test_wrong_options_are_refused(collection, obo_path, tmp_path):
         )
     (tmp_path / "ExtractionReport.json").write_text("{}")
     with pytest.raises(InputError, match="not an extraction report"):
-        read_extraction_report(tmp_path)
+        load_extraction_report(tmp_path)

@@ -8,7 +8,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.extraction.runner import run_extraction
 from trectools_plus.extraction.scoring import figures_of
 from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.extraction.sweep import SweepOptions, leave_one_out, sweep
+from trectools_plus.extraction.sweep import SweepOptions, leave_one_out, sweep_extraction
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -35,7 +35,7 @@ def test_left_out_documents_get_the_value_best_on_the_others(seed):
 def test_points_are_those_of_single_runs(collection, obo_path):
     values = (0.0, 0.5, 1.0)
     options = SweepOptions(systems=["dictionary"], values=values)
-    found = sweep(collection, ontology=obo_path, options=options)
+    found = sweep_extraction(collection, ontology=obo_path, options=options)
     (curve,) = found.curves
     for value, point in zip(values, curve.points, strict=True):
         settings = ExtractionSettings(method="dictionary", min_confidence=value)
@@ -52,7 +52,7 @@ def test_points_are_those_of_single_runs(collection, obo_path):
 
 def test_a_whole_number_is_swept(collection, obo_path):
     options = SweepOptions(systems=["dictionary"], parameter="max_gap", values=[0, 2])
-    found = sweep(collection, ontology=obo_path, options=options)
+    found = sweep_extraction(collection, ontology=obo_path, options=options)
     assert found.curves[0].points[0].recall < found.curves[0].points[1].recall
 
 
@@ -61,7 +61,7 @@ def test_one_document_cannot_be_left_out():
 
 
 def test_the_sweep_is_one_import_away():
-    assert trectools_plus.sweep_extraction is sweep
+    assert trectools_plus.extraction.sweep_extraction is sweep_extraction
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_the_sweep_is_one_import_away():
 )
 def test_wrong_sweeps_are_refused(collection, obo_path, wrong):
     with pytest.raises(UsageError):
-        sweep(collection, ontology=obo_path, options=SweepOptions(**wrong))
+        sweep_extraction(collection, ontology=obo_path, options=SweepOptions(**wrong))

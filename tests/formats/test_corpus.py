@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.corpus import iter_corpus, read_corpus
+from trectools_plus.formats.corpus import iter_corpus, load_corpus
 from trectools_plus.formats.tables import Document
 
 
@@ -23,7 +23,7 @@ def test_beir_fields(tmp_path: Path) -> None:
         '\ufeff{"_id": "1", "title": "T", "text": "a\\nb", "metadata": {"x": 1}}\r\n\n'
         '{"_id": "02", "title": null, "text": ""}\n{"_id": 3, "text": "\\u00e9 \\ud83d\\ude00"}'
     )
-    corpus = read_corpus(write(tmp_path, data))
+    corpus = load_corpus(write(tmp_path, data))
     assert corpus.frame.rows() == [("1", "T", "a\nb"), ("02", "", ""), ("3", "", "é 😀")]
     assert corpus.searchable_texts() == ["T a\nb", "", "é 😀"]
 
@@ -55,11 +55,11 @@ def test_errors_have_a_line_and_column(
     tmp_path: Path, data: str, line: int | None, what: str
 ) -> None:
     with pytest.raises(FormatError) as caught:
-        read_corpus(write(tmp_path, data))
+        load_corpus(write(tmp_path, data))
     assert what in caught.value.what
     assert caught.value.line == line
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        read_corpus(tmp_path / "gone.jsonl")
+        load_corpus(tmp_path / "gone.jsonl")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.documents import StreamedDocuments, stream_documents, stream_file
 from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.tables import Corpus, Document
@@ -99,7 +99,7 @@ def test_a_file_a_corpus_and_the_catalogue_give_the_same(
     assert catalogue is not None
     assert survey(catalogue) == expected
     assert survey(stream_file(str(file))) == expected
-    assert survey(read_corpus(file)) == expected
+    assert survey(load_corpus(file)) == expected
     assert stream_file(str(file)).path == str(file)
     assert catalogue.path == "irds:cranfield"
 
@@ -199,7 +199,7 @@ def test_can_be_read_twice(tmp_path: Path) -> None:
     streamed = stream_documents(None, str(file))
     assert streamed is not None
     assert streamed.path == str(file)
-    assert streamed.sha256() == read_corpus(file).sha256()
+    assert streamed.sha256() == load_corpus(file).sha256()
     assert stream_documents("hpo", None) is None
     assert stream_documents(None, "-") is None
     assert stream_documents(None, None) is None

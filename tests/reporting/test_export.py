@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trectools_plus import report_table, write_table
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.reporting import report_table, write_table
 from trectools_plus.reporting.export import (
     escape_latex,
     table_as_csv,

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from trectools_plus.benchmark.report import read_report
+from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.reporting.files import render_json, write_reports
@@ -25,7 +25,7 @@ def test_every_file_is_written(make_report: Any, tmp_path: Path) -> None:
     assert {path.name for path in files.values()} == {
         path.name for path in tmp_path.rglob("*") if path.is_file()
     }
-    assert read_report(files["json"]) == report
+    assert load_report(files["json"]) == report
     assert pl.read_parquet(files["per_query"]).equals(TABLE)
 
 

@@ -160,7 +160,7 @@ def test_every_mode_is_ordered_again_hybrid_after_its_fusion() -> None:
         ({"rerank_depth": "0"}, "expected at least 1 but got"),
         ({"device": "tpu"}, "expected 'cpu' or 'cuda' but got 'tpu'"),
         ({"aggregation_strategy": "max"}, "expected 'label_only', 'label_synonyms_min'"),
-        ({"aggregation_weights": "label=1,title=1"}, "unknown kind of part 'title' .* there are"),
+        ({"aggregation_weights": "label=1,title=1"}, "unknown kind of part 'title' .* use one of"),
         ({"aggregation_weights": "label=0,synonym=0"}, "one of them above 0, but got label=0"),
         ({"aggregation_weights": "label=-1"}, "expected weights of at least 0"),
         ({"aggregation_weights": "label=1,label=2"}, "each kind once, but got 'label=1,label=2'"),

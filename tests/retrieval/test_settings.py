@@ -6,7 +6,7 @@ import pytest
 from bm25s import stopwords
 
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.index.text import Analyzer
+from trectools_plus.retrieval.index.analyzer import Analyzer
 from trectools_plus.retrieval.settings import (
     STOPWORD_LANGUAGES,
     RetrievalSettings,

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from trectools_plus import cohens_kappa, krippendorffs_alpha
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
+from trectools_plus.statistics import cohens_kappa, krippendorffs_alpha
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30)
 _ = np.nan

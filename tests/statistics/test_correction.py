@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from trectools_plus import adjust_p_values
 from trectools_plus.errors import UsageError
+from trectools_plus.statistics import adjust_p_values
 
 METHODS = ["holm", "bonferroni", "benjamini_hochberg"]
 FAMILIES = arrays(np.float64, st.integers(0, 12), elements=st.floats(0, 1))

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from trectools_plus import bootstrap_intervals
 from trectools_plus.errors import UsageError
-from trectools_plus.statistics import bootstrap_means
+from trectools_plus.statistics import bootstrap_intervals, bootstrap_means
 from trectools_plus.statistics.bootstrap import GEOMETRIC_FLOOR, LOCATIONS
 
 STATISTICS = {"mean": np.mean, "median": np.median, "geometric_mean": stats.gmean}

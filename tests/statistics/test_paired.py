@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from trectools_plus import compare_paired
 from trectools_plus.errors import UsageError
-from trectools_plus.statistics import PAIRED_TESTS, compare_columns
+from trectools_plus.statistics import PAIRED_TESTS, compare_columns, paired_difference
 from trectools_plus.statistics.paired_tests import (
     bootstrap_test,
     randomisation_test,
@@ -172,7 +171,7 @@ def test_resampled_p_is_never_0_and_nears_the_t_test(test):
 
 
 def test_comparison_by_hand():
-    result = compare_paired([0.5, 0.7, 0.2, 0.4], [0.4, 0.4, 0.2, 0.5], tests=["sign_test"])
+    result = paired_difference([0.5, 0.7, 0.2, 0.4], [0.4, 0.4, 0.2, 0.5], tests=["sign_test"])
     assert (result.n, result.wins, result.ties, result.losses) == (4, 2, 1, 1)
     assert result.difference == pytest.approx(0.075)
     # differences 0.1, 0.3, 0, -0.1: variance (0.000625 + 0.050625 + 0.005625 + 0.030625) / 3
@@ -186,8 +185,8 @@ def test_comparison_by_hand():
 @settings(max_examples=settings().max_examples // 4)
 def test_comparison_is_antisymmetric_and_counts_every_pair(differences):
     zeros = np.zeros_like(differences)
-    one = compare_paired(differences, zeros, tests=["t_test"], resamples=200)
-    two = compare_paired(zeros, differences, tests=["t_test"], resamples=200)
+    one = paired_difference(differences, zeros, tests=["t_test"], resamples=200)
+    two = paired_difference(zeros, differences, tests=["t_test"], resamples=200)
     assert one.wins + one.ties + one.losses == one.n == len(differences)
     assert (one.wins, one.losses) == (two.losses, two.wins)
     assert one.difference == pytest.approx(-two.difference)
@@ -198,7 +197,7 @@ def test_comparison_is_antisymmetric_and_counts_every_pair(differences):
 
 @pytest.mark.parametrize("interval", ["percentile", "bca", "t"])
 def test_a_single_pair_has_no_interval(interval):
-    result = compare_paired([0.7], [0.4], tests=[], interval=interval, resamples=100)
+    result = paired_difference([0.7], [0.4], tests=[], interval=interval, resamples=100)
     assert (result.n, result.low, result.high) == (1, None, None)
     assert result.difference == pytest.approx(0.3)
 
@@ -206,14 +205,14 @@ def test_a_single_pair_has_no_interval(interval):
 @pytest.mark.parametrize("interval", ["percentile", "bca", "t"])
 def test_comparison_offers_three_intervals(interval):
     differences = np.random.default_rng(0).normal(0.2, 1.0, 100)
-    result = compare_paired(differences, np.zeros(100), tests=[], interval=interval)
+    result = paired_difference(differences, np.zeros(100), tests=[], interval=interval)
     low, high = t_intervals(differences)
     assert (result.low, result.high) == pytest.approx((low[0], high[0]), abs=0.05)
     assert result.method == interval
 
 
 def test_rounding_is_no_difference():
-    result = compare_paired([0.1 + 0.2, 0.5], [0.3, 0.5])
+    result = paired_difference([0.1 + 0.2, 0.5], [0.3, 0.5])
     assert (result.ties, result.effect_size) == (2, None)
     assert {test.p_value for test in result.tests.values()} == {1.0}
 
@@ -243,5 +242,5 @@ def test_undefined_pairs_are_left_out_of_their_column():
 )
 def test_bad_input_is_refused(arguments, options, message):
     with pytest.raises(UsageError) as caught:
-        compare_paired(*arguments, **options)
+        paired_difference(*arguments, **options)
     assert message in str(caught.value)

@@ -6,9 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from trectools_plus import advise_on_size, queries_needed, smallest_detectable_difference
 from trectools_plus.errors import UsageError
-from trectools_plus.statistics import power_of_t_test
+from trectools_plus.statistics import (
+    advise_on_size,
+    power_of_t_test,
+    queries_needed,
+    smallest_detectable_difference,
+)
 
 
 @pytest.mark.parametrize(("effect", "needed"), [(0.2, 199), (0.5, 34), (0.8, 15)])

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from trectools_plus import (
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics import (
     delta_relative_improvement,
     effect_ratio,
     kendall_tau,
@@ -18,7 +19,6 @@ from trectools_plus import (
     tau_ap,
     truncated_overlap,
 )
-from trectools_plus.errors import UsageError
 
 RANKINGS = st.lists(st.sampled_from("abcdefgh"), max_size=8, unique=True)
 SCORES = st.lists(st.integers(0, 4), min_size=2, max_size=6)

@@ -9,21 +9,22 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from trectools_plus import (
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics import (
     adjust_p_values,
-    compare_systems,
+    group_letters,
     indistinguishable_groups,
+    pairs_of,
+    pairwise_differences,
     randomised_tukey,
 )
-from trectools_plus.errors import UsageError
-from trectools_plus.statistics import group_letters, pairs_of
 
 
 def test_tukey_of_two_systems_is_the_randomisation_test():
     scores = np.random.default_rng(3).random((40, 2))
     scores[:, 1] += 0.05
-    tukey = compare_systems(scores, correction="tukey_hsd")
-    randomised = compare_systems(scores, test="randomisation")
+    tukey = pairwise_differences(scores, correction="tukey_hsd")
+    randomised = pairwise_differences(scores, test="randomisation")
     assert tukey.p_adjusted[0] == pytest.approx(randomised.p_adjusted[0], abs=0.02)
 
 
@@ -69,7 +70,7 @@ def test_the_baseline_is_not_in_the_family():
     assert pairs_of(4, [0, 2]) == [(0, 1), (0, 3), (2, 1), (2, 3)]
     assert pairs_of(3) == [(0, 1), (0, 2), (1, 2)]
     scores = np.random.default_rng(0).random((30, 4))
-    result = compare_systems(scores, baselines=[0, 2], test="t_test", resamples=100)
+    result = pairwise_differences(scores, baselines=[0, 2], test="t_test", resamples=100)
     assert result.family == "4 comparisons: 2 systems against 2 baselines"
     raw = [one.tests["t_test"].p_value for one in result.comparisons]
     assert raw[1] == pytest.approx(stats.ttest_rel(scores[:, 3], scores[:, 0]).pvalue)
@@ -77,7 +78,9 @@ def test_the_baseline_is_not_in_the_family():
     table = result.p_table(4)
     assert table[2, 3] == table[3, 2] == result.p_adjusted[3]
     assert np.isnan(table[0, 2])
-    assert compare_systems(scores, resamples=50).family == "6 comparisons: all pairs of 4 systems"
+    assert (
+        pairwise_differences(scores, resamples=50).family == "6 comparisons: all pairs of 4 systems"
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,7 @@ def test_the_baseline_is_not_in_the_family():
 )
 def test_families_that_make_no_sense_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
-        compare_systems(np.random.default_rng(0).random((5, 3)), **options)
+        pairwise_differences(np.random.default_rng(0).random((5, 3)), **options)
     with pytest.raises(UsageError, match="at least 2 systems"):
         randomised_tukey([[0.1], [0.2]])
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from trectools_plus.errors import UsageError
-from trectools_plus.statistics import compare_unpaired
+from trectools_plus.statistics import unpaired_difference
 
 FIRST = [0.1, 0.5, 0.7, 1.0, 1.0]
 SECOND = [0.0, 0.2, 0.2, 0.3]
@@ -26,12 +26,12 @@ def test_small_samples_are_gone_through() -> None:
         differences.append(np.mean(one) - np.mean(other))
     upper = np.mean(np.array(differences) >= observed - 1e-12)
     lower = np.mean(np.array(differences) <= observed + 1e-12)
-    found = compare_unpaired(FIRST, SECOND)
+    found = unpaired_difference(FIRST, SECOND)
     assert found.p_permutation == pytest.approx(min(1.0, 2 * min(upper, lower)))
 
 
 def test_welch_is_scipys() -> None:
-    found = compare_unpaired(FIRST, SECOND, confidence=0.9)
+    found = unpaired_difference(FIRST, SECOND, confidence=0.9)
     expected = stats.ttest_ind(FIRST, SECOND, equal_var=False)
     interval = expected.confidence_interval(0.9)
     assert found.p_welch == pytest.approx(expected.pvalue, rel=1e-12)
@@ -41,7 +41,7 @@ def test_welch_is_scipys() -> None:
 
 
 def test_one_sample_that_does_not_vary() -> None:
-    found = compare_unpaired([1.0] * 6, SECOND)
+    found = unpaired_difference([1.0] * 6, SECOND)
     half = stats.t.ppf(0.975, 3) * stats.sem(SECOND)  # as of a single sample
     difference = 1.0 - np.mean(SECOND)
     assert (found.low, found.high) == pytest.approx((difference - half, difference + half))
@@ -50,16 +50,16 @@ def test_one_sample_that_does_not_vary() -> None:
 def test_large_samples_agree_with_the_t_test() -> None:
     generator = np.random.default_rng(1)
     one, other = generator.normal(0.2, 1, 60), generator.normal(0, 1, 50)
-    found = compare_unpaired(one, other)
+    found = unpaired_difference(one, other)
     assert found.p_permutation == pytest.approx(found.p_welch, abs=0.02)
-    assert found == compare_unpaired(one[::-1], other[::-1])
-    assert found.p_permutation != compare_unpaired(one, other, seed=7).p_permutation
+    assert found == unpaired_difference(one[::-1], other[::-1])
+    assert found.p_permutation != unpaired_difference(one, other, seed=7).p_permutation
 
 
 def test_samples_that_do_not_vary() -> None:
-    same = compare_unpaired([1, 1, 1], [1, 1])
+    same = unpaired_difference([1, 1, 1], [1, 1])
     assert (same.difference, same.low, same.high, same.p_permutation) == (0, 0, 0, 1)
-    apart = compare_unpaired([1] * 10, [0] * 10)
+    apart = unpaired_difference([1] * 10, [0] * 10)
     assert (apart.low, apart.high) == (1, 1)
     assert apart.p_permutation < 0.001
     assert math.isnan(apart.p_welch)
@@ -70,10 +70,10 @@ def test_samples_that_do_not_vary() -> None:
 )
 def test_what_cannot_be_compared_is_refused(first: object, second: object) -> None:
     with pytest.raises(UsageError):
-        compare_unpaired(first, second)
+        unpaired_difference(first, second)
 
 
 def test_options_out_of_range_are_refused() -> None:
     for options in ({"confidence": 1.0}, {"resamples": 0}):
         with pytest.raises(UsageError):
-            compare_unpaired(FIRST, SECOND, **options)
+            unpaired_difference(FIRST, SECOND, **options)

@@ -12,7 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.statistics.resamples import Resampling
-from trectools_plus.testsets.agreement import compare_grades, read_grades
+from trectools_plus.testsets.agreement import grade_agreement, read_grades
 from trectools_plus.validation.findings import FindingsError
 
 GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30)
@@ -31,7 +31,7 @@ def both(pairs: list[tuple[int, int]]) -> tuple[Qrels, Qrels]:
 def test_kappas_are_scikit_learns(pairs: list[tuple[int, int]]) -> None:
     first, second = zip(*pairs, strict=True)
     assume(len({*first, *second}) > 1)
-    found = compare_grades(*both(pairs), resampling=Resampling(10))
+    found = grade_agreement(*both(pairs), resampling=Resampling(10))
     for name, weights in (("none", None), ("linear", "linear"), ("quadratic", "quadratic")):
         expected = cohen_kappa_score(first, second, weights=weights, labels=[0, 1, 2, 3])
         assert found.kappas[name].value == pytest.approx(expected, abs=1e-12)
@@ -42,7 +42,7 @@ def test_kappas_are_scikit_learns(pairs: list[tuple[int, int]]) -> None:
 def test_only_pairs_that_both_graded_count() -> None:
     one = Qrels.from_dict({"1": {"a": 3, "b": 2, "c": 0}, "2": {"a": 1}})
     other = Qrels.from_dict({"1": {"a": 3, "b": 0, "x": 1}, "3": {"a": 1}})
-    found = compare_grades(one, other, resampling=Resampling(10))
+    found = grade_agreement(one, other, resampling=Resampling(10))
     assert (found.pairs, found.agreed, found.only_first, found.only_second) == (2, 1, 2, 2)
     assert [(one.query_id, one.doc_id, one.first, one.second) for one in found.disagreements] == [
         ("1", "b", 2, 0)
@@ -50,37 +50,37 @@ def test_only_pairs_that_both_graded_count() -> None:
 
 
 def test_disagreements_begin_with_the_farthest_apart() -> None:
-    found = compare_grades(*both([(3, 2), (0, 3), (1, 1), (1, 0)]), resampling=Resampling(10))
+    found = grade_agreement(*both([(3, 2), (0, 3), (1, 1), (1, 0)]), resampling=Resampling(10))
     assert [one.query_id for one in found.disagreements] == ["q1", "q0", "q3"]
 
 
 def test_accepted_is_above_and_not_at_the_threshold() -> None:
     pairs = [(0, 0)] * 4 + [(1, 1)] * 4 + [(0, 1)] + [(1, 0)]  # p_o = 0.8, p_e = 0.5: kappa 0.6
-    found = compare_grades(*both(pairs), resampling=Resampling(10))
+    found = grade_agreement(*both(pairs), resampling=Resampling(10))
     assert found.kappas["none"].value == pytest.approx(0.6)
-    assert compare_grades(*both(pairs), threshold=0.59, resampling=Resampling(10)).accepted
-    assert not compare_grades(*both(pairs), threshold=0.61, resampling=Resampling(10)).accepted
-    better = compare_grades(*both([*pairs, (1, 1), (0, 0)]), resampling=Resampling(10))
+    assert grade_agreement(*both(pairs), threshold=0.59, resampling=Resampling(10)).accepted
+    assert not grade_agreement(*both(pairs), threshold=0.61, resampling=Resampling(10)).accepted
+    better = grade_agreement(*both([*pairs, (1, 1), (0, 0)]), resampling=Resampling(10))
     assert better.accepted
 
 
 def test_the_weighting_decides() -> None:
     pairs = [(grade, max(grade - 1, 0)) for grade in (0, 1, 2, 3)] * 3 + [(0, 0), (3, 3)]
-    assert not compare_grades(*both(pairs), resampling=Resampling(10)).accepted
-    assert compare_grades(*both(pairs), weights="quadratic", resampling=Resampling(10)).accepted
+    assert not grade_agreement(*both(pairs), resampling=Resampling(10)).accepted
+    assert grade_agreement(*both(pairs), weights="quadratic", resampling=Resampling(10)).accepted
     with pytest.raises(UsageError, match="unknown weighting"):
-        compare_grades(*both(pairs), weights="cubic")
+        grade_agreement(*both(pairs), weights="cubic")
 
 
 def test_one_grade_only_is_not_accepted() -> None:
-    found = compare_grades(*both([(1, 1), (1, 1)]), resampling=Resampling(10))
+    found = grade_agreement(*both([(1, 1), (1, 1)]), resampling=Resampling(10))
     assert math.isnan(found.kappas["none"].value)
     assert not found.accepted
 
 
 def test_nothing_in_common_is_not_comparable() -> None:
     with pytest.raises(IncomparableError):
-        compare_grades(Qrels.from_dict({"1": {"a": 1}}), Qrels.from_dict({"2": {"a": 1}}))
+        grade_agreement(Qrels.from_dict({"1": {"a": 1}}), Qrels.from_dict({"2": {"a": 1}}))
 
 
 def test_test_sets_and_qrels_are_read(maker) -> None:

@@ -19,7 +19,7 @@ import zstandard
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import scan_columns
-from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.qrels import read_qrels
@@ -217,7 +217,7 @@ def test_what_fuzzing_found_stays_found(tmp_path: Path, data: bytes) -> None:
     for n_fields in range(2, 8):
         columns = scan_columns(read_source(path), n_fields)
         assert columns.rows.height == columns.n_rows
-    for read in (read_run, read_qrels, read_topics, read_corpus):
+    for read in (read_run, read_qrels, read_topics, load_corpus):
         with suppress(FormatError):
             read(path)
     with warnings.catch_warnings():

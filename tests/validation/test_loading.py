@@ -6,16 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.errors import CheckFailedError, InputError
+from trectools_plus.errors import CheckFailedError, FormatError, InputError
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import (
     FindingsError,
     load_qrels,
     load_run,
+    load_topics,
     refuse_errors,
     validate_qrels,
     validate_run,
+    validate_topics,
 )
 from trectools_plus.validation.loading import load_qrels_with_findings
 
@@ -176,3 +179,22 @@ def test_a_cut_gzip_is_a_finding(tmp_path: Path) -> None:
 
 def test_nothing_to_refuse() -> None:
     refuse_errors([])
+
+
+def test_topics_are_read_or_refused_with_all_findings(tmp_path: Path) -> None:
+    path = tmp_path / "topics.tsv"
+    path.write_text("q1\tfirst words\nq2\tsecond words\n")
+    assert load_topics(path).frame.equals(read_topics(path).frame)
+    path.write_text("q1\tfirst words\nq 2\tsecond words\nq3\t\n")
+    with pytest.raises(FindingsError) as caught:
+        load_topics(path)
+    blocking = [item for item in validate_topics(path).findings if item.blocks_scoring]
+    assert len(blocking) > 1
+    assert list(caught.value.findings) == blocking
+
+
+def test_a_test_set_is_not_read_as_topics(tmp_path: Path) -> None:
+    path = tmp_path / "set.yaml"
+    path.write_text("queries:\n- query_id: q1\n  query_text: words\n  relevant_docs: [d1]\n")
+    with pytest.raises(FormatError):
+        load_topics(path)

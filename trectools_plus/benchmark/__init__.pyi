@@ -1,9 +1,13 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
 from trectools_plus.benchmark.compare.compare_reports import compare_reports as compare_reports
+from trectools_plus.benchmark.compare.comparisons import Comparisons as Comparisons
 from trectools_plus.benchmark.compare_vectors import (
     compare_vectors_options as compare_vectors_options,
 )
+from trectools_plus.benchmark.curves import hit_rate_curves as hit_rate_curves
+from trectools_plus.benchmark.curves import precision_recall_curves as precision_recall_curves
 from trectools_plus.benchmark.gate import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.benchmark.gate import GateResult as GateResult
 from trectools_plus.benchmark.gate import GateRules as GateRules
@@ -15,11 +19,16 @@ from trectools_plus.benchmark.multilingual import (
 )
 from trectools_plus.benchmark.multilingual import run_multilingual as run_multilingual
 from trectools_plus.benchmark.overfitting import check_overfitting as check_overfitting
-from trectools_plus.benchmark.report import report_json_schema as report_json_schema
 from trectools_plus.benchmark.report.folder import ReportFolder as ReportFolder
 from trectools_plus.benchmark.report.listing import ListedReport as ListedReport
 from trectools_plus.benchmark.report.listing import list_reports as list_reports
+from trectools_plus.benchmark.report.model import BenchmarkReport as BenchmarkReport
+from trectools_plus.benchmark.report.model import load_report as load_report
+from trectools_plus.benchmark.report.model import report_json_schema as report_json_schema
+from trectools_plus.benchmark.report.modes import Comparison as Comparison
 from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConfig
+from trectools_plus.benchmark.run.config import Resampling as Resampling
+from trectools_plus.benchmark.run.config_file import ConfigOptions as ConfigOptions
 from trectools_plus.benchmark.run.config_file import FetchSettings as FetchSettings
 from trectools_plus.benchmark.run.config_file import load_config as load_config
 from trectools_plus.benchmark.run.config_file import load_fetch_settings as load_fetch_settings
@@ -30,4 +39,23 @@ from trectools_plus.benchmark.run.runner import BenchmarkResult as BenchmarkResu
 from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark
 from trectools_plus.benchmark.verify import verify_report as verify_report
 
-__all__: list[str]
+__all__ = [
+    "BenchmarkReport",
+    "BenchmarkResult",
+    "Comparison",
+    "Comparisons",
+    "GateResult",
+    "GateRules",
+    "check_overfitting",
+    "compare_vectors_options",
+    "hit_rate_curves",
+    "list_reports",
+    "load_config",
+    "load_hpo_collection",
+    "merge_run",
+    "precision_recall_curves",
+    "report_json_schema",
+    "run_gate",
+    "run_multilingual",
+    "verify_report",
+]

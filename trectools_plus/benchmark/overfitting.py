@@ -13,7 +13,7 @@ from trectools_plus.benchmark.run.config import DEFAULT_RESAMPLING, Resampling
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.correction import adjust_p_values
-from trectools_plus.statistics.unpaired import UnpairedComparison, compare_unpaired
+from trectools_plus.statistics.unpaired import UnpairedComparison, unpaired_difference
 from trectools_plus.testsets.model import TestSet
 
 LEAST_QUERIES = 2
@@ -110,7 +110,7 @@ def check_overfitting(
         for measure in names:
             values = table.filter(run=mode, measure=measure)
             samples = [_sample(values, part, ids) for part, ids in parts.items()]
-            found.append((mode, measure, compare_unpaired(*samples, **vars(resampling))))
+            found.append((mode, measure, unpaired_difference(*samples, **vars(resampling))))
     adjusted = adjust_p_values([one.p_permutation for *_, one in found])
     contrasts = tuple(
         PartContrast(

@@ -40,7 +40,7 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.latency import summarise_latency
+from trectools_plus.retrieval.fetch.outcome import summarise_latency
 
 _NEAR = 1e-9
 _FIGURES = ("mean", "median", "std", "n", "ci", "target")

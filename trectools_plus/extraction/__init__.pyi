@@ -1,15 +1,26 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
 from trectools_plus.extraction.comparison import compare_extractions as compare_extractions
 from trectools_plus.extraction.extractor import Extractor as Extractor
 from trectools_plus.extraction.report import extraction_report_schema as extraction_report_schema
-from trectools_plus.extraction.report import read_extraction_report as read_extraction_report
+from trectools_plus.extraction.report import load_extraction_report as load_extraction_report
 from trectools_plus.extraction.runner import ExtractionOptions as ExtractionOptions
 from trectools_plus.extraction.runner import run_extraction as run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings
 from trectools_plus.extraction.settings import make_extraction_settings as make_extraction_settings
 from trectools_plus.extraction.sweep import DEFAULT_VALUES as DEFAULT_VALUES
 from trectools_plus.extraction.sweep import SweepOptions as SweepOptions
+from trectools_plus.extraction.sweep import sweep_extraction as sweep_extraction
 from trectools_plus.statistics.resamples import Resampling as Resampling
 
-__all__: list[str]
+__all__ = [
+    "ExtractionOptions",
+    "ExtractionSettings",
+    "Extractor",
+    "SweepOptions",
+    "compare_extractions",
+    "load_extraction_report",
+    "run_extraction",
+    "sweep_extraction",
+]

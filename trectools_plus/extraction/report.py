@@ -157,7 +157,7 @@ class ExtractionReport(_Model):
     notes: list[str]
 
 
-def read_extraction_report(path: str | Path) -> ExtractionReport:
+def load_extraction_report(path: str | Path) -> ExtractionReport:
     """Read a report.
 
     Args:

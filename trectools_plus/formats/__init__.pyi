@@ -1,9 +1,11 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
 from trectools_plus.formats.collection import Collection as Collection
 from trectools_plus.formats.collection import load_collection as load_collection
-from trectools_plus.formats.corpus import read_corpus as read_corpus
+from trectools_plus.formats.corpus import load_corpus as load_corpus
 from trectools_plus.formats.documents import Documents as Documents
+from trectools_plus.formats.documents import StreamedDocuments as StreamedDocuments
 from trectools_plus.formats.documents import stream_documents as stream_documents
 from trectools_plus.formats.files.atomic import atomic_write as atomic_write
 from trectools_plus.formats.files.opening import check_readable as check_readable
@@ -15,5 +17,10 @@ from trectools_plus.formats.tables import Qrels as Qrels
 from trectools_plus.formats.tables import Run as Run
 from trectools_plus.formats.tables import Topics as Topics
 from trectools_plus.formats.topics import read_topics as read_topics
+from trectools_plus.formats.topics import write_topics as write_topics
 
-__all__: list[str]
+__all__ = [
+    "StreamedDocuments",
+    "stream_documents",
+    "write_topics",
+]

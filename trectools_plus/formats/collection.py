@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files.compression import SUFFIXES
 from trectools_plus.formats.ir_datasets import CatalogueDataset
 from trectools_plus.formats.qrels import read_qrels
@@ -73,7 +73,7 @@ def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection
         return Collection(dataset.name, corpus, topics, qrels)
     files = find_collection_files(spec)
     qrels, topics = read_qrels(files.qrels), read_topics(files.topics)
-    corpus = read_corpus(files.corpus) if with_corpus else None
+    corpus = load_corpus(files.corpus) if with_corpus else None
     return Collection(Path(spec).resolve().name, corpus, topics, qrels)
 
 

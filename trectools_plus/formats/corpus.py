@@ -18,7 +18,7 @@ ID_KEYS = ("_id", "doc_id", "docid", "docno", "id")
 TEXT_KEYS = ("text", "contents", "body")
 
 
-def read_corpus(path: str | Path) -> Corpus:
+def load_corpus(path: str | Path) -> Corpus:
     """Read a whole corpus into memory; see :func:`iter_corpus` for the format and the errors."""
     return collect_corpus(iter_corpus(path), str(path))
 

@@ -54,10 +54,10 @@ class CatalogueDataset:
         return self._read("documents", "docs", lambda: collect_corpus(self._documents(), self.name))
 
     def iter_documents(self) -> Iterator[Document]:
-        """Return an iterator over the documents of :meth:`read_corpus`.
+        """Return an iterator over the documents of :meth:`load_corpus`.
 
         Raises:
-            InputError: See :meth:`read_corpus`.
+            InputError: See :meth:`load_corpus`.
         """
         return self._each("documents", "docs", self._documents)
 

@@ -1,4 +1,5 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
 from trectools_plus.measures.definitions.base import Definition as Definition
 from trectools_plus.measures.definitions.base import Measure as Measure
@@ -21,4 +22,12 @@ from trectools_plus.measures.scoring.bounds import tie_bounds as tie_bounds
 from trectools_plus.measures.scoring.files import name_runs as name_runs
 from trectools_plus.measures.scoring.files import open_files as open_files
 
-__all__: list[str]
+__all__ = [
+    "Definition",
+    "Measure",
+    "measure_labels",
+    "parse_measure",
+    "parse_measures",
+    "residual_bounds",
+    "tie_bounds",
+]

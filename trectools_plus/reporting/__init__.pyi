@@ -1,4 +1,5 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
 from trectools_plus.reporting.comparison import report_table as report_table
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
@@ -10,6 +11,7 @@ from trectools_plus.reporting.github import PullRequest as PullRequest
 from trectools_plus.reporting.github import append_step_summary as append_step_summary
 from trectools_plus.reporting.github import find_pull_request as find_pull_request
 from trectools_plus.reporting.github import post_comment as post_comment
+from trectools_plus.reporting.html.page import render_html as render_html
 from trectools_plus.reporting.ir_metadata import ir_metadata_header as ir_metadata_header
 from trectools_plus.reporting.markdown.report import render_markdown as render_markdown
 from trectools_plus.reporting.plots.figures import write_plots as write_plots
@@ -18,6 +20,7 @@ from trectools_plus.reporting.results.compare_reports import print_contrast as p
 from trectools_plus.reporting.results.compare_reports import (
     render_contrast_markdown as render_contrast_markdown,
 )
+from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
 from trectools_plus.reporting.results.extraction import comparison_document as comparison_document
 from trectools_plus.reporting.results.extraction import print_comparison as print_comparison
 from trectools_plus.reporting.results.extraction import print_extraction as print_extraction
@@ -57,4 +60,17 @@ from trectools_plus.reporting.table import Table as Table
 from trectools_plus.reporting.terminal import print_report as print_report
 from trectools_plus.reporting.terminal import print_table as print_table
 
-__all__: list[str]
+__all__ = [
+    "ir_metadata_header",
+    "print_report",
+    "render_html",
+    "render_json",
+    "render_markdown",
+    "report_table",
+    "table_as_csv",
+    "table_as_latex",
+    "write_extraction",
+    "write_multilingual",
+    "write_plots",
+    "write_table",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trectools_plus.benchmark.report import BenchmarkReport, read_report
+from trectools_plus.benchmark.report import BenchmarkReport, load_report
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
     LATENCY_FILE,
@@ -65,7 +65,7 @@ def write_reports(
                     result.latency.write_parquet(stream)
             write_markdown(result.report, folder.partial / MARKDOWN_FILE)
             write_json(result.report, folder.partial / REPORT_FILE)
-            read_report(folder.partial / REPORT_FILE)
+            load_report(folder.partial / REPORT_FILE)
             images = _write_page(result, folder.partial, plots)
             if ir_metadata:
                 write_annotated_runs(result.report, folder.partial)

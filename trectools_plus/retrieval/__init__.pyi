@@ -1,12 +1,13 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
 from trectools_plus.retrieval.backends.embedded.backend import BuiltIndex as BuiltIndex
 from trectools_plus.retrieval.backends.embedded.backend import build_indexes as build_indexes
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers as build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import check_modes as check_modes
+from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
+from trectools_plus.retrieval.backends.registry import list_backends as list_backends
 from trectools_plus.retrieval.backends.settings import BackendSettings as BackendSettings
-from trectools_plus.retrieval.backends.table import EMBEDDED as EMBEDDED
-from trectools_plus.retrieval.backends.table import list_backends as list_backends
 from trectools_plus.retrieval.fetch.answering import FetchOptions as FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest as FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile as FetchedFile
@@ -21,7 +22,30 @@ from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
 from trectools_plus.retrieval.ontology_terms import find_named as find_named
 from trectools_plus.retrieval.run_info import RunInfo as RunInfo
 from trectools_plus.retrieval.run_info import describe_run as describe_run
+from trectools_plus.retrieval.settings import RetrievalSettings as RetrievalSettings
 from trectools_plus.retrieval.settings import make_settings as make_settings
+from trectools_plus.retrieval.source import Backend as Backend
+from trectools_plus.retrieval.source import Failure as Failure
+from trectools_plus.retrieval.source import Hits as Hits
+from trectools_plus.retrieval.source import Query as Query
 from trectools_plus.retrieval.source import Ranking as Ranking
+from trectools_plus.retrieval.source import Retriever as Retriever
+from trectools_plus.retrieval.source import Source as Source
 
-__all__: list[str]
+__all__ = [
+    "Backend",
+    "Failure",
+    "Hits",
+    "MultiVectorRetriever",
+    "Query",
+    "Ranking",
+    "RetrievalSettings",
+    "Retriever",
+    "RunInfo",
+    "Source",
+    "TextParts",
+    "build_indexes",
+    "build_retrievers",
+    "corpus_of",
+    "describe_run",
+]

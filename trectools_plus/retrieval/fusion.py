@@ -1,14 +1,14 @@
-"""Several rankings of one query merged into one.
+"""Merge several rankings of one query into one.
 
 - ``rrf``: sum of ``1 / (k + rank)``, ranks from 1 (Cormack, Clarke and Büttcher, SIGIR 2009).
 - ``weighted``: sum of weight times normalised score.
 - ``combsum``, ``combmnz``, ``combmax``: sum of the normalised scores, that sum times the number
   of rankings with the document, and the highest of them (Fox and Shaw, TREC-2, 1994).
 
-Scores are normalised within each ranking, ``min-max`` to 0–1 or ``z-score`` to mean 0 and
-standard deviation 1 (of the ranking as a whole, ddof = 0). A document that a ranking lacks counts
-as its last one there. A ranking whose scores are all equal says only which documents it found:
-those get 1, all others 0.
+Scores are normalised within each ranking: ``min-max`` to the range 0 to 1, or ``z-score`` to mean 0
+and standard deviation 1 (of the whole ranking, ddof = 0). A document that a ranking lacks gets the
+score of its last document. If all scores of a ranking are equal, its documents get 1 and all
+others 0.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from trectools_plus.choices import Normalisation
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import rank_documents
-from trectools_plus.retrieval.settings import Normalisation, RetrievalSettings
+from trectools_plus.retrieval.settings import RetrievalSettings, are_weights
 from trectools_plus.retrieval.source import (
     CompositeRetriever,
     Ranking,
@@ -36,7 +37,7 @@ from trectools_plus.retrieval.source import (
 Values = npt.NDArray[np.float64]
 Found = npt.NDArray[np.bool_]
 
-# Each takes values of shape (rankings, documents) and which of them were found.
+# Arguments: values of shape (rankings, documents), and which of the documents were found.
 COMBINATIONS: dict[str, Callable[[Values, Found], Values]] = {
     "rrf": lambda values, _: values.sum(axis=0),
     "weighted": lambda values, _: values.sum(axis=0),
@@ -47,13 +48,13 @@ COMBINATIONS: dict[str, Callable[[Values, Found], Values]] = {
 
 
 class Fusion(BaseModel):
-    """How rankings are merged.
+    """A method of merging rankings.
 
     Attributes:
         method: A name of ``COMBINATIONS``.
-        k: The constant of ``rrf``.
+        k: The constant of ``rrf``, at least 0.
         weights: One weight per ranking for ``weighted``, in the order of the rankings.
-        normalisation: The common scale of every method but ``rrf``.
+        normalisation: The normalisation of scores for every method except ``rrf``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,15 +65,20 @@ class Fusion(BaseModel):
     normalisation: Normalisation = "min-max"
 
     @model_validator(mode="after")
-    def _goes_together(self) -> Self:
+    def _check_combination(self) -> Self:
         if self.method not in COMBINATIONS:
             known = ", ".join(COMBINATIONS)
-            raise UsageError(f"unknown fusion method '{self.method}'", remedy=f"use {known}")
+            raise UsageError(f"unknown fusion method '{self.method}'", remedy=f"use one of {known}")
         if (self.weights is None) == (self.method == "weighted"):
             raise UsageError("weights and the fusion method 'weighted' need each other")
-        _check_weights(self.weights)
+        if self.weights is not None and not are_weights(self.weights):
+            shown = ", ".join(f"{weight:g}" for weight in self.weights)
+            raise UsageError(
+                f"weights {shown} cannot be used",
+                remedy="give finite weights of at least 0, one of them above 0",
+            )
         if self.method == "combmnz" and self.normalisation == "z-score":
-            # Below 0, more rankings with a document would push it down.
+            # With negative scores, a document in more rankings would get a lower score.
             raise UsageError(
                 "combmnz multiplies scores, which z-score makes negative", remedy="use min-max"
             )
@@ -82,7 +88,7 @@ class Fusion(BaseModel):
         """Check that there is one weight for each ranking.
 
         Raises:
-            UsageError: If there are more or fewer.
+            UsageError: If the numbers differ.
         """
         if self.weights is not None and len(self.weights) != rankings:
             raise UsageError(f"expected {rankings} weights but got {len(self.weights)}")
@@ -92,15 +98,15 @@ def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int) -> Ranking:
     """Merge the rankings of one query.
 
     Args:
-        rankings: At least one; any may be empty.
-        fusion: How.
-        depth: How many documents to keep at most.
+        rankings: At least one ranking; any may be empty.
+        fusion: The method.
+        depth: Maximum number of documents.
 
     Returns:
-        The merged ranking in canonical order of the sums, rounded to 32 bits.
+        The merged ranking in canonical order of the scores, rounded to 32 bits.
 
     Raises:
-        InputError: If scores to be normalised are infinite in 32 bits.
+        InputError: If scores that must be normalised are infinite in 32 bits.
     """
     places: dict[str, int] = {}
     for ranking in rankings:
@@ -111,17 +117,17 @@ def fuse(rankings: Sequence[Ranking], fusion: Fusion, depth: int) -> Ranking:
     values = np.zeros((len(rankings), len(places)))
     found = np.zeros(values.shape, dtype=np.bool_)
     for row, ranking in enumerate(rankings):
-        own = np.fromiter((places[doc_id] for doc_id in ranking.doc_ids), np.intp, len(ranking))
-        found[row, own] = True
-        values[row], values[row, own] = _contribution(ranking, fusion)
+        columns = np.fromiter((places[doc_id] for doc_id in ranking.doc_ids), np.intp, len(ranking))
+        found[row, columns] = True
+        values[row], values[row, columns] = _contribution(ranking, fusion)
     if fusion.weights is not None:
         values *= np.array(fusion.weights)[:, np.newaxis]
-    # Adding 0 turns -0.0, which files would show, into 0.0.
+    # Adding 0 changes -0.0 to 0.0.
     return rank_scores(list(places), COMBINATIONS[fusion.method](values, found) + 0.0, depth)
 
 
 def _contribution(ranking: Ranking, fusion: Fusion) -> tuple[float, Values]:
-    """Return what the ranking adds for a document it lacks, and for each one it has."""
+    """Return the value of documents that the ranking lacks, and of each of its documents."""
     if fusion.method == "rrf":
         return 0.0, 1.0 / (fusion.k + np.arange(1.0, len(ranking) + 1))
     if not len(ranking):
@@ -129,7 +135,7 @@ def _contribution(ranking: Ranking, fusion: Fusion) -> tuple[float, Values]:
     scores = ranking.scores.astype(np.float64)
     if not np.isfinite(scores).all():
         raise InputError(
-            "a score is too large for 32 bits and cannot be normalised",
+            "a score is too large for 32 bits, so it cannot be normalised",
             where=f"document {ranking.doc_ids[0]}",
             remedy="use rrf, or rescale the scores",
         )
@@ -141,25 +147,15 @@ def _contribution(ranking: Ranking, fusion: Fusion) -> tuple[float, Values]:
     return float(normalised[-1]), normalised
 
 
-def _check_weights(weights: tuple[float, ...] | None) -> None:
-    if weights is None:
-        return
-    if not all(0 <= weight < float("inf") for weight in weights) or not any(weights):
-        raise UsageError(
-            f"weights {', '.join(f'{weight:g}' for weight in weights)} cannot be used",
-            remedy="give finite weights of at least 0, one of them above 0",
-        )
-
-
 class HybridRetriever(CompositeRetriever):
-    """Asks its components and merges what they find.
+    """A retriever that merges the rankings of its components.
 
     Args:
-        components: The retrievers to ask, in the order of the fusion's weights.
-        fusion: How their rankings are merged.
-        candidates: Least depth asked of each component, so that a short result does not rest on
-            short rankings.
-        names: What the components are called; their own names if ``None``.
+        components: The retrievers, in the order of the fusion's weights.
+        fusion: The method of merging their rankings.
+        candidates: Minimum depth of the component searches, so that a short result is the start
+            of a longer one.
+        names: Names of the components; ``None`` uses the retrievers' names.
     """
 
     name = "hybrid"
@@ -178,7 +174,7 @@ class HybridRetriever(CompositeRetriever):
         self._candidates = candidates
 
     def component_depth(self, depth: int) -> int:
-        """Return how deep the components are asked for a result of ``depth`` documents."""
+        """Return the depth of the component searches for a result of ``depth`` documents."""
         return max(depth, self._candidates)
 
     def combine(
@@ -189,9 +185,9 @@ class HybridRetriever(CompositeRetriever):
         return [fuse(rankings, self._fusion, depth) for rankings in zip(*found, strict=True)]
 
     def leave_one_out(self) -> dict[str, Retriever]:
-        """Return the same fusion without each component, by their names.
+        """Return, by component name, the fusion without that component.
 
-        The weights of those that stay keep their proportion; where they are all 0, each is 1.
+        The weights of the other components stay in proportion; if all are 0, each becomes 1.
         """
         return {name: self._without(place) for place, name in enumerate(self._names)}
 
@@ -199,8 +195,8 @@ class HybridRetriever(CompositeRetriever):
         rest = [other for other in range(len(self.components)) if other != place]
         weights = self._fusion.weights
         if weights is not None:
-            left = tuple(weights[other] for other in rest)
-            weights = left if any(left) else (1.0,) * len(left)
+            weights = tuple(weights[other] for other in rest)
+            weights = weights if any(weights) else (1.0,) * len(weights)
         return HybridRetriever(
             [self.components[other] for other in rest],
             self._fusion.model_copy(update={"weights": weights}),
@@ -210,7 +206,7 @@ class HybridRetriever(CompositeRetriever):
 
 
 def fusion_of(settings: RetrievalSettings, components: int = 2) -> Fusion:
-    """Return the fusion that the settings ask for, of so many rankings."""
+    """Return the fusion in the settings for this number of rankings."""
     weights = None
     if settings.fusion == "weighted":
         weights = settings.weights or (1.0 / components,) * components
@@ -223,21 +219,21 @@ def fusion_of(settings: RetrievalSettings, components: int = 2) -> Fusion:
 
 
 def fuse_runs(runs: Sequence[Run], fusion: Fusion, depth: int = 100, name: str = "fused") -> Run:
-    """Merge runs. Their rank columns are ignored: ranks follow the scores in canonical order.
+    """Merge runs by their scores; their rank columns are ignored.
 
     Args:
-        runs: At least one, each free of errors (see ``validation.load_run``).
-        fusion: How.
-        depth: How many documents to keep for each query, at most; at least 1.
+        runs: At least one run, each without errors (see ``validation.load_run``).
+        fusion: The method.
+        depth: Maximum number of documents for each query, at least 1.
         name: The new run's tag.
 
     Returns:
-        All queries of all runs, in the order in which they first appear; ranks from 1, scores
+        A run with the queries of all runs, in order of first appearance; ranks from 1, scores
         exact in 32 bits, canonical order. A query that some runs lack is merged from the others.
 
     Raises:
-        UsageError: If there is no run, or ``depth`` is below 1, or weights are too many or few.
-        InputError: If scores to be normalised are infinite in 32 bits.
+        UsageError: If there is no run, ``depth`` is below 1, or the number of weights is wrong.
+        InputError: If scores that must be normalised are infinite in 32 bits.
     """
     if not runs:
         raise UsageError("no run to fuse")
@@ -255,16 +251,12 @@ def fuse_runs(runs: Sequence[Run], fusion: Fusion, depth: int = 100, name: str =
 
 
 def rankings_of(run: Run) -> dict[str, Ranking]:
-    """Each query's ranking in canonical order, scores rounded to 32 bits."""
+    """Return each query's ranking in canonical order, with scores rounded to 32 bits."""
     grouped = (
         rank_documents(run.frame).group_by("query_id", maintain_order=True).agg("doc_id", "score")
     )
-    return {
-        query_id: Ranking(doc_ids, _to_32_bits(scores))
-        for query_id, doc_ids, scores in grouped.iter_rows()
-    }
-
-
-def _to_32_bits(scores: list[float]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    with np.errstate(over="ignore"):  # fuse() refuses infinite scores where they matter
-        return np.array(scores).astype(np.float32)
+    with np.errstate(over="ignore"):  # fuse() refuses infinite scores if they matter
+        return {
+            query_id: Ranking(doc_ids, np.array(scores).astype(np.float32))
+            for query_id, doc_ids, scores in grouped.iter_rows()
+        }

@@ -1,4 +1,4 @@
-"""An ontology's terms as documents: whole for one vector each, in parts for several."""
+"""The terms of an ontology as documents, and their labels, synonyms and definitions as parts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from trectools_plus.ontology.ontology import Ontology
 
 
 def corpus_of(ontology: Ontology) -> Corpus:
-    """Every live term as a document, in the order of ids, together with its parts.
+    """Return a corpus with a document and its parts for every term that is not obsolete.
 
-    The title is the label; the text holds the synonyms and the definition.
+    The documents are in the order of ids. The title is the label; the text consists of the
+    synonyms and the definition.
     """
     rows = [(term.term_id, term.name, _text_of(term)) for term in ontology.terms.values()]
     frame = pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row")
@@ -23,10 +24,10 @@ def corpus_of(ontology: Ontology) -> Corpus:
 
 
 def parts_of(ontology: Ontology) -> pl.DataFrame:
-    """The texts of every live term: ``doc_id``, ``kind`` and ``text``.
+    """Return the texts of every term that is not obsolete: ``doc_id``, ``kind`` and ``text``.
 
-    The kind is ``label``, ``synonym`` or ``definition``. Texts that a term lacks have no row;
-    terms are in the order of ids, synonyms in that of the file.
+    The kind is ``label``, ``synonym`` or ``definition``. A text that a term lacks has no row.
+    Terms are in the order of ids, synonyms in the order of the file.
     """
     rows = [
         (term.term_id, kind, text)
@@ -42,21 +43,21 @@ def parts_of(ontology: Ontology) -> pl.DataFrame:
 
 
 def find_named(ontology: Ontology, text: str) -> list[str]:
-    """The live terms that have a text as label or synonym.
+    """Find the terms with a label or synonym that equals a text.
 
-    Letter case, hyphens, blanks and Unicode compatibility forms do not matter, nor do quotation
-    marks and full stops around the text.
+    The comparison ignores letter case, hyphens, white space, Unicode compatibility forms, and
+    quotation marks and full stops around the text. It ignores obsolete terms.
 
     Returns:
-        Ids: by the label, then by an exact synonym, then by another one; each group in the order
-        of ids.
+        Term ids: first matches of the label, then of an exact synonym, then of another synonym;
+        each group in the order of ids.
     """
-    wanted, ranks = _normal_name(text), dict[str, int]()
-    if not wanted:
+    target, ranks = _normalise_name(text), dict[str, int]()
+    if not target:
         return []
     for term in ontology.terms.values():
         names = [(0, term.name), *((1 + (s.scope != "EXACT"), s.text) for s in term.synonyms)]
-        found = [rank for rank, name in names if _normal_name(name) == wanted]
+        found = [rank for rank, name in names if _normalise_name(name) == target]
         if found:
             ranks[term.term_id] = min(found)
     return sorted(ranks, key=ranks.__getitem__)
@@ -66,7 +67,7 @@ _BLANKS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
 _QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 
 
-def _normal_name(name: str) -> str:
+def _normalise_name(name: str) -> str:
     folded = unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
     return _BLANKS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
 

@@ -1,15 +1,15 @@
-"""Ordering the first results again, by a closer look at each of them.
+"""Rerankers of the first results of a query.
 
-``lexical`` needs no model. It compares the letters of the query with those of the document's
-label and synonyms (of its text where it has neither): the Dice coefficient of the sets of
-trigrams, of the most similar one. Trigrams are those of PostgreSQL's ``pg_trgm``: each word lower-
-cased, with two blanks before it and one behind. The new score is the mean of this overlap and the
-first score, the latter scaled from 0 to 1 over the results that are ordered again. So an exact
-label comes first, and a query in other words keeps most of its order.
+``lexical`` needs no model. It compares the trigrams of the query with those of the document's label
+and synonyms (or of its text if it has neither) by the Dice coefficient of the most similar one.
+Trigrams are those of PostgreSQL's ``pg_trgm``: each word in lower case, with two spaces before and
+one after it. The new score is the mean of this overlap and the first score, which is scaled to the
+range 0 to 1 over the reranked results. So an exact label comes first, and a query in other words
+keeps most of its order.
 
-``cross-encoder`` reads query and document together with a local model; its score alone decides.
+``cross-encoder`` scores query and document together by a local model.
 
-Results behind the ``rerank_depth``-th keep their order, below all that were ordered again.
+Results below ``rerank_depth`` keep their order, below all reranked results.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import numpy.typing as npt
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus
+from trectools_plus.retrieval.index.analyzer import clean_text
 from trectools_plus.retrieval.index.models import open_model
 from trectools_plus.retrieval.index.parts import TextParts
-from trectools_plus.retrieval.index.text import clean_text
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import CompositeRetriever, Ranking, Retriever, rank_scores
 
@@ -36,14 +36,14 @@ _PAIRS_PER_BATCH = 16
 
 
 class Reranker(Protocol):
-    """Scores the first results of a query anew."""
+    """An object that computes new scores for the first results of a query."""
 
     def score(self, query: str, ranking: Ranking) -> Values:
-        """One score for each document of a ranking, higher is better."""
+        """Return one score for each document of a ranking, higher is better."""
 
 
 class LexicalReranker:
-    """The mean of the first score, scaled to 0–1, and the overlap of trigrams.
+    """A reranker by the mean of the scaled first score and the overlap of trigrams.
 
     Args:
         parts: The documents' labels, synonyms and texts.
@@ -54,33 +54,33 @@ class LexicalReranker:
         self._trigrams: dict[str, list[frozenset[str]]] = {}
 
     def score(self, query: str, ranking: Ranking) -> Values:
-        """Between 0 and 1."""
-        own = trigrams(query)
-        overlaps = [self._overlap(own, doc_id) for doc_id in ranking.doc_ids]
+        """Return scores between 0 and 1."""
+        of_query = trigrams(query)
+        overlaps = [self._overlap(of_query, doc_id) for doc_id in ranking.doc_ids]
         first = ranking.scores.astype(np.float64)
         span = first[0] - first[-1]
         scaled = (first - first[-1]) / span if span > 0 else np.ones(len(first))
         scores: Values = (scaled + np.array(overlaps)) / 2
         return scores
 
-    def _overlap(self, own: frozenset[str], doc_id: str) -> float:
+    def _overlap(self, of_query: frozenset[str], doc_id: str) -> float:
         if doc_id not in self._trigrams:
             self._trigrams[doc_id] = [trigrams(text) for text in self._texts.get(doc_id, ())]
-        return max((dice(own, other) for other in self._trigrams[doc_id]), default=0.0)
+        return max((dice(of_query, other) for other in self._trigrams[doc_id]), default=0.0)
 
 
 class CrossEncoderReranker:
-    """The score of a cross-encoder for query and document.
+    """A reranker by the score of a cross-encoder for query and document.
 
     Args:
         path: The model's folder.
-        corpus: The documents; title and text are read as one.
+        corpus: The documents; the model reads title and text as one text.
         settings: ``max_length`` and ``device`` are used.
 
     Raises:
         MissingExtraError: If the extra ``neural`` is not installed.
-        InputError: If the folder holds no such model.
-        UsageError: If the device is not there, or the model gives several scores.
+        InputError: If the folder does not contain such a model.
+        UsageError: If the device is not available, or the model returns several scores.
     """
 
     def __init__(self, path: str, corpus: Corpus, settings: RetrievalSettings) -> None:
@@ -91,7 +91,7 @@ class CrossEncoderReranker:
         self._texts = corpus.to_dict()
 
     def score(self, query: str, ranking: Ranking) -> Values:
-        """The model's scores."""
+        """Return the model's scores."""
         pairs = [(query, self._texts[doc_id]) for doc_id in ranking.doc_ids]
         found = self._model.predict(pairs, batch_size=_PAIRS_PER_BATCH, show_progress_bar=False)
         scores = np.asarray(found, dtype=np.float64)
@@ -99,7 +99,7 @@ class CrossEncoderReranker:
             raise UsageError(
                 f"expected one score for each pair but got {scores.shape[-1]}",
                 where=self._path,
-                remedy="use a cross-encoder for ranking: one with a single label",
+                remedy="use a cross-encoder for ranking, which has a single label",
             )
         if not np.isfinite(scores).all():
             raise InputError("the model's scores are not finite", where=self._path)
@@ -107,12 +107,12 @@ class CrossEncoderReranker:
 
 
 class RerankingRetriever(CompositeRetriever):
-    """Asks another retriever and orders its first results again.
+    """A retriever that reranks the first results of another retriever.
 
     Args:
-        inner: The retriever.
-        reranker: What orders.
-        depth: How many results are ordered again.
+        inner: The other retriever.
+        reranker: The reranker.
+        depth: Number of results that are reranked.
     """
 
     def __init__(self, inner: Retriever, reranker: Reranker, depth: int) -> None:
@@ -126,13 +126,13 @@ class RerankingRetriever(CompositeRetriever):
         return self.components[0].name
 
     def component_depth(self, depth: int) -> int:
-        """Return how deep the retriever is asked for a result of ``depth`` documents."""
+        """Return the depth of the inner search for a result of ``depth`` documents."""
         return max(depth, self._depth)
 
     def combine(
         self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
     ) -> list[Ranking]:
-        """Order the results of each query again, as far as the reranker looks."""
+        """Rerank the results of each query."""
         (rankings,) = found
         return [
             self.rerank(query, ranking, depth)
@@ -140,7 +140,7 @@ class RerankingRetriever(CompositeRetriever):
         ]
 
     def leave_one_out(self) -> dict[str, Retriever]:
-        """Return the reranked fusions without each component."""
+        """Return, by component name, the reranked fusion without that component."""
         (inner,) = self.components
         if not isinstance(inner, CompositeRetriever):
             return {}
@@ -150,12 +150,12 @@ class RerankingRetriever(CompositeRetriever):
         }
 
     def rerank(self, query: str, ranking: Ranking, depth: int) -> Ranking:
-        """Order one query's results again.
+        """Rerank the results of one query.
 
         Args:
-            query: Its text.
-            ranking: At least as deep as the reranker looks, if there are so many.
-            depth: How many results to keep at most.
+            query: The query's text.
+            ranking: The results, at least as many as are reranked if there are so many.
+            depth: Maximum number of results.
         """
         if not len(ranking):
             return ranking
@@ -169,7 +169,7 @@ class RerankingRetriever(CompositeRetriever):
 
 
 def make_reranker(settings: RetrievalSettings, corpus: Corpus) -> Reranker | None:
-    """The reranker that the settings ask for.
+    """Return the reranker in the settings, if any.
 
     Raises:
         MissingExtraError, InputError, UsageError: As :class:`CrossEncoderReranker`.
@@ -183,20 +183,20 @@ def make_reranker(settings: RetrievalSettings, corpus: Corpus) -> Reranker | Non
 
 
 def trigrams(text: str) -> frozenset[str]:
-    """The trigrams of a text's words, in the manner of ``pg_trgm``."""
+    """Return the trigrams of a text's words as ``pg_trgm`` does."""
     words = _WORD.findall(clean_text(text).casefold())
     padded = (f"  {word} " for word in words)
     return frozenset(word[place : place + 3] for word in padded for place in range(len(word) - 2))
 
 
 def dice(one: frozenset[str], other: frozenset[str]) -> float:
-    """Twice the common ones over all; 0 where both are empty."""
+    """Return the Dice coefficient of two sets, from 0 to 1; 0 if both are empty."""
     total = len(one) + len(other)
     return 2 * len(one & other) / total if total else 0.0
 
 
 def _names_of(parts: TextParts) -> Mapping[str, list[str]]:
-    """Label and synonyms of each document; its definition where it has neither."""
+    """Return label and synonyms of each document, or its definition if it has neither."""
     names: dict[str, list[str]] = {}
     for kind, segments in parts.segments.items():
         for start, size, place in zip(

@@ -1,4 +1,4 @@
-"""A run at a glance: its size, depth, scores, ties and order."""
+"""Facts about a run: its size, depth, scores, ties and order."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class RunInfo(BaseModel):
         depth: Results per query.
         lowest_score: Over all rows.
         highest_score: Over all rows.
-        ties_64: Neighbours in a ranking with equal 64-bit scores.
-        ties_32: Neighbours with equal 32-bit scores, those of ``ties_64`` among them.
+        ties_64: Number of adjacent results of a ranking with equal 64-bit scores.
+        ties_32: Number of adjacent results with equal 32-bit scores, including ``ties_64``.
         first_rank: The lowest rank in the file; 1 and 0 are both common.
-        ranks_follow_scores: Whether the rank column orders every query as evaluation does.
-        rows_follow_ranks: Whether the rows of every query stand in the order of their ranks.
+        ranks_follow_scores: Whether the ranks of every query have the order of the evaluation.
+        rows_follow_ranks: Whether the rows of every query are in the order of their ranks.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,7 +56,7 @@ class RunInfo(BaseModel):
 
 
 def describe_run(run: Run) -> RunInfo:
-    """Look at a run that is free of errors (see ``validation.load_run``).
+    """Describe a run without errors (see ``validation.load_run``).
 
     Raises:
         InputError: If the run has no rows.

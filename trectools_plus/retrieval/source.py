@@ -1,13 +1,13 @@
-"""Sources of search results: what they are asked, and what they answer.
+"""Sources of search results, and the requests and answers that they exchange.
 
-A :class:`Backend` opens one :class:`Source` for each mode. A source is asked a few queries at a
-time and answers each with hits or with the reason why not. The embedded modes, Milvus, JSON
-services and users' functions are all sources. Retries over a wire are the source's own business;
-going deeper until there are enough documents, collapsing chunks, journals and statuses are the
-same for all (see ``retrieval.fetch``).
+A :class:`Backend` opens one :class:`Source` for each mode. A source receives a few queries at a
+time and answers each with hits or a failure. The embedded modes, Milvus, JSON services and users'
+functions are all sources. A source retries its own requests. ``retrieval.fetch`` does everything
+else for all sources: it requests more results until there are enough documents, collapses chunks,
+writes journals and determines statuses.
 
 Rankings are in canonical order: 32-bit score descending, then document id descending by bytes.
-Library top-k functions break ties at the boundary as their partition happens to fall.
+The top-k functions of libraries break ties at the cutoff arbitrarily.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 
 Scores = npt.NDArray[np.float32]
 
-# Blanks end a column, control characters break rows, and '#' opens a comment line.
+# White space ends a column, control characters break rows, and '#' starts a comment line.
 _UNWRITABLE = r"[\s\p{Cc}]|^$"
 _UNWRITABLE_FIRST = r"^#"
 
@@ -43,11 +43,11 @@ class Ranking:
     """The documents found for one query, best first.
 
     The order is the canonical one of :mod:`trectools_plus.ranking`: 32-bit score descending, then
-    document id descending by its UTF-8 bytes. A cutoff inside a tie follows it too.
+    document id descending by its UTF-8 bytes. A cutoff inside a tie follows this order too.
 
     Attributes:
-        doc_ids: Document ids, no id twice.
-        scores: ``float32``, one per document, never rising.
+        doc_ids: Document ids without repetition.
+        scores: ``float32``, one per document, descending.
     """
 
     doc_ids: list[str]
@@ -57,20 +57,20 @@ class Ranking:
         return len(self.doc_ids)
 
     def head(self, depth: int) -> Self:
-        """The first ``depth`` documents."""
+        """Return the first ``depth`` documents."""
         return type(self)(self.doc_ids[:depth], self.scores[:depth])
 
     def without(self, doc_id: str) -> Self:
-        """The same ranking with one document taken out, if it is there."""
+        """Return the ranking without one document; the same ranking if it lacks that document."""
         if doc_id not in self.doc_ids:
             return self
         place = self.doc_ids.index(doc_id)
-        kept = [*self.doc_ids[:place], *self.doc_ids[place + 1 :]]
-        return type(self)(kept, np.delete(self.scores, place))
+        rest = [*self.doc_ids[:place], *self.doc_ids[place + 1 :]]
+        return type(self)(rest, np.delete(self.scores, place))
 
 
 class Retriever(Protocol):
-    """Anything that ranks documents for a text: a local index, a service, a function."""
+    """An object that ranks documents for a text: a local index, a service, a function."""
 
     @property
     def name(self) -> str:
@@ -80,8 +80,8 @@ class Retriever(Protocol):
         """Rank documents for each query.
 
         Args:
-            queries: Query texts; an empty one is allowed and finds nothing.
-            depth: How many documents to return at most for each query, at least 1.
+            queries: Query texts; an empty text is allowed and finds nothing.
+            depth: Maximum number of documents for each query, at least 1.
 
         Returns:
             One ranking per query, in the order of ``queries``.
@@ -89,10 +89,12 @@ class Retriever(Protocol):
 
 
 class CompositeRetriever(ABC):
-    """A retriever over other retrievers, which are searched once where several modes share them.
+    """A retriever that combines the rankings of other retrievers.
+
+    Modes that share a component search it once.
 
     Attributes:
-        components: The retrievers that it asks.
+        components: The retrievers whose rankings it combines.
     """
 
     components: tuple[Retriever, ...]
@@ -104,33 +106,33 @@ class CompositeRetriever(ABC):
 
     @abstractmethod
     def component_depth(self, depth: int) -> int:
-        """Return how deep the components are asked for a result of ``depth`` documents."""
+        """Return the depth of the component searches for a result of ``depth`` documents."""
 
     @abstractmethod
     def combine(
         self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
     ) -> list[Ranking]:
-        """Make one ranking per query of what the components found.
+        """Combine the components' rankings into one ranking per query.
 
         Args:
             queries: Query texts.
             found: For each component, one ranking per query.
-            depth: How many documents to keep at most.
+            depth: Maximum number of documents in each result.
         """
 
     @abstractmethod
     def leave_one_out(self) -> Mapping[str, Retriever]:
-        """Return the same retriever without each of the rankings that it merges, by their names."""
+        """Return, by component name, this retriever without that component."""
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank documents by what the components find."""
-        asked = self.component_depth(depth)
-        found = [component.search(queries, asked) for component in self.components]
+        """Search the components and combine their rankings."""
+        component_depth = self.component_depth(depth)
+        found = [component.search(queries, component_depth) for component in self.components]
         return self.combine(queries, found, depth)
 
 
 def leaves_of(retriever: Retriever) -> Iterator[Retriever]:
-    """Yield the retrievers that search themselves, instead of asking others."""
+    """Yield the retrievers that search an index: the leaves of the tree of components."""
     if isinstance(retriever, CompositeRetriever):
         for component in retriever.components:
             yield from leaves_of(component)
@@ -148,7 +150,7 @@ FailureKind = Literal["failed", "unavailable"]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query on its way to a source."""
+    """A query for a source."""
 
     query_id: str
     text: str
@@ -156,15 +158,15 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The results of a source for one query: documents or chunks, in the source's own order.
+    """The results of a source for one query: documents or chunks, in the source's order.
 
     Attributes:
-        ids: Ids as the source gives them.
-        scores: One per id, higher is better; ``None`` where the order is all there is.
-        latency_ms: Milliseconds that the answering took, without retries and waiting.
-        attempts: How often the query was sent for this answer.
-        diagnostics: What else the source says of its answer, as JSON.
-        is_ranking: Whether ids and scores are those of a :class:`Ranking`, which needs no check.
+        ids: Ids as the source returns them.
+        scores: One per id, higher is better; ``None`` if the source returns only an order.
+        latency_ms: Milliseconds of the successful request, without retries and waiting.
+        attempts: Number of times the query was sent for this answer.
+        diagnostics: Additional JSON that the source returned with its answer.
+        is_ranking: Whether ids and scores come from a :class:`Ranking` and need no check.
     """
 
     ids: Sequence[str]
@@ -182,14 +184,14 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The reason why a source has no answer to a query, after all its retries.
+    """The reason why a source did not answer a query, after all retries.
 
     Attributes:
-        reason: In words, on one line, free of secrets.
-        kind: ``unavailable`` when the source could not be reached or did not answer in time.
-        lasting: Whether it was given up after retries; several of these in a row end the asking.
-        stops: Whether every further query would fail alike, so that none is worth sending.
-        attempts: How often the query was sent.
+        reason: One line of text without secrets.
+        kind: ``unavailable`` if the source could not be reached or did not answer in time.
+        lasting: Whether all retries failed; several such failures in a row stop the fetch.
+        stops: Whether every further query would fail too, so that no more are sent.
+        attempts: Number of times the query was sent.
     """
 
     reason: str
@@ -200,32 +202,32 @@ class Failure:
 
 
 class CircuitBreaker:
-    """Stops the asking when it is pointless: after lasting failures in a row, or one that stops.
+    """Stops a fetch after several lasting failures in a row, or after one failure that ``stops``.
 
     Attributes:
-        stopped: The failure after which nothing more is asked; ``None`` while asking goes on.
+        stopped: The failure after which no more queries are sent; ``None`` before.
     """
 
     LIMIT: ClassVar[int] = 5
-    """Queries in a row that were given up after all retries."""
+    """Lasting failures in a row that stop the fetch."""
 
     def __init__(self) -> None:
         self._in_a_row = 0
         self.stopped: Failure | None = None
 
-    def note(self, failure: Failure | None) -> None:
-        """Take into account the failure of a query, or ``None`` for an answer."""
+    def record(self, failure: Failure | None) -> None:
+        """Record the failure of a query, or ``None`` for an answer."""
         self._in_a_row = self._in_a_row + 1 if failure is not None and failure.lasting else 0
         if failure is not None and (failure.stops or self._in_a_row >= self.LIMIT):
             self.stopped = self.stopped or failure
 
 
 class Source(ABC):
-    """Searches in one mode; asked from several threads at once if ``concurrency`` is above 1.
+    """A search in one mode; called from several threads if ``concurrency`` is above 1.
 
     Attributes:
-        batch_size: How many queries it takes at once, at least 1.
-        concurrency: How many batches it may be asked at the same time; 1 is asked in the main
+        batch_size: Maximum number of queries in one call, at least 1.
+        concurrency: Maximum number of simultaneous calls; with 1, all calls come from the main
             thread.
     """
 
@@ -234,41 +236,41 @@ class Source(ABC):
 
     @abstractmethod
     def ask(self, queries: Sequence[Query], depth: int) -> Sequence[Hits | Failure]:
-        """Search for each query; never raises for what goes wrong with one.
+        """Search for each query; return a :class:`Failure` instead of raising an error.
 
         Args:
             queries: At most ``batch_size``.
-            depth: How many results to return at most for each.
+            depth: Maximum number of results for each query.
 
         Returns:
             One entry per query, in their order.
         """
 
     def index_keys(self) -> dict[str, str]:
-        """Return the key of each index that is searched, by its mode."""
+        """Return the key of each searched index, by mode."""
         return {}
 
     def leave_one_out(self) -> Mapping[str, Source]:
-        """Return, for a mode that merges rankings, the mode without each one, by their names."""
+        """Return, by component name, this mode without that component; empty without components."""
         return {}
 
-    def close(self) -> None:  # noqa: B027 (most sources hold nothing)
-        """Let go of connections, and stop waiting for anything."""
+    def close(self) -> None:  # noqa: B027 (most sources have nothing to close)
+        """Close connections and interrupt all waiting."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BackendRequest:
-    """The request that a backend is opened for.
+    """The request to open a backend.
 
     Attributes:
-        corpus: The documents, where they were given: as a stream for a backend that
-            ``streams_documents``, else in memory.
-        modes: What to open, none twice.
-        settings: Of modes that index documents themselves.
-        progress: Notified of the making of indexes.
-        depth: Results that will be asked for, of each query.
-        exclude_self: Whether ``depth`` includes one for a document with the query's id, which is
-            dropped; a source that merges rankings drops it before.
+        corpus: The documents, if the user gave any: a stream for a backend that
+            ``streams_documents``, otherwise in memory.
+        modes: The modes to open, without repetition.
+        settings: Settings of modes that index documents themselves.
+        progress: Receives the progress of building indexes.
+        depth: Number of results requested for each query.
+        exclude_self: Whether ``depth`` includes one extra result because the document with the
+            query's id is dropped; a source that merges rankings drops it before merging.
     """
 
     corpus: Documents | None
@@ -280,10 +282,10 @@ class BackendRequest:
 
 
 def check_mode_name(name: str) -> None:
-    """Check that a mode can name a run file, and be its tag.
+    """Check that a mode's name can be a file name and the tag of a run.
 
     Raises:
-        ValueError: If not.
+        ValueError: If it cannot.
     """
     if not _MODE_NAME.fullmatch(name):
         raise ValueError(
@@ -292,13 +294,13 @@ def check_mode_name(name: str) -> None:
 
 
 class Backend(ABC):
-    """Something that can search in one mode or several.
+    """A search engine with one or more modes.
 
     Attributes:
-        name: What ``--backend`` calls it; the manifest's ``backend``.
-        needs_corpus: Whether the documents must be given to it.
-        streams_documents: Whether it takes documents one by one, not in memory.
-        keeps_journal: Whether answers are worth a journal; otherwise there is one only to resume.
+        name: Its name for ``--backend`` and in the manifest.
+        needs_corpus: Whether it searches documents that the user must give.
+        streams_documents: Whether it reads documents one by one instead of in memory.
+        keeps_journal: Whether every fetch writes a journal; otherwise only ``--resume`` does.
     """
 
     name: str
@@ -308,19 +310,21 @@ class Backend(ABC):
 
     @classmethod
     def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:  # noqa: ARG003
-        """Check that the modes can be asked for.
+        """Check the names of the requested modes.
 
         Args:
             modes: Their names.
-            setting: The value of the backend's own setting, where it has one.
+            setting: The value of the backend's setting, if it has one.
 
         Raises:
-            UsageError: If one is unknown, repeated or cannot name a file; or there is none.
+            UsageError: If there is no mode, or a mode is unknown, repeated or not a file name.
         """
         if not modes:
-            raise UsageError("no mode given", remedy="name one")
+            raise UsageError("no mode given", remedy="name at least one mode")
         if len(set(modes)) < len(modes):
-            raise UsageError(f"a mode is given twice: {', '.join(modes)}", remedy="name each once")
+            raise UsageError(
+                f"a mode is given twice: {', '.join(modes)}", remedy="name each mode once"
+            )
         for mode in modes:
             try:
                 check_mode_name(mode)
@@ -329,28 +333,28 @@ class Backend(ABC):
 
     @property
     def facts(self) -> dict[str, Any] | None:
-        """Everything that shapes the answers, as JSON without secrets: part of the journal's key.
+        """All settings that determine the answers, as JSON without secrets; part of journal keys.
 
-        What only shapes how fast they come (concurrency, timeouts, retries) does not belong here.
+        Settings that affect only speed (concurrency, timeouts, retries) do not belong here.
         """
         return None
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """All of its settings for the manifest, as JSON without secrets."""
+        """All settings for the manifest, as JSON without secrets."""
         return self.facts
 
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:  # noqa: ARG002
-        """Return further facts of a journal, which depend on what is requested."""
+        """Return additional facts for the journal's key that depend on the request."""
         return {}
 
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
-        """Return the local models that a mode rests on, by what they do."""
+        """Return the local models that a mode uses, by role."""
         return {}
 
     @abstractmethod
     def open(self, request: BackendRequest) -> Mapping[str, Source]:
-        """Make a source for each mode, in their order.
+        """Open a source for each mode, in the order of the request.
 
         Raises:
             UsageError: If a mode does not exist, or a setting is missing.
@@ -362,12 +366,12 @@ Positions = npt.NDArray[np.intp]
 
 
 def top_positions(scores: Scores, depth: int) -> Positions:
-    """Positions of the ``depth`` highest scores, best first, ties by lower position.
+    """Return the positions of the ``depth`` highest scores, best first, ties by lower position.
 
-    Indexes hold their documents by falling id, so "lower position" is "higher id".
+    Indexes store documents by descending id, so a lower position means a higher id.
 
     Args:
-        scores: ``float32`` of shape ``(n,)``, free of NaN.
+        scores: ``float32`` of shape ``(n,)`` without NaN.
         depth: At least 1.
 
     Returns:
@@ -377,19 +381,19 @@ def top_positions(scores: Scores, depth: int) -> Positions:
         threshold = np.partition(scores, len(scores) - depth)[len(scores) - depth]
         above = np.flatnonzero(scores > threshold)
         tied = np.flatnonzero(scores == threshold)[: depth - len(above)]
-        kept = np.sort(np.concatenate([above, tied]))
+        top = np.sort(np.concatenate([above, tied]))
     else:
-        kept = np.arange(len(scores))
-    return kept[np.argsort(-scores[kept], kind="stable")]
+        top = np.arange(len(scores))
+    return top[np.argsort(-scores[top], kind="stable")]
 
 
 def rank_scores(doc_ids: Sequence[str], scores: npt.NDArray[np.floating], depth: int) -> Ranking:
-    """Rank unordered documents by score, rounded to 32 bits first.
+    """Rank documents by their scores, rounded to 32 bits.
 
     Args:
-        doc_ids: Ids in any order, none twice.
-        scores: One number per id, free of NaN.
-        depth: How many to keep at most.
+        doc_ids: Ids in any order, without repetition.
+        scores: One number per id, without NaN.
+        depth: Maximum number of documents.
     """
     # Python compares strings by code point, which is the order of their UTF-8 bytes.
     by_id = np.array(
@@ -401,7 +405,7 @@ def rank_scores(doc_ids: Sequence[str], scores: npt.NDArray[np.floating], depth:
 
 
 def run_of(query_ids: Sequence[str], rankings: Sequence[Ranking], name: str) -> Run:
-    """One run out of the rankings of its queries; a query without results has no row."""
+    """Build a run from one ranking per query; a query without results has no row."""
     sizes = [len(ranking) for ranking in rankings]
     ranks = [np.arange(1, size + 1) for size in sizes]
     columns = {
@@ -416,11 +420,11 @@ def run_of(query_ids: Sequence[str], rankings: Sequence[Ranking], name: str) -> 
 
 
 def check_ids(ids: pl.Series, kind: str, path: str | None) -> None:
-    """Check that ids survive being written to a run.
+    """Check that ids can be written to a run.
 
     Raises:
-        InputError: If one is empty, holds white space or a control character, or is a query's
-            and starts with '#'.
+        InputError: If an id is empty, contains white space or a control character, or is a query
+            id that starts with '#'.
     """
     pattern = f"{_UNWRITABLE}|{_UNWRITABLE_FIRST}" if kind == "query" else _UNWRITABLE
     bad = ids.filter(ids.str.contains(pattern))
@@ -429,6 +433,6 @@ def check_ids(ids: pl.Series, kind: str, path: str | None) -> None:
             f"{kind} id {bad[0]!r} cannot be written to a run file"
             f" ({len(bad)} of {len(ids)} {kind} ids)",
             where=path,
-            remedy="ids must not be empty, hold white space, or start a line with '#';"
-            " rename them, for example with underscores",
+            remedy="rename the ids: they must not be empty, contain white space, or start a line"
+            " with '#'",
         )

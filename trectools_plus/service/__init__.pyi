@@ -1,5 +1,7 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
+from trectools_plus.service.api.app import create_app as create_app
 from trectools_plus.service.api.metrics import check_gateway as check_gateway
 from trectools_plus.service.api.metrics import push as push
 from trectools_plus.service.api.metrics import render_metrics as render_metrics
@@ -8,6 +10,7 @@ from trectools_plus.service.api.settings import Limits as Limits
 from trectools_plus.service.api.settings import ServiceSettings as ServiceSettings
 from trectools_plus.service.api.snapshots import read_snapshots as read_snapshots
 from trectools_plus.service.review.app import ReviewOptions as ReviewOptions
+from trectools_plus.service.review.app import review_app as review_app
 from trectools_plus.service.review.app import run_review as run_review
 from trectools_plus.service.review.judgments import export_qrels as export_qrels
 from trectools_plus.service.review.store import read_store as read_store
@@ -16,4 +19,7 @@ from trectools_plus.service.review.summary import summarise_review as summarise_
 from trectools_plus.service.server import read_key as read_key
 from trectools_plus.service.server import run_server as run_server
 
-__all__: list[str]
+__all__ = [
+    "create_app",
+    "review_app",
+]

@@ -1,4 +1,5 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
 from trectools_plus.statistics.agreement import Agreement as Agreement
 from trectools_plus.statistics.agreement import cohens_kappa as cohens_kappa
@@ -9,7 +10,7 @@ from trectools_plus.statistics.bootstrap import bootstrap_means as bootstrap_mea
 from trectools_plus.statistics.correction import adjust_p_values as adjust_p_values
 from trectools_plus.statistics.paired import PairedComparison as PairedComparison
 from trectools_plus.statistics.paired import compare_columns as compare_columns
-from trectools_plus.statistics.paired import compare_paired as compare_paired
+from trectools_plus.statistics.paired import paired_difference as paired_difference
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS as PAIRED_TESTS
 from trectools_plus.statistics.paired_tests import PairedTest as PairedTest
 from trectools_plus.statistics.power import SizeAdvice as SizeAdvice
@@ -33,12 +34,41 @@ from trectools_plus.statistics.reproducibility import (
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
 from trectools_plus.statistics.resamples import Resampling as Resampling
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
-from trectools_plus.statistics.systems import compare_systems as compare_systems
 from trectools_plus.statistics.systems import group_letters as group_letters
 from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
 from trectools_plus.statistics.systems import pairs_of as pairs_of
+from trectools_plus.statistics.systems import pairwise_differences as pairwise_differences
 from trectools_plus.statistics.systems import randomised_tukey as randomised_tukey
 from trectools_plus.statistics.unpaired import UnpairedComparison as UnpairedComparison
-from trectools_plus.statistics.unpaired import compare_unpaired as compare_unpaired
+from trectools_plus.statistics.unpaired import unpaired_difference as unpaired_difference
 
-__all__: list[str]
+__all__ = [
+    "Agreement",
+    "Intervals",
+    "PairedComparison",
+    "PairedTest",
+    "Resampling",
+    "SystemComparisons",
+    "UnpairedComparison",
+    "adjust_p_values",
+    "advise_on_size",
+    "bootstrap_intervals",
+    "cohens_kappa",
+    "delta_relative_improvement",
+    "effect_ratio",
+    "indistinguishable_groups",
+    "kendall_tau",
+    "kendall_tau_union",
+    "krippendorffs_alpha",
+    "paired_difference",
+    "pairwise_differences",
+    "power_of_t_test",
+    "queries_needed",
+    "randomised_tukey",
+    "rank_biased_overlap",
+    "root_mean_square_error",
+    "smallest_detectable_difference",
+    "tau_ap",
+    "truncated_overlap",
+    "unpaired_difference",
+]

@@ -59,7 +59,7 @@ class PairedComparison:
     tests: Mapping[str, PairedTest]
 
 
-def compare_paired(
+def paired_difference(
     contrast: npt.ArrayLike,
     baseline: npt.ArrayLike,
     *,

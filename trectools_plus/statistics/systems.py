@@ -84,7 +84,7 @@ def pairs_of(systems: int, baselines: Sequence[int] = ()) -> list[tuple[int, int
     return [(baseline, other) for baseline in chosen for other in others]
 
 
-def compare_systems(
+def pairwise_differences(
     scores: npt.ArrayLike,
     *,
     baselines: Sequence[int] = (),

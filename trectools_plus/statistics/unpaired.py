@@ -52,7 +52,7 @@ class UnpairedComparison:
     seed: int
 
 
-def compare_unpaired(
+def unpaired_difference(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     *,

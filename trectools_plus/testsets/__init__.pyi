@@ -1,6 +1,7 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
-from trectools_plus.testsets.agreement import compare_grades as compare_grades
+from trectools_plus.testsets.agreement import grade_agreement as grade_agreement
 from trectools_plus.testsets.agreement import read_grades as read_grades
 from trectools_plus.testsets.conversion import convert_test_set as convert_test_set
 from trectools_plus.testsets.conversion import form_of_output as form_of_output
@@ -24,4 +25,12 @@ from trectools_plus.testsets.tables import topics_of as topics_of
 from trectools_plus.testsets.validation import TestSetChecker as TestSetChecker
 from trectools_plus.testsets.validation import validate_test_sets as validate_test_sets
 
-__all__: list[str]
+__all__ = [
+    "TestQuery",
+    "convert_test_set",
+    "grade_agreement",
+    "list_test_sets",
+    "refresh_test_set",
+    "split_test_set",
+    "write_test_set",
+]

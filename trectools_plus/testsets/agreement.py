@@ -70,7 +70,7 @@ class GradeAgreement:
         return self.kappas[self.weights].value > self.threshold
 
 
-def compare_grades(
+def grade_agreement(
     first: Qrels,
     second: Qrels,
     *,

@@ -1,4 +1,5 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
 from trectools_plus.trec_eval.arguments import parse_arguments as parse_arguments
 from trectools_plus.trec_eval.explain import help_lines as help_lines
@@ -6,4 +7,9 @@ from trectools_plus.trec_eval.output import output_lines as output_lines
 from trectools_plus.trec_eval.reading import read_input as read_input
 from trectools_plus.trec_eval.scoring import score as score
 
-__all__: list[str]
+__all__ = [
+    "output_lines",
+    "parse_arguments",
+    "read_input",
+    "score",
+]

@@ -1,4 +1,5 @@
-# Names that are imported on first use, and where from: see lazy_names.py.
+# Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
+# __all__.
 
 from trectools_plus.validation.catalogue import CATALOGUE as CATALOGUE
 from trectools_plus.validation.draft import FixOptions as FixOptions
@@ -24,6 +25,7 @@ from trectools_plus.validation.fixes.summary import FixSummary as FixSummary
 from trectools_plus.validation.fixes.topics import fix_topics as fix_topics
 from trectools_plus.validation.loading import load_qrels as load_qrels
 from trectools_plus.validation.loading import load_run as load_run
+from trectools_plus.validation.loading import load_topics as load_topics
 from trectools_plus.validation.profiles import Choices as Choices
 from trectools_plus.validation.profiles import decide as decide
 from trectools_plus.validation.registry import Rule as Rule
@@ -42,4 +44,15 @@ from trectools_plus.validation.views.pairs import read_document_ids as read_docu
 from trectools_plus.validation.views.qrels import QrelsView as QrelsView
 from trectools_plus.validation.views.runs import RunView as RunView
 
-__all__: list[str]
+__all__ = [
+    "FileReport",
+    "Finding",
+    "FindingsError",
+    "FixOptions",
+    "check_pair",
+    "check_qrels",
+    "check_run",
+    "fix_qrels",
+    "fix_run",
+    "fix_topics",
+]

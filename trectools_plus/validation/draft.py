@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.choices import Dedup, OnConflict
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.source import Source
@@ -48,8 +48,8 @@ class FixOptions:
 
     encoding: str | None = None
     tag: str | None = None
-    dedup: Literal["best", "first", "last"] = "best"
-    on_conflict: Literal["max", "min", "last"] = "max"
+    dedup: Dedup = "best"
+    on_conflict: OnConflict = "max"
     subtopic: str | None = None
     max_tag_length: int = MAX_TAG_LENGTH
 

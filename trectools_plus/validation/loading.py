@@ -7,7 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run
+from trectools_plus.formats.tables import QRELS_SCHEMA, RUN_SCHEMA, Qrels, Run, Topics
+from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation.engine import (
     check_pair_view,
     check_view,
@@ -15,6 +16,7 @@ from trectools_plus.validation.engine import (
     open_run,
 )
 from trectools_plus.validation.findings import FileReport, Finding, refuse_errors
+from trectools_plus.validation.topics.engine import validate_topics
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 
@@ -111,6 +113,25 @@ def _load_qrels(path: str | Path, *, blocking_only: bool) -> tuple[Qrels, tuple[
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
     qrels = Qrels(frame, path=str(path))
     return qrels if view.repeats.is_empty() else _without_repeats(qrels), tuple(findings)
+
+
+def load_topics(path: str | Path) -> Topics:
+    """Read topics, and refuse them if the validators find an error.
+
+    The content of the file decides its format: TSV (``id TAB text``), JSON Lines, TREC SGML or
+    TREC XML. Further fields become columns of text.
+
+    Args:
+        path: The topics; ``-`` is standard input, which only the reader checks.
+
+    Raises:
+        FindingsError: If the file has an error; its ``findings`` list all of them.
+        FormatError: If the file is a test set, or has an error that the reader finds first.
+        InputError: If the file cannot be read.
+    """
+    if str(path) != "-":
+        refuse_errors(validate_topics(path).findings)
+    return read_topics(path)
 
 
 def _without_repeats(qrels: Qrels) -> Qrels:

@@ -13,7 +13,7 @@ import pytest
 
 from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.merge import STRATA_LOST, merge_run
-from trectools_plus.benchmark.report import BenchmarkReport, read_report, report_json_schema
+from trectools_plus.benchmark.report import BenchmarkReport, load_report, report_json_schema
 from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.dataset import hash_query_fields
@@ -168,15 +168,15 @@ def test_other_fields_are_other_data(make: Maker) -> None:
     other = make.run("three").report
     assert other.manifest.cached_from is None
     assert other.strata["kind"]["easy"]["a"]["RR@10"].n == 12
-    assert other.strata != read_report(first / "BenchmarkReport.json").strata
+    assert other.strata != load_report(first / "BenchmarkReport.json").strata
 
 
 def test_merging_computes_them_again(make: Maker) -> None:
     folder = make.write("part")
     run = make.write_run("c", 11)
-    before = read_report(folder / "BenchmarkReport.json")
+    before = load_report(folder / "BenchmarkReport.json")
     write_reports(merge_run(folder, "c", run), plots=False)
-    merged = read_report(folder / "BenchmarkReport.json")
+    merged = load_report(folder / "BenchmarkReport.json")
     runs = {name: str(make.folder / f"{name}.run") for name in "abc"}
     assert merged.strata == make.run("whole", runs=runs).report.strata
     assert merged.strata["kind"]["easy"]["a"] == before.strata["kind"]["easy"]["a"]
@@ -188,7 +188,7 @@ def test_merging_without_the_topics_leaves_them_out_with_a_note(make: Maker) -> 
     kept = make.topics.read_text()
     make.write_topics(dict.fromkeys(range(QUERIES), "other"))
     write_reports(merge_run(folder, "c", make.write_run("c", 11)), plots=False)
-    merged = read_report(folder / "BenchmarkReport.json")
+    merged = load_report(folder / "BenchmarkReport.json")
     assert (merged.strata, merged.notes) == ({}, [STRATA_LOST])
     assert STRATA_LOST in (folder / "BenchmarkComparison.md").read_text()
     assert merge_run(folder, "d", make.write_run("d", 3)).report.notes == [STRATA_LOST]
@@ -218,7 +218,7 @@ def test_the_gate_shows_both_per_stratum(make: Maker) -> None:
     after = make.write("after", runs={"a": make.write_run("a2", 7), "b": make.write_run("b2", 7)})
     result = run_gate(after, before, GateRules(("RR@10",), 0.99))
     text = render_gate_markdown(result)
-    now, then = (read_report(folder / "BenchmarkReport.json") for folder in (after, before))
+    now, then = (load_report(folder / "BenchmarkReport.json") for folder in (after, before))
     means = [_mean(report, "easy", "a") for report in (then, now)]
     change = means[1] - means[0]
     row = f"| kind: easy (10) | a | RR@10 | {means[0]:.4f} | {means[1]:.4f} | {change:+.4f} |"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.report import BenchmarkReport, read_report
+from trectools_plus.benchmark.report import BenchmarkReport, load_report
 from trectools_plus.benchmark.report.listing import list_reports
 from trectools_plus.benchmark.run import cache
 from trectools_plus.benchmark.run.cache import make_cache_key
@@ -33,7 +33,7 @@ def run(small: Any, tmp_path: Path) -> Run:
         moment = datetime(2025, 1, 31, next(hours), tzinfo=UTC)
         result = run_benchmark(config, clock=lambda: moment, cached=True)
         write_reports(result, plots=False)
-        return read_report(tmp_path / "out" / name / "BenchmarkReport.json")
+        return load_report(tmp_path / "out" / name / "BenchmarkReport.json")
 
     return call
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from trectools_plus.benchmark.merge import merge_run
-from trectools_plus.benchmark.report import read_report, report_json_schema
+from trectools_plus.benchmark.report import load_report, report_json_schema
 from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.benchmark.verify import verify_report
@@ -81,7 +81,7 @@ def test_an_incomplete_and_a_failed_arm_are_shown_and_not_scored(data: dict[str,
         assert "ValueError: no index" in text
     written = json.loads(Path("out/BenchmarkReport.json").read_text())
     jsonschema.validate(written, report_json_schema())
-    assert read_report("out/BenchmarkReport.json").unscored == report.unscored
+    assert load_report("out/BenchmarkReport.json").unscored == report.unscored
     assert sorted(path.name for path in Path("out/runs").iterdir()) == ["good.run"]
     assert verify_report("out").problems == []
 
@@ -95,9 +95,9 @@ def test_a_baseline_that_was_not_scored(data: dict[str, str]) -> None:
 
 
 def test_no_arm_at_all_is_no_report(data: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="broken is failed: 8 of 8 queries have no answer"):
+    with pytest.raises(InputError, match="broken failed: 8 of 8 queries have no answer"):
         run(data, "broken")
-    with pytest.raises(TrectoolsPlusError, match=r"half is incomplete[\s\S]*broken is failed"):
+    with pytest.raises(TrectoolsPlusError, match=r"half is incomplete[\s\S]*broken failed"):
         run(data, "half broken")
     assert not Path("out").exists()
 
@@ -133,8 +133,8 @@ def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
     assert isinstance(result.exception, CheckFailedError)
     assert str(result.exception) == (
         "half is incomplete: 1 of 8 queries has no answer (q3: TimeoutError: the index is gone)"
-        " — runs — add --resume to ask only these again; half.run.manifest.json lists them with"
-        " the reasons"
+        " — runs — add --resume to send only these queries again; half.run.manifest.json lists"
+        " them with the reasons"
     )
     assert "q3" not in read_run("runs/half.run").query_ids
     manifest = json.loads(Path("runs/half.run.manifest.json").read_text())

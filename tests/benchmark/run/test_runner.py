@@ -15,7 +15,7 @@ import pytest
 from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    read_report,
+    load_report,
     report_json_schema,
 )
 from trectools_plus.benchmark.report.manifest import hash_config
@@ -287,7 +287,7 @@ def test_the_report_satisfies_its_schema_and_reads_back(small: Small, tmp_path: 
     jsonschema.Draft202012Validator.check_schema(schema)
     document = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(document)
-    assert read_report(path) == result.report
+    assert load_report(path) == result.report
     assert document["schema_version"] == "1.1"
     assert hash_config(document["manifest"]["config"]) == document["manifest"]["config_hash"]
 
@@ -343,7 +343,7 @@ def test_a_report_of_an_earlier_version_is_read_verified_and_merged(
         for line in sums.read_text().splitlines()
     ]
     sums.write_text("\n".join(lines) + "\n")
-    assert read_report(path).manifest.blas_threads is None
+    assert load_report(path).manifest.blas_threads is None
     assert verify_report(folder).problems == []
     merged = merge_run(folder, "mine", small.write_run("mine", PERFECT))
     assert merged.report.manifest.blas_threads is None
@@ -363,9 +363,9 @@ def test_reading_something_else_is_an_input_error(tmp_path: Path) -> None:
     for text in ("{", "[]", '{"schema_version": "9.0"}'):
         path.write_text(text)
         with pytest.raises(InputError, match=r"x\.json"):
-            read_report(path)
+            load_report(path)
     with pytest.raises(InputError):
-        read_report(tmp_path / "none.json")
+        load_report(tmp_path / "none.json")
 
 
 def test_a_later_report_with_further_keys_is_read(small: Small, tmp_path: Path) -> None:
@@ -405,7 +405,7 @@ def unfindable(small: Small) -> dict[str, str]:
 
 def test_a_mode_that_finds_nothing_is_reported(small: Small, tmp_path: Path) -> None:
     result = run(unfindable(small), tmp_path / "out")
-    report = read_report(tmp_path / "out" / "BenchmarkReport.json")
+    report = load_report(tmp_path / "out" / "BenchmarkReport.json")
     lexical, vector = report.modes["lexical"], report.modes["vector"]
     assert (lexical.status, vector.status) == ("empty", "ok")
     assert (lexical.run.path, lexical.run.sha256, lexical.run.results) == (None, None, 0)
@@ -509,7 +509,7 @@ def test_two_benchmarks_of_one_second_have_folders_of_their_own(
     for result in results:
         write_reports(result, plots=False)
         folder = result.output_dir
-        assert read_report(folder / "BenchmarkReport.json").manifest.experiment_id == folder.name
+        assert load_report(folder / "BenchmarkReport.json").manifest.experiment_id == folder.name
     first, second = (result.output_dir.name for result in results)
     assert second == f"{first}-2"
 

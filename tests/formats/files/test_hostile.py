@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.columns import lexer
 from trectools_plus.formats.columns.columns import scan_columns
-from trectools_plus.formats.corpus import iter_corpus, read_corpus
+from trectools_plus.formats.corpus import iter_corpus, load_corpus
 from trectools_plus.formats.files import content as content_module
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.compression import PIECE_BYTES, Compression, decompress
@@ -30,7 +30,7 @@ from trectools_plus.formats.run import read_run
 from trectools_plus.formats.topics import read_topics
 
 ROW = b"1 Q0 d1 1 9.5 base\n"
-READERS: list[Callable[[Path], object]] = [read_run, read_qrels, read_topics, read_corpus]
+READERS: list[Callable[[Path], object]] = [read_run, read_qrels, read_topics, load_corpus]
 PACK: dict[Compression, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "bz2": bz2.compress,
@@ -275,9 +275,9 @@ def test_giant_ids_are_cut_in_messages(tmp_path: Path) -> None:
         (read_run, f"1 Q0 d {giant} 1 t\n"),
         (read_qrels, f"1 0 d {giant}\n"),
         (read_qrels, f"1 0 d {'9' * DEEP}\n"),
-        (read_corpus, f'{{"id":"{giant} ","text":"a"}}\n'),
-        (read_corpus, f'{{"id":"{giant}","text":"a"}}\n' * 2),
-        (read_corpus, f'{{"{giant}":1}}\n'),
+        (load_corpus, f'{{"id":"{giant} ","text":"a"}}\n'),
+        (load_corpus, f'{{"id":"{giant}","text":"a"}}\n' * 2),
+        (load_corpus, f'{{"{giant}":1}}\n'),
     ]
     for read, content in cases:
         with pytest.raises(FormatError) as caught:

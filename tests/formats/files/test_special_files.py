@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.files import limits, opening
 from trectools_plus.formats.files import source as source_module
 from trectools_plus.formats.files.content import iter_lines
@@ -24,7 +24,7 @@ from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
 
 ROW = b"1 Q0 d1 1 9.5 base\n"
-READERS: list[Callable[[str | Path], object]] = [read_run, read_qrels, read_topics, read_corpus]
+READERS: list[Callable[[str | Path], object]] = [read_run, read_qrels, read_topics, load_corpus]
 VALIDATORS: list[Callable[[str | Path], object]] = [validate_run, validate_qrels, validate_topics]
 needs_unix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 

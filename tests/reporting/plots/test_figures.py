@@ -16,11 +16,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from trectools_plus import Qrels, Run, write_plots
+from trectools_plus import Qrels, Run
 from trectools_plus.benchmark.report import BenchmarkReport, ConfidenceInterval, StratumResult
 from trectools_plus.benchmark.run.output_folder import PLOT_NAMES, OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import InputError
+from trectools_plus.reporting import write_plots
 from trectools_plus.reporting.plots import Plot, draw_plots, render_plot, save_plots
 from trectools_plus.reporting.plots.figures import chosen_pairs
 

@@ -17,7 +17,7 @@ from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.backends.python import PythonBackend, read_found
+from trectools_plus.retrieval.backends.python import PythonBackend, read_results
 from trectools_plus.retrieval.fetch.answering import Collapse, FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
@@ -52,7 +52,7 @@ def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, f
     ],
 )
 def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[float] | None) -> None:
-    assert read_found(found) == (ids, scores)
+    assert read_results(found) == (ids, scores)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[flo
 )
 def test_what_a_function_may_not_return(found: Any) -> None:
     with pytest.raises(TypeError, match="expected"):
-        read_found(found)
+        read_results(found)
 
 
 def test_a_table_is_not_taken_for_the_names_of_its_columns() -> None:
@@ -77,8 +77,8 @@ def test_a_table_is_not_taken_for_the_names_of_its_columns() -> None:
             return iter(self.columns)
 
     with pytest.raises(TypeError, match=r"got a Frame: return list\(zip\(ids, scores\)\)"):
-        read_found(Frame())
-    assert read_found({"d1": 1, "d2": 2}.keys()) == (["d1", "d2"], None)
+        read_results(Frame())
+    assert read_results({"d1": 1, "d2": 2}.keys()) == (["d1", "d2"], None)
 
 
 def test_a_function_cannot_move_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +124,7 @@ def test_an_index_that_fails_is_not_called_a_wrong_name(tmp_path: Path) -> None:
             return [[]]
 
     corpus = Corpus.from_dict({"d1": "heart"})
-    with pytest.raises(UsageError, match=r"ValueError: no room .* method index raised this"):
+    with pytest.raises(UsageError, match=r"ValueError: no room .* method index, which raised this"):
         fetch(Full(), tmp_path, corpus=corpus)
 
 
@@ -186,7 +186,7 @@ def test_a_function_that_always_fails_is_not_called_for_ever(tmp_path: Path) -> 
         raise SystemExit("bye")
 
     topics = Topics.from_dict({f"q{number}": "text" for number in range(100)})
-    with pytest.raises(InputError, match=r"mine is failed: 100 of 100 .*SystemExit: bye"):
+    with pytest.raises(InputError, match=r"mine failed: 100 of 100 .*SystemExit: bye"):
         fetch(fails, tmp_path, topics=topics)
     assert len(calls) == 10  # five queries, twice each
 
@@ -198,7 +198,7 @@ def test_a_function_that_always_fails_is_not_called_for_ever(tmp_path: Path) -> 
         ("json:nothing", "AttributeError"),
         ("json:__version__", "expected a function, or an object with a method search, but got str"),
         ("asyncio:sleep", "an asynchronous function is not awaited"),
-        ("zipfile:ZipFile", "TypeError: .* a class is made without arguments"),
+        ("zipfile:ZipFile", "TypeError: .* a class that can be created without arguments"),
         ("nosuchplugin", "no installed package registers a retriever 'nosuchplugin'"),
     ],
 )

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
+from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.settings import BackendSettings
-from trectools_plus.retrieval.backends.table import BACKENDS
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.source import Backend
 
@@ -77,8 +77,8 @@ def test_a_backend_by_its_entry_point() -> None:
 def test_built_in_backends_win_and_others_must_be_backends() -> None:
     with pytest.raises(ValidationError, match="needs the service's URL"):
         BackendSettings(backend="http")
-    with pytest.raises(ValidationError, match="my_engine_plugin:function is no backend"):
+    with pytest.raises(ValidationError, match="my_engine_plugin:function is not a backend"):
         BackendSettings(backend="no-engine")
-    unknown = f"unknown backend 'other' — there are {', '.join(BACKENDS)}"
+    unknown = f"unknown backend 'other' — use one of {', '.join(BACKENDS)}"
     with pytest.raises(ValidationError, match=unknown):
         BackendSettings(backend="other")

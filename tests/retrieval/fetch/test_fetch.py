@@ -194,7 +194,7 @@ def test_refuses_modes(modes: list[str]) -> None:
 
 
 def test_unknown_mode_lists_the_modes() -> None:
-    with pytest.raises(UsageError, match="'bm26' — there are lexical, vector, hybrid"):
+    with pytest.raises(UsageError, match="'bm26' — use one of lexical, vector, hybrid"):
         fetch(CORPUS, TOPICS, ["bm26"])
 
 
@@ -208,7 +208,9 @@ def test_refuses_documents_that_break_a_run_before_work_begins() -> None:
     steps: list[object] = []
     corpus = Corpus.from_dict({"a b": "x", "#fine": "y"})
     with pytest.raises(InputError, match=r"document id 'a b' .*\(1 of 2"):
-        fetch(corpus, TOPICS, ["lexical"], progress=lambda *step: steps.append(step))
+        fetch_runs(
+            FetchRequest(corpus, TOPICS, ["lexical"]), progress=lambda *step: steps.append(step)
+        )
     assert not steps
 
 

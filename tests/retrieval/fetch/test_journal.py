@@ -87,7 +87,7 @@ def test_scores_come_back_exactly(tmp_path: Path) -> None:
     journal.add([FailedQuery("p", Failure("because", attempts=3))])
     journal.close()
     journal = open_journal(tmp_path / "j", FACTS, 2, resume=True)
-    (answer,) = journal.answers
+    (answer,) = journal.answers.values()
     journal.close()
     assert answer.ranking.scores.tobytes() == scores.tobytes()
     assert answer.ranking.doc_ids == list("abcdé")
@@ -97,7 +97,7 @@ def test_scores_come_back_exactly(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"depth": 20}, "of another fetch: depth was 10 and is 20 —"),
+        ({"depth": 20}, "belongs to another fetch: depth was 10 and is 20 —"),
         ({"http": {"url": "http://b", "headers": {}}}, 'http.url was "http://a" and is "http://b"'),
         ({"extra": 1}, "extra was null and is 1"),
     ],
@@ -135,7 +135,7 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     journal = open_journal(tmp_path / "j", FACTS, 2, resume=False)
-    with pytest.raises(InputError, match="another fetch is writing here"):
+    with pytest.raises(InputError, match="another fetch uses this journal"):
         open_journal(tmp_path / "j", FACTS, 2, resume=True)
     journal.close()
     open_journal(tmp_path / "j", FACTS, 2, resume=True).close()
@@ -201,7 +201,7 @@ def test_answers_are_found_by_their_query(
             journal.add([FailedQuery(f"{query_id}!", Failure("because"))])
         for one in (journal, _reopened(journal, folder)):
             answers = one.answers
-            assert [answer.query_id for answer in answers] == ids
+            assert [*answers] == ids
             assert len(answers) == len(ids)
             for query_id in {*ids, *others}:
                 found = answers.get(query_id)
@@ -320,7 +320,7 @@ def test_topics_that_change_while_they_are_asked(tmp_path: Path, later: str, whe
             if now == when:
                 file.write_text(later)
 
-    with pytest.raises(InputError, match=r"the topics changed while they were asked .*topics\.tsv"):
+    with pytest.raises(InputError, match=r"the topics changed during the fetch .*topics\.tsv"):
         fetch_to_dir(
             FetchRequest(None, stream_topics(None, str(file)), ["m"], backend=Meddling()),
             tmp_path / "out",

@@ -89,7 +89,7 @@ def test_a_deeper_run_than_usual_is_what_was_asked_for(tmp_path: Path) -> None:
 def test_a_run_without_any_result_fails_the_check(tmp_path: Path) -> None:
     with pytest.raises(
         CheckFailedError,
-        match=r"lexical found nothing \(1 query asked\).*written: vector.run, hybrid.run —",
+        match=r"lexical found nothing \(1 query\).*written: vector.run, hybrid.run —",
     ):
         fetch_to_dir(FetchRequest(CORPUS, Topics.from_dict({"1": "zeppelin"}), MODES), tmp_path)
     runs = sorted(path.name for path in tmp_path.glob("*.run"))

@@ -167,7 +167,7 @@ def test_the_title_of_a_plain_document_is_its_label_and_its_text_its_definition(
     ("rows", "message"),
     [
         ([("a", "label", "x"), ("a", "label", "y")], "document 'a' has more than one label"),
-        ([("a", "name", "x")], "unknown kind of part 'name' — there are label, synonym"),
+        ([("a", "name", "x")], "unknown kind of part 'name' — use one of label, synonym"),
         ([("a", "label", " ")], "the documents have no text"),
     ],
 )
@@ -232,7 +232,7 @@ def test_strategies_share_an_index_and_batches_change_nothing() -> None:
 
 
 def test_a_strategy_without_anything_to_look_at_is_refused() -> None:
-    with pytest.raises(InputError, match="label_only has nothing to look at: no document has a l"):
+    with pytest.raises(InputError, match="label_only cannot be used: no document has a l"):
         retriever_of("label_only", [("a", "definition", "x")])
     with pytest.raises(InputError, match="no document has a synonym"):
         retriever_of("all_weighted", [("a", "label", "x")], aggregation_weights={"synonym": 1})

@@ -17,7 +17,7 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.index.models import hash_model
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -228,7 +228,8 @@ def test_splade_joins_the_fusion_where_it_is_asked_for(tiny: dict[str, str]) -> 
     settings = RetrievalSettings(splade_model=tiny["splade"])
     topics = Topics.from_dict({"q1": "short wing", "q2": "seizure"})
     modes = ["bm25", "splade", "dense", "hybrid"]
-    found = fetch(CORPUS, topics, modes, settings=settings, leave_out=True)
+    request = FetchRequest(CORPUS, topics, modes, settings=settings)
+    found = fetch_runs(request, leave_one_out=True)
     assert [*found] == modes
     assert [*found["hybrid"].without] == ["bm25", "dense", "splade"]
     assert found["hybrid"].index_keys.keys() == {"lexical", "vector", "splade"}
@@ -266,14 +267,14 @@ def test_what_is_no_such_model_is_refused(tiny: dict[str, str], tmp_path: Path) 
     def ask(mode: str = "vector", **further: Any) -> None:
         build_retrievers(CORPUS, [mode], RetrievalSettings(**further))[mode].search(["x"], 3)
 
-    with pytest.raises(InputError, match=f"there is no model — {tmp_path}/none — give the local"):
+    with pytest.raises(InputError, match=f"does not exist — {tmp_path}/none — give the local"):
         ask(embedding_model=str(tmp_path / "none"))
     with pytest.raises(InputError, match="expected the folder of a model"):
         ask(embedding_model=str(tmp_path))
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="the model cannot be opened as SentenceTransformer"):
         ask(embedding_model=str(tmp_path))
-    with pytest.raises(InputError, match=r"another kind \(unknown\), no SparseEncoder"):
+    with pytest.raises(InputError, match=r"a SparseEncoder .* kind of model \(unknown\)"):
         ask("splade", splade_model=str(tmp_path))
     with pytest.raises(UsageError, match="expected one score for each pair but got 3"):
         ask(reranker="cross-encoder", reranker_model=tiny["labels"])
@@ -283,11 +284,11 @@ def test_a_model_of_another_kind_is_refused_not_completed_at_random(
     minilm: str, tiny: dict[str, str]
 ) -> None:
     for path, kind in ((minilm, "SentenceTransformer"), (tiny["cross"], "BertForSequence")):
-        with pytest.raises(InputError, match=rf"another kind \({kind}.*no SparseEncoder"):
+        with pytest.raises(InputError, match=rf"a SparseEncoder .* kind of model \({kind}"):
             build_retrievers(CORPUS, ["splade"], RetrievalSettings(splade_model=path))
     for path, kind in ((minilm, "SentenceTransformer"), (tiny["splade"], "SparseEncoder")):
         settings = RetrievalSettings(reranker="cross-encoder", reranker_model=path)
-        with pytest.raises(InputError, match=rf"another kind \({kind}\), no CrossEncoder"):
+        with pytest.raises(InputError, match=rf"a CrossEncoder .* kind of model \({kind}\)"):
             build_retrievers(CORPUS, ["lexical"], settings)
     # A bare masked language model is what SPLADE models are published as.
     settings = RetrievalSettings(splade_model=tiny["masked"])

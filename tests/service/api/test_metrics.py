@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report import BenchmarkReport, read_report
+from trectools_plus.benchmark.report import BenchmarkReport, load_report
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.measures.registry import measure_labels
@@ -95,7 +95,7 @@ def test_the_promised_name(report: Path) -> None:
 
 def test_every_figure_of_a_report_is_there(fetched: Path) -> None:
     found = samples(render_report(fetched).decode())
-    report = read_report(fetched / "BenchmarkReport.json")
+    report = load_report(fetched / "BenchmarkReport.json")
     assert report.strata["query_type"]
     names = {
         "R@10": ("recall_at_k", {"k": "10"}),

@@ -9,7 +9,7 @@ from trectools_plus.benchmark.report.model import (
     Diagnosis,
     FailingQuery,
     SetSize,
-    read_report,
+    load_report,
     report_json_schema,
 )
 from trectools_plus.benchmark.report.modes import (
@@ -38,7 +38,7 @@ from trectools_plus.benchmark.report.parts import (
     TieInfo,
     UnscoredStatus,
 )
-from trectools_plus.retrieval.latency import Latency
+from trectools_plus.retrieval.fetch.outcome import Latency
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -72,6 +72,6 @@ __all__ = [
     "TieInfo",
     "UnscoredMode",
     "UnscoredStatus",
-    "read_report",
+    "load_report",
     "report_json_schema",
 ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from pydantic import ValidationError
 
-from trectools_plus.benchmark.report import BenchmarkReport, RunInfo, read_report
+from trectools_plus.benchmark.report import BenchmarkReport, RunInfo, load_report
 from trectools_plus.benchmark.report.parts import none_if_nan
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import hash_qrels, hash_query_fields
@@ -58,7 +58,7 @@ class ReportFolder:
     def __init__(self, path: str | Path) -> None:
         given = Path(path)
         self.path = given / REPORT_FILE if given.is_dir() else given
-        self.report: BenchmarkReport = read_report(self.path)
+        self.report: BenchmarkReport = load_report(self.path)
         if not self.report.modes or not self.report.measure_names:
             raise InputError(
                 "the report is empty: it has no mode or no measure",

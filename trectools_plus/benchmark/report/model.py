@@ -184,7 +184,7 @@ def report_json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def read_report(path: str | Path) -> BenchmarkReport:
+def load_report(path: str | Path) -> BenchmarkReport:
     """Read a report that :func:`trectools_plus.reporting.files.write_json` wrote.
 
     Raises:

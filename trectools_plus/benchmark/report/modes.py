@@ -15,7 +15,7 @@ from trectools_plus.benchmark.report.parts import (
     UnscoredStatus,
     without_interval_of_one,
 )
-from trectools_plus.retrieval.latency import Latency
+from trectools_plus.retrieval.fetch.outcome import Latency
 
 
 class TestResult(ReportModel):

@@ -38,7 +38,7 @@ from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
-from trectools_plus.retrieval.latency import summarise_latency
+from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.statistics import advise_on_size
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -20,12 +20,13 @@ from pydantic import (
 
 from trectools_plus.benchmark.report.parts import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
+from trectools_plus.choices import MODES, Correction, Missing
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes
+from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
-from trectools_plus.retrieval.backends.table import EMBEDDED
+from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.values import Flag, Names, Number, WholeNumber
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
@@ -160,10 +161,8 @@ DEFAULT_MODE_NAMES = {
     "hybrid": "Hybrid",
     "splade": "SPLADE",
 }
-DEFAULT_MODES = ("lexical", "vector", "hybrid")
 DEFAULT_SEED = 42
 DEFAULT_RESAMPLES = 10_000
-Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
 
 
 @dataclass(frozen=True)
@@ -232,14 +231,14 @@ class BenchmarkConfig(DataSettings):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    modes: Names = DEFAULT_MODES
+    modes: Names = MODES
     mode_names: dict[str, str] = Field(default_factory=dict)
     measures: Names = ()
     cutoffs: Cutoffs | None = None
     ontology: FileName | None = None
     annotations: FileName | None = None
     depth: WholeNumber = Field(default=100, ge=1)
-    missing: Literal["zero", "drop"] = "zero"
+    missing: Missing = "zero"
     exclude_self: Flag = False
     baseline: Names | None = None
     correction: Correction = "holm"

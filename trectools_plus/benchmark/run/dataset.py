@@ -17,7 +17,7 @@ from trectools_plus.formats.collection import (
     find_collection_files,
     load_collection,
 )
-from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.documents import Documents, stream_documents
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
@@ -163,7 +163,7 @@ def _open_corpus(config: BenchmarkConfig, path: str | None) -> Documents | None:
         return None
     if config.streams_documents and (streamed := stream_documents(None, path)) is not None:
         return streamed
-    return read_corpus(path)
+    return load_corpus(path)
 
 
 def open_collection(

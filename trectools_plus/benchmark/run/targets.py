@@ -13,7 +13,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from trectools_plus.benchmark.report import TargetResult, TargetStatus
-from trectools_plus.retrieval.values import Number
+from trectools_plus.retrieval.setting_types import Number
 
 
 class Target(BaseModel):

@@ -45,7 +45,7 @@ def plot_tradeoff(axes: Axes, sweep: Sweep) -> Axes:
 
     Args:
         axes: The axes to draw on.
-        sweep: From :func:`trectools_plus.extraction.sweep.sweep`.
+        sweep: From :func:`trectools_plus.extraction.sweep.sweep_extraction`.
 
     Returns:
         The same axes.

@@ -1,4 +1,4 @@
-"""The backend ``python``: functions and classes of the user's own, or of installed packages."""
+"""The backend ``python``: functions and classes of users or of installed packages."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ ENTRY_POINT_GROUP = "trectools_plus.retrievers"
 _ATTEMPTS = 2
 _ASYNCHRONOUS = "an asynchronous function is not awaited"
 
-Found = Any
-"""What a retriever returns for one query: ids, best first; pairs of id and score; a mapping of ids
-to scores; or a :class:`~trectools_plus.retrieval.source.Ranking`."""
+Results = Any
+"""A retriever's results for one query: ids, best first; pairs of id and score; a mapping of ids to
+scores; or a :class:`~trectools_plus.retrieval.source.Ranking`."""
 
 
 class PythonBackend(Backend):
@@ -52,11 +52,13 @@ class PythonBackend(Backend):
 
     @classmethod
     def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:
-        """Check that the modes can be asked for, and that each is the name of a retriever."""
+        """Check the names of the requested modes; each must be the name of a retriever."""
         super().check_modes(modes, setting)
         for mode in modes:
             if mode not in setting:
-                raise UsageError(f"unknown mode '{mode}'", remedy=f"there are {', '.join(setting)}")
+                raise UsageError(
+                    f"unknown mode '{mode}'", remedy=f"use one of {', '.join(setting)}"
+                )
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -72,64 +74,69 @@ class PythonBackend(Backend):
         """Import the retrievers, and give the documents to those that index them.
 
         Raises:
-            UsageError: If a mode has no retriever, or one cannot be imported or made.
+            UsageError: If a mode has no retriever, or one cannot be imported or created.
         """
         unknown = [mode for mode in request.modes if mode not in self._retrievers]
         if unknown:
             raise UsageError(
                 f"no retriever is named '{unknown[0]}'",
-                remedy=f"there are {', '.join(self._retrievers)}",
+                remedy=f"use one of {', '.join(self._retrievers)}",
             )
-        return {mode: self._open_one(self._retrievers[mode], request) for mode in request.modes}
+        return {mode: _open_retriever(self._retrievers[mode], request) for mode in request.modes}
 
-    def _open_one(self, retriever: Any, request: BackendRequest) -> Source:
-        where = retriever if isinstance(retriever, str) else _name_of(retriever)
-        remedy = "name a retriever as importable.module:name"
-        try:
-            with _working_directory():
-                found = _find(retriever) if isinstance(retriever, str) else retriever
-                if isinstance(found, type):
-                    remedy = "a class is made without arguments: name one that needs none"
-                    found = found()
-                searches = callable(getattr(found, "search", None))
-                if searches and callable(getattr(found, "index", None)):
-                    _check_corpus(request, where)
-                    remedy = "the retriever's own method index raised this"
-                    _index(found, request, where)
-        except TrectoolsPlusError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise_for_signal()
-            raise UsageError(
-                describe_error(error),
-                where=where,
-                remedy=remedy,
-            ) from error
+
+def _open_retriever(named: Any, request: BackendRequest) -> Source:
+    where = named if isinstance(named, str) else _name_of(named)
+    remedy = "name a retriever as importable.module:name"
+    try:
+        with _working_directory():
+            retriever = _load_retriever(named) if isinstance(named, str) else named
+            if isinstance(retriever, type):
+                remedy = "name a class that can be created without arguments"
+                retriever = retriever()
+            has_search = callable(getattr(retriever, "search", None))
+            if has_search and callable(getattr(retriever, "index", None)):
+                if request.corpus is None:
+                    raise UsageError(
+                        "this retriever indexes the documents, and none were given",
+                        where=where,
+                        remedy="give --dataset or --corpus",
+                    )
+                remedy = "fix the retriever's method index, which raised this error"
+                request.progress(f"indexing for {where}", 0, 1)
+                retriever.index(request.corpus)
+                request.progress(f"indexing for {where}", 1, 1)
+    except TrectoolsPlusError:
+        raise
+    except (Exception, SystemExit) as error:
         raise_for_signal()
-        if iscoroutinefunction(found.search if searches else found):
-            raise UsageError(
-                _ASYNCHRONOUS,
-                where=where,
-                remedy="name a function that calls it with asyncio.run",
-            )
-        if searches:
-            return FunctionSource(found.search, takes_list=True)
-        if not callable(found):
-            raise UsageError(
-                f"expected a function, or an object with a method search, but got "
-                f"{type(found).__name__}",
-                where=where,
-            )
-        return FunctionSource(found)
+        raise UsageError(describe_error(error), where=where, remedy=remedy) from error
+    raise_for_signal()
+    if iscoroutinefunction(retriever.search if has_search else retriever):
+        raise UsageError(
+            _ASYNCHRONOUS,
+            where=where,
+            remedy="name a function that calls it with asyncio.run",
+        )
+    if has_search:
+        return FunctionSource(retriever.search, takes_list=True)
+    if not callable(retriever):
+        raise UsageError(
+            "expected a function, or an object with a method search, but got "
+            f"{type(retriever).__name__}",
+            where=where,
+        )
+    return FunctionSource(retriever)
 
 
 class FunctionSource(Source):
-    """Asks a function, in the main thread, one query at a time.
+    """Calls a function in the main thread, with one query at a time.
 
     Args:
         function: Takes a query's text and a depth; or, if ``takes_list``, a list of one text and a
-            depth, and returns a list with what was found for it.
-        takes_list: As the protocol :class:`~trectools_plus.retrieval.source.Retriever` does.
+            depth, and returns a list with the results for that text.
+        takes_list: Whether the function has the signature of
+            :meth:`~trectools_plus.retrieval.source.Retriever.search`.
     """
 
     def __init__(self, function: Callable[[Any, int], Any], *, takes_list: bool = False) -> None:
@@ -137,7 +144,7 @@ class FunctionSource(Source):
         self._takes_list = takes_list
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
-        """Call the function for each query; a call that raises is made once more."""
+        """Call the function for each query; repeat a call that raises once."""
         return [self._ask_one(query, depth) for query in queries]
 
     def _ask_one(self, query: Query, depth: int) -> Hits | Failure:
@@ -145,18 +152,16 @@ class FunctionSource(Source):
             try:
                 with _working_directory():
                     started = perf_counter()
-                    found = self._call(query.text, depth)
-                    ids, scores = read_found(found)
+                    ids, scores = read_results(self._call(query.text, depth))
             except (Exception, SystemExit) as error:
                 raise_for_signal()
                 reason = describe_error(error)
                 continue
             raise_for_signal()
-            ms = 1000 * (perf_counter() - started)
-            return Hits(ids, scores, ms, attempt)
+            return Hits(ids, scores, 1000 * (perf_counter() - started), attempt)
         return Failure(reason, lasting=True, attempts=_ATTEMPTS)
 
-    def _call(self, text: str, depth: int) -> Found:
+    def _call(self, text: str, depth: int) -> Results:
         if not self._takes_list:
             return _refuse_asynchronous(self._function(text, depth))
         answers = list(_refuse_asynchronous(self._function([text], depth)))
@@ -165,28 +170,28 @@ class FunctionSource(Source):
         return answers[0]
 
 
-def read_found(found: Found) -> tuple[list[str], list[float] | None]:
-    """Ids and scores of what a retriever returned; no scores where only the order counts.
+def read_results(results: Results) -> tuple[list[str], list[float] | None]:
+    """Return the ids and scores in a retriever's results; no scores if it returned only ids.
 
     Raises:
-        TypeError: If it is of no kind that is understood.
+        TypeError: If the results have an unsupported type.
     """
-    if isinstance(found, Ranking):
-        return found.doc_ids, [float(score) for score in found.scores]
-    if isinstance(found, Mapping):
-        pairs = sorted(found.items(), key=lambda pair: -float(pair[1]))
+    if isinstance(results, Ranking):
+        return results.doc_ids, [float(score) for score in results.scores]
+    if isinstance(results, Mapping):
+        pairs = sorted(results.items(), key=lambda pair: -float(pair[1]))
         return [_read_id(one) for one, _ in pairs], [_read_score(score) for _, score in pairs]
-    if isinstance(found, str | bytes) or not isinstance(found, Iterable):
-        raise TypeError(f"expected ids, pairs or a mapping but got {_kind(found)}")
-    if isinstance(found, Set) and not isinstance(found, Sequence | KeysView):
+    if isinstance(results, str | bytes) or not isinstance(results, Iterable):
+        raise TypeError(f"expected ids, pairs or a mapping but got {_kind(results)}")
+    if isinstance(results, Set) and not isinstance(results, Sequence | KeysView):
         raise TypeError("expected ids, best first, but got a set, which has no order")
-    if any(hasattr(found, name) for name in ("columns", "keys")):
+    if any(hasattr(results, name) for name in ("columns", "keys")):
         # Iterating over a table gives the names of its columns.
         raise TypeError(
-            f"expected ids, pairs or a mapping but got a {type(found).__name__}: "
+            f"expected ids, pairs or a mapping but got a {type(results).__name__}: "
             "return list(zip(ids, scores))"
         )
-    items = list(found)
+    items = list(results)
     if not any(isinstance(item, tuple | list) for item in items):
         return [_read_id(item) for item in items], None
     for item in items:
@@ -195,12 +200,7 @@ def read_found(found: Found) -> tuple[list[str], list[float] | None]:
     return [_read_id(one) for one, _ in items], [_read_score(score) for _, score in items]
 
 
-def entry_point_names() -> list[str]:
-    """Names of the retrievers that installed packages register."""
-    return sorted(entry_points(group=ENTRY_POINT_GROUP).names)
-
-
-def _find(name: str) -> Any:
+def _load_retriever(name: str) -> Any:
     module_name, colon, object_name = name.partition(":")
     if colon:
         return import_object(module_name, object_name)
@@ -213,51 +213,36 @@ def _find(name: str) -> Any:
             where=", ".join(point.value for point in found),
             remedy="name it as module:name",
         )
-    known = ", ".join(entry_point_names())
+    known = ", ".join(sorted(entry_points(group=ENTRY_POINT_GROUP).names))
     raise UsageError(
         f"no installed package registers a retriever '{name}'",
         remedy=f"write module:name{f', or one of {known}' if known else ''}",
     )
 
 
-def _check_corpus(request: BackendRequest, where: str) -> None:
-    if request.corpus is None:
-        raise UsageError(
-            "this retriever indexes the documents, and none were given",
-            where=where,
-            remedy="give --dataset or --corpus",
-        )
-
-
-def _index(found: Any, request: BackendRequest, where: str) -> None:
-    request.progress(f"indexing for {where}", 0, 1)
-    found.index(request.corpus)
-    request.progress(f"indexing for {where}", 1, 1)
-
-
 @contextmanager
 def _working_directory() -> Iterator[None]:
-    """Let modules there be imported, and restore the directory afterwards."""
+    """Allow imports from the working directory, and restore that directory afterwards."""
     with working_directory_on_path():
         here = Path.cwd()
         try:
             yield
         finally:
-            # Files with relative names are still to be written.
+            # Output files with relative paths are written later.
             os.chdir(here)
 
 
-def _refuse_asynchronous(found: Any) -> Any:
-    """Return what a function returned; refuse what an asynchronous one only promises."""
-    if isawaitable(found):
-        if iscoroutine(found):
-            found.close()  # else Python warns that it was never awaited
+def _refuse_asynchronous(result: Any) -> Any:
+    """Return the result of a function; refuse the coroutine of an asynchronous function."""
+    if isawaitable(result):
+        if iscoroutine(result):
+            result.close()  # otherwise Python warns that it was never awaited
         raise TypeError(f"{_ASYNCHRONOUS}: call it with asyncio.run")
-    return found
+    return result
 
 
-def _name_of(found: Any) -> str:
-    named = found if hasattr(found, "__qualname__") else type(found)
+def _name_of(retriever: Any) -> str:
+    named = retriever if hasattr(retriever, "__qualname__") else type(retriever)
     return f"{named.__module__}:{named.__qualname__}"
 
 

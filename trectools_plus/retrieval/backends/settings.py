@@ -1,4 +1,4 @@
-"""Settings of backends, and installed backends: keys of ``benchmark.yaml`` and of ``--config``."""
+"""Settings of backends (keys of ``benchmark.yaml`` and ``--config``), and installed backends."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from trectools_plus.retrieval.backends.http.settings import HttpSettings
 from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
-from trectools_plus.retrieval.backends.table import BACKENDS, EMBEDDED, BackendEntry
+from trectools_plus.retrieval.backends.registry import BACKENDS, EMBEDDED, BackendEntry
 from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.source import Backend, check_mode_name
 from trectools_plus.text import split_list
 
 ENTRY_POINT_GROUP = "trectools_plus.backends"
-"""Installed packages register subclasses of ``retrieval.source.Backend`` here, by name."""
+"""Installed packages register subclasses of ``retrieval.source.Backend`` in this group."""
 
 
 def find_backend(name: str) -> BackendEntry | None:
-    """Return a built-in backend, or one that an installed package registers.
+    """Return a built-in backend, or a backend that an installed package registers.
 
     Raises:
-        ValueError: If what is registered is not a backend.
+        ValueError: If the registered object is not a backend.
     """
     if name in BACKENDS:
         return BACKENDS[name]
@@ -31,7 +31,7 @@ def find_backend(name: str) -> BackendEntry | None:
         found = point.load()
         if not (isinstance(found, type) and issubclass(found, Backend)):
             raise ValueError(
-                f"`backend`: {point.value} is no backend — register a subclass of "
+                f"`backend`: {point.value} is not a backend — register a subclass of "
                 "trectools_plus.retrieval.source.Backend"
             )
         return BackendEntry(
@@ -43,7 +43,12 @@ def find_backend(name: str) -> BackendEntry | None:
 
 
 def name_retrievers(value: Any) -> Any:
-    """``module:name``, ``NAME=module:name``, several of them, or a mapping, as a mapping."""
+    """Return a mapping of ``module:name`` by mode.
+
+    Args:
+        value: The mapping; or ``module:name`` or ``NAME=module:name``, several with commas or as
+            a list.
+    """
     if isinstance(value, str):
         value = split_list(value)
     if not isinstance(value, list | tuple):
@@ -63,14 +68,15 @@ Retrievers = Annotated[dict[str, str], BeforeValidator(name_retrievers)]
 
 
 class BackendSettings(BaseModel):
-    """What searches.
+    """The backend and its settings.
 
     Attributes:
-        backend: ``embedded``, ``http``, ``milvus`` or ``python``; or the name of an installed one.
+        backend: ``embedded``, ``http``, ``milvus`` or ``python``; or the name of an installed
+            backend.
         retriever: For ``python``: ``module:name``, or the name of an installed plug-in, by mode.
         http: For ``http``: the service and its mapping.
-        milvus: For ``milvus``: where it is; by default a ``.db`` in the cache folder.
-        collapse: How chunks become documents, where the backend answers with chunks.
+        milvus: For ``milvus``: its address; by default a ``.db`` in the cache folder.
+        collapse: How chunks become documents, if the backend returns chunks.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -83,8 +89,8 @@ class BackendSettings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _implied_backend(cls, values: Any) -> Any:
-        """Settings of one backend, without its name, name it."""
+    def _infer_backend(cls, values: Any) -> Any:
+        """Infer the backend from the settings of one backend."""
         if not isinstance(values, Mapping) or values.get("backend") is not None:
             return values
         named = {
@@ -98,24 +104,21 @@ class BackendSettings(BaseModel):
         return {**values, "backend": next(iter(named.values()))} if named else values
 
     @model_validator(mode="after")
-    def _settings_of_the_backend(self) -> BackendSettings:
+    def _check_settings(self) -> BackendSettings:
         entry = find_backend(self.backend)
         if entry is None:
             raise ValueError(
-                f"`backend`: unknown backend '{self.backend}' — there are {', '.join(BACKENDS)}"
+                f"`backend`: unknown backend '{self.backend}' — use one of {', '.join(BACKENDS)}"
             )
         for name, other in BACKENDS.items():
             if other.setting and getattr(self, other.setting) and name != self.backend:
                 raise ValueError(
-                    f"`{other.setting}` goes with the backend {name} — leave it out, or set "
-                    "`backend`"
+                    f"`{other.setting}` goes with the backend {name} — omit it, or set `backend`"
                 )
-        if entry.remedy is not None and not self._own_setting:
+        if entry.remedy is not None and not self._backend_setting:
             raise ValueError(f"`backend` {self.backend} needs {entry.remedy}")
         if self.collapse is not None and not entry.finds_chunks:
-            raise ValueError(
-                "`collapse`: the embedded modes find documents, not chunks — leave it out"
-            )
+            raise ValueError("`collapse`: the embedded modes find documents, not chunks — omit it")
         for name in self.retriever:
             check_mode_name(name)
         return self
@@ -127,27 +130,27 @@ class BackendSettings(BaseModel):
 
     @property
     def needs_corpus(self) -> bool:
-        """True if it searches documents that it is given."""
+        """True if it searches documents that the user must give."""
         return self._entry.needs_corpus
 
     @property
     def streams_documents(self) -> bool:
-        """True if it takes documents one by one, so that they need not be in memory."""
+        """True if it reads documents one by one instead of in memory."""
         return self._entry.streams_documents
 
     def make_backend(self) -> Backend:
-        """Load the backend and hand it its settings."""
-        made = self._entry.load()
-        backend: Backend = made() if self._entry.setting is None else made(self._own_setting)
+        """Import the backend and create it with its settings."""
+        create, setting = self._entry.load(), self._entry.setting
+        backend: Backend = create() if setting is None else create(self._backend_setting)
         return backend
 
     def check_backend_modes(self, modes: Sequence[str]) -> None:
-        """Check that the modes can be asked for.
+        """Check the names of the requested modes.
 
         Raises:
-            UsageError: If one is unknown, repeated or cannot name a file; or there is none.
+            UsageError: If there is no mode, or a mode is unknown, repeated or not a file name.
         """
-        self._entry.load().check_modes(modes, self._own_setting)
+        self._entry.load().check_modes(modes, self._backend_setting)
 
     @property
     def _entry(self) -> BackendEntry:
@@ -156,7 +159,7 @@ class BackendSettings(BaseModel):
         return entry
 
     @property
-    def _own_setting(self) -> Any:
-        """The value of the backend's own setting."""
+    def _backend_setting(self) -> Any:
+        """The value of the backend's setting."""
         name = self._entry.setting
         return None if name is None else getattr(self, name)

@@ -1,1 +1,1 @@
-"""Queries are answered: asking sources, journals, run files and their manifests."""
+"""Fetching runs: queries, answers, journals, run files and their manifests."""

@@ -1,46 +1,48 @@
-"""From hits to a ranking of documents: deep enough, collapsed, without the query itself."""
+"""Turn a source's hits into a ranking of documents: collapse chunks, drop the query itself."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from trectools_plus.choices import CollapseMethod
+from trectools_plus.retrieval.setting_types import WholeNumber
 from trectools_plus.retrieval.source import Failure, Hits, Query, Ranking, Source, rank_scores
-from trectools_plus.retrieval.values import WholeNumber
 
-CollapseMethod = Literal["max", "first", "sum"]
-DEEPEST = 16
-"""How many times the depth is asked for at most, where ``max_chunks`` does not say."""
+CHUNKS_PER_DOCUMENT = 16
+"""The default of ``max_chunks``, as a multiple of the depth."""
 
 
 class Collapse(BaseModel):
-    """How chunks become documents."""
+    """Rules for collapsing chunks to documents."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     method: CollapseMethod = "max"
-    """The document's score: ``max`` of its chunks' scores, that of the ``first`` chunk in the order
-    of the service, or their ``sum`` (over the chunks that were fetched)."""
+    """The document's score: the ``max`` of its chunks' scores, the score of the ``first`` chunk in
+    the order of the service, or the ``sum`` of the fetched chunks' scores."""
     separator: str | None = Field(default=None, min_length=1)
-    """What stands between the document's id and the chunk's own part, as ``#`` in ``d12#3``; the
-    last one counts. Without it the ids are those of documents already, and one that comes several
-    times is collapsed."""
+    """The text between the document's id and the rest of a chunk's id, for example ``#`` in
+    ``d12#3``; the last one in an id counts. Without it, ids are document ids, and repeated ids are
+    collapsed."""
     max_chunks: WholeNumber | None = Field(default=None, ge=1)
-    """The most chunks asked for one query; 16 times the depth by default."""
+    """The maximum number of chunks requested for one query; 16 times the depth by default."""
 
-    def most(self, depth: int) -> int:
-        """Return how many chunks may be asked for a result of ``depth`` documents."""
-        return max(depth, DEEPEST * depth if self.max_chunks is None else self.max_chunks)
+    def chunk_limit(self, depth: int) -> int:
+        """Return the maximum number of chunks to request for ``depth`` documents."""
+        return max(
+            depth, CHUNKS_PER_DOCUMENT * depth if self.max_chunks is None else self.max_chunks
+        )
 
 
 def document_id(chunk_id: str, separator: str | None) -> str:
-    """Return the id of the document that a chunk is of; one without a separator is a document."""
+    """Return the document id of a chunk; an id without the separator is a document id."""
     if separator is None:
         return chunk_id
     before, found, _ = chunk_id.rpartition(separator)
@@ -50,12 +52,12 @@ def document_id(chunk_id: str, separator: str | None) -> str:
 def collapse_chunks(
     ids: Sequence[str], scores: Sequence[float], collapse: Collapse
 ) -> dict[str, float]:
-    """Return scores by document, in the order in which the documents first come.
+    """Return scores by document, in the order of each document's first chunk.
 
     Args:
-        ids: Of chunks, in the order of the service.
+        ids: Ids of chunks, in the order of the service.
         scores: One per id.
-        collapse: How.
+        collapse: Method and separator.
     """
     collapsed: dict[str, float] = {}
     for chunk_id, score in zip(ids, scores, strict=True):
@@ -75,12 +77,12 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    """Options of what is fetched for every query.
+    """Options of the results of every query.
 
     Attributes:
-        depth: Documents, at most.
-        exclude_self: Drop a document whose id is the query's, before the cutoff.
-        collapse: How chunks become documents; ``None`` where ids are those of documents.
+        depth: Maximum number of documents.
+        exclude_self: Whether to drop the document with the query's id, before the cutoff.
+        collapse: How chunks become documents; ``None`` if the source returns documents.
     """
 
     depth: int = 100
@@ -95,12 +97,12 @@ class Answer:
     Attributes:
         query_id: The query.
         ranking: At most ``depth`` documents, in canonical order.
-        latency_ms: Milliseconds that the answering took, over all rounds of going deeper.
-        attempts: How often the query was sent.
-        asked: Results asked for in the last round.
-        cut_short: Whether there were fewer documents than wanted although more chunks are
-            available: ``max_chunks`` was reached.
-        diagnostics: What the source says of its last answer, as JSON.
+        latency_ms: Milliseconds for the answer, summed over all rounds.
+        attempts: Number of times the query was sent.
+        asked: Number of results requested in the last round.
+        cut_short: Whether there are fewer than ``depth`` documents because ``max_chunks`` was
+            reached.
+        diagnostics: Additional JSON from the source's last answer.
     """
 
     query_id: str
@@ -114,45 +116,36 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class FailedQuery:
-    """A query without an answer, and why."""
+    """A query without an answer, and the reason."""
 
     query_id: str
     failure: Failure
 
 
-class Answers(Protocol):
-    """Answers that are found by their query."""
-
-    def __len__(self) -> int: ...
-
-    def __contains__(self, query_id: str) -> bool: ...
-
-    def get(self, query_id: str) -> Answer | None:
-        """Return the answer to a query; ``None`` if there is none."""
-
-
 class AnswerStore(Protocol):
-    """A place for answers as they come: memory, or a journal."""
+    """Storage for answers: memory or a journal."""
 
     @property
-    def answers(self) -> Answers:
-        """Those that are there now."""
+    def answers(self) -> Mapping[str, Answer]:
+        """The answers stored so far, by query id."""
 
     def add(self, outcomes: Iterable[Answer | FailedQuery]) -> None:
         """Store the outcomes of some queries."""
 
 
-class MemoryAnswers(dict[str, Answer]):
-    """Answers in memory, by query id."""
+class MemoryAnswers:
+    """Answers in memory.
 
-    @property
-    def answers(self) -> MemoryAnswers:
-        """Those that are there now."""
-        return self
+    Attributes:
+        answers: The answers by query id.
+    """
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer] = {}
 
     def add(self, outcomes: Iterable[Answer | FailedQuery]) -> None:
-        """Store the answers; failures are reported to the caller anyhow."""
-        self.update({one.query_id: one for one in outcomes if isinstance(one, Answer)})
+        """Store the answers; the caller reports the failures."""
+        self.answers.update({one.query_id: one for one in outcomes if isinstance(one, Answer)})
 
 
 class _UnusableError(ValueError):
@@ -162,10 +155,10 @@ class _UnusableError(ValueError):
 def answer_batch(
     source: Source, queries: Sequence[Query], options: FetchOptions
 ) -> list[Answer | FailedQuery]:
-    """Ask a source, deeper where its chunks are of too few documents, and rank what it finds.
+    """Send queries to a source, and rank its results.
 
-    Each round asks for twice as many results as the one before, until there are ``depth``
-    documents, the source has no more, or ``collapse.most(depth)`` is reached.
+    Each round requests twice as many results as the previous one, until there are ``depth``
+    documents, the source has no more results, or ``collapse.chunk_limit`` is reached.
 
     Returns:
         One entry per query, in their order.
@@ -173,66 +166,56 @@ def answer_batch(
     outcomes: dict[str, Answer | FailedQuery] = {}
     spent = dict.fromkeys((query.query_id for query in queries), (0.0, 0))
     pending, asked = list(queries), options.depth + options.exclude_self
-    most = asked if options.collapse is None else options.collapse.most(asked)
+    limit = asked if options.collapse is None else options.collapse.chunk_limit(asked)
     while pending:
-        deeper = []
+        unfinished = []
         for query, reply in zip(pending, source.ask(pending, asked), strict=True):
-            if isinstance(reply, Failure):
-                sent = spent[query.query_id][1] + reply.attempts
-                outcomes[query.query_id] = FailedQuery(
-                    query.query_id, replace(reply, attempts=sent)
-                )
-                continue
             ms, attempts = spent[query.query_id]
-            spent[query.query_id] = ms + reply.latency_ms, attempts + reply.attempts
+            attempts += reply.attempts
+            if isinstance(reply, Failure):
+                failure = replace(reply, attempts=attempts)
+                outcomes[query.query_id] = FailedQuery(query.query_id, failure)
+                continue
+            spent[query.query_id] = ms + reply.latency_ms, attempts
             outcome, more = _resolve(query, reply, asked, options, spent[query.query_id])
-            if more and asked < most:
-                deeper.append(query)
+            if more and asked < limit:
+                unfinished.append(query)
             else:
                 outcomes[query.query_id] = outcome
-        pending, asked = deeper, min(2 * asked, most)
+        pending, asked = unfinished, min(2 * asked, limit)
     return [outcomes[query.query_id] for query in queries]
 
 
 def _resolve(
     query: Query, hits: Hits, asked: int, options: FetchOptions, spent: tuple[float, int]
 ) -> tuple[Answer | FailedQuery, bool]:
-    """Return the outcome of one round, and whether a deeper one might find more documents."""
+    """Return the outcome of one round, and whether more results might add documents."""
+    ms, attempts = spent
     if hits.is_ranking and options.collapse is None:
         ranking = Ranking(list(hits.ids), np.asarray(hits.scores, dtype=np.float32))
         if options.exclude_self:
             ranking = ranking.without(query.query_id)
-        ms, attempts = spent
         return Answer(query.query_id, ranking.head(options.depth), ms, attempts, asked), False
     try:
-        scores = documents_of(hits, options.collapse)
+        scores = score_documents(hits, options.collapse)
     except _UnusableError as error:
-        return FailedQuery(query.query_id, Failure(str(error), attempts=spent[1])), False
+        return FailedQuery(query.query_id, Failure(str(error), attempts=attempts)), False
     if options.exclude_self:
         scores.pop(query.query_id, None)
     values = np.array(list(scores.values()), dtype=np.float64)
     ranking = rank_scores(list(scores), values, options.depth)
     more = options.collapse is not None and len(ranking) < options.depth and len(hits.ids) >= asked
-    answer = Answer(
-        query.query_id,
-        ranking,
-        latency_ms=spent[0],
-        attempts=spent[1],
-        asked=asked,
-        cut_short=more,
-        diagnostics=hits.diagnostics,
-    )
-    return answer, more
+    return Answer(query.query_id, ranking, ms, attempts, asked, more, hits.diagnostics), more
 
 
-def documents_of(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
-    """Return scores by document id, checked: a run must be able to hold them.
+def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:
+    """Return scores by document id after checking that a run can store them.
 
-    Hits without scores get 1/rank: strictly falling, whatever the depth.
+    Hits without scores get the score 1/rank, which does not depend on the depth.
 
     Raises:
-        ValueError: If an id is empty or holds white space, a document comes twice and is not to
-            be collapsed, or a score is no number that 32 bits can hold.
+        ValueError: If an id is empty or contains white space, a document is repeated without
+            ``collapse``, or a score is not a finite 32-bit number.
     """
     scores = hits.scores
     if scores is None:

@@ -1,4 +1,4 @@
-"""Fetching: every query of the topics is asked of every mode, and no answer is silently missing."""
+"""Fetch runs: send every query to every mode, and report every query without an answer."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
 from trectools_plus.retrieval.fetch.topics import (
     AnyTopics,
     TopicsChangedError,
-    check_depth,
-    check_request,
+    check_topics,
     hash_topics,
     iter_queries,
 )
@@ -49,16 +48,16 @@ Outcomes = list[Answer | FailedQuery]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FetchRequest:
-    """Everything that is fetched.
+    """The request for one run in each mode.
 
     Attributes:
-        corpus: The documents; ``None`` where the backend has its own. A stream goes with a
-            backend that ``streams_documents``.
-        topics: The queries; a stream goes with a backend that is not embedded.
-        modes: In which modes, none twice.
-        options: Of each query.
-        settings: Of modes that index documents.
-        backend: What searches.
+        corpus: The documents; ``None`` if the backend has documents. A stream requires a backend
+            that ``streams_documents``.
+        topics: The queries; a stream requires a backend that is not embedded.
+        modes: The modes, without repetition.
+        options: Options of the results of each query.
+        settings: Settings of modes that index documents.
+        backend: The backend that searches.
     """
 
     corpus: Documents | None
@@ -70,7 +69,7 @@ class FetchRequest:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Everything that shapes the answers, as JSON; a journal is known by it."""
+        """Everything that determines the answers, as JSON; identifies a journal."""
         collapse = self.options.collapse
         return {
             "backend": self.backend.name,
@@ -82,11 +81,11 @@ class FetchRequest:
             "collapse": None if collapse is None else collapse.model_dump(mode="json"),
             "topics": hash_topics(self.topics),
             "corpus": None if self.corpus is None else self.corpus.sha256(),
-            **self.backend.request_facts(self.opening()),
+            **self.backend.request_facts(self.backend_request()),
         }
 
-    def opening(self, progress: Progress = no_progress) -> BackendRequest:
-        """Return what the backend is opened for."""
+    def backend_request(self, progress: Progress = no_progress) -> BackendRequest:
+        """Return the request to open the backend."""
         return BackendRequest(
             self.corpus,
             self.modes,
@@ -105,20 +104,18 @@ def fetch(
     depth: int = 100,
     settings: RetrievalSettings | None = None,
     exclude_self: bool = False,
-    leave_out: bool = False,
-    progress: Progress = no_progress,
 ) -> dict[str, FetchedRun]:
     """Search the corpus for every topic in every embedded mode.
 
+    :func:`fetch_runs` offers more options and other backends.
+
     Args:
         corpus: The documents.
-        topics: The queries; all modes get the same ones.
+        topics: The queries.
         modes: Names of ``retrieval.backends.embedded.modes.ALL_MODES``.
-        depth: Results for each query, at most.
-        settings: The defaults if ``None``.
-        exclude_self: Drop a document whose id is the query's, before the cutoff at ``depth``.
-        leave_out: Also merge without each component, for what it contributes to the fusion.
-        progress: Notified of index building and of the queries asked.
+        depth: Maximum number of results for each query.
+        settings: ``None`` uses the defaults.
+        exclude_self: Whether to drop the document with the query's id, before the cutoff.
 
     Returns:
         A run for each mode, in the order of ``modes``.
@@ -130,7 +127,7 @@ def fetch(
     """
     options = FetchOptions(depth, exclude_self)
     request = FetchRequest(corpus, topics, modes, options, settings or RetrievalSettings())
-    return fetch_runs(request, leave_one_out=leave_out, progress=progress)
+    return fetch_runs(request)
 
 
 def fetch_runs(
@@ -139,17 +136,17 @@ def fetch_runs(
     """Fetch every mode into memory, without journals.
 
     Args:
-        request: What is fetched.
-        leave_one_out: Also merge without each component, for what it contributes to the fusion.
-        progress: Notified of the making of indexes and of the queries asked.
+        request: The request.
+        leave_one_out: Whether to fetch each fusion also without each of its components.
+        progress: Receives the progress of building indexes and of the queries.
 
     Raises:
-        UsageError: If a mode or setting does not go with the request.
+        UsageError: If a mode or setting is not valid for the request.
         InputError: If something cannot be read or built.
     """
     _check_request(request)
     stores = {mode: MemoryAnswers() for mode in request.modes}
-    runs = _ask_all(request, stores, progress, leave_one_out=leave_one_out)
+    runs = _fetch_modes(request, stores, progress, leave_one_out=leave_one_out)
     return {mode: run.collect() for mode, run in runs.items()}
 
 
@@ -161,45 +158,45 @@ def fetch_journalled(
     resume: bool = False,
     progress: Progress = no_progress,
 ) -> Iterator[Mapping[str, AnsweredRun]]:
-    """Fetch every mode with journals in a folder, and hand out runs while these are open.
+    """Fetch every mode with journals in a folder, and yield the runs while these are open.
 
-    Answers stay in the journals, and the runs are read from there. Backends whose answers are not
-    worth a journal keep one only with ``resume``.
+    The runs read their answers from the journals. A backend without ``keeps_journal`` writes one
+    only with ``resume``.
 
     Args:
-        request: What is fetched.
-        folder: For the journals.
-        resume: Resume the journals that are there.
-        progress: Notified of the making of indexes and of the queries asked.
+        request: The request.
+        folder: The folder of the journals.
+        resume: Whether to resume the journals in the folder.
+        progress: Receives the progress of building indexes and of the queries.
 
     Raises:
-        UsageError: If a mode, setting or journal does not go with the request.
+        UsageError: If a mode, setting or journal is not valid for the request.
         InputError: If something cannot be read, built or written.
     """
     _check_request(request)
     if not request.backend.keeps_journal and not resume:
-        yield _ask_all(request, {mode: MemoryAnswers() for mode in request.modes}, progress)
+        yield _fetch_modes(request, {mode: MemoryAnswers() for mode in request.modes}, progress)
         return
     with _journals(request, folder, resume) as journals:
-        yield _ask_all(request, journals, progress)
+        yield _fetch_modes(request, journals, progress)
 
 
 def _check_request(request: FetchRequest) -> None:
+    depth, backend = request.options.depth, request.backend
+    if depth < 1:
+        raise UsageError(f"expected a depth of at least 1 but got {depth}")
     if isinstance(request.topics, Topics):
-        check_request(request.topics, request.options.depth)
-    else:
-        check_depth(request.options.depth)
-    backend = request.backend
+        check_topics(request.topics)
     if backend.needs_corpus and request.corpus is None:
         raise UsageError(
-            f"the backend {backend.name} searches documents that it is given",
+            f"the backend {backend.name} needs documents to search",
             remedy="give --dataset or --corpus",
         )
 
 
 @contextmanager
 def _journals(request: FetchRequest, folder: Path, resume: bool) -> Iterator[dict[str, Journal]]:
-    """Open the journals of all modes; none is left of a fetch that never began."""
+    """Open the journals of all modes; remove new journals if the fetch fails to start."""
     journals: dict[str, Journal] = {}
     facts = request.facts
     try:
@@ -212,7 +209,7 @@ def _journals(request: FetchRequest, folder: Path, resume: bool) -> Iterator[dic
             )
         yield journals
     except TopicsChangedError:
-        # The answers are to other queries than the journals say.
+        # The answers do not belong to the queries that the journals describe.
         for journal in journals.values():
             journal.discard()
         raise
@@ -225,34 +222,35 @@ def _journals(request: FetchRequest, folder: Path, resume: bool) -> Iterator[dic
             journal.close()
 
 
-def _ask_all(
+def _fetch_modes(
     request: FetchRequest,
     stores: Mapping[str, AnswerStore],
     progress: Progress,
     *,
     leave_one_out: bool = False,
 ) -> dict[str, AnsweredRun]:
-    """Ask each mode every query that its store lacks; queries and answers pass by.
+    """Send each mode every query that its store lacks.
 
-    Matrix products use one thread: with more, a query's latency is mostly that of waking them.
+    Matrix products use one thread, because waking several takes longer than a query.
     """
-    sources = request.backend.open(request.opening(progress))
+    sources = request.backend.open(request.backend_request(progress))
     try:
-        rest = {
+        # All retrievers must be registered before the first one searches.
+        without = {
             mode: source.leave_one_out() if leave_one_out else {}
             for mode, source in sources.items()
         }
         with one_blas_thread():
             runs = {
-                mode: _ask_one(mode, source, request, stores[mode], progress)
+                mode: _fetch_mode(mode, source, request, stores[mode], progress)
                 for mode, source in sources.items()
             }
             for mode, run in runs.items():
                 run.without = {
-                    name: _ask_one(
+                    name: _fetch_mode(
                         f"{mode} without {name}", source, request, MemoryAnswers(), progress
                     )
-                    for name, source in rest[mode].items()
+                    for name, source in without[mode].items()
                 }
     finally:
         for source in sources.values():
@@ -260,7 +258,7 @@ def _ask_all(
     return runs
 
 
-def _ask_one(
+def _fetch_mode(
     mode: str, source: Source, request: FetchRequest, store: AnswerStore, progress: Progress
 ) -> AnsweredRun:
     failures: dict[str, Failure] = {}
@@ -271,7 +269,11 @@ def _ask_one(
     pending = (query for query in queries if query.query_id not in known)
     for outcomes in _outcomes(source, pending, request.options, breaker):
         store.add(outcomes)
-        failures |= {one.query_id: one.failure for one in outcomes if isinstance(one, FailedQuery)}
+        for outcome in outcomes:
+            failure = outcome.failure if isinstance(outcome, FailedQuery) else None
+            breaker.record(failure)
+            if failure is not None:
+                failures[outcome.query_id] = failure
         done += len(outcomes)
         progress(f"asking {mode}", done, total)
     answers = store.answers
@@ -288,13 +290,14 @@ def _ask_one(
 def _outcomes(
     source: Source, queries: Iterator[Query], options: FetchOptions, breaker: CircuitBreaker
 ) -> Iterator[Outcomes]:
-    """Yield outcomes as they come, until all queries are asked or the circuit breaks."""
-    batches = _batches(queries, source.batch_size)
+    """Yield outcomes as they arrive, until all queries are sent or the breaker stops the fetch.
+
+    The caller records the outcomes in the breaker.
+    """
+    batches = iter(lambda: list(islice(queries, source.batch_size)), [])
     if source.concurrency == 1:
         for batch in batches:
-            outcomes = answer_batch(source, batch, options)
-            _note(breaker, outcomes)
-            yield outcomes
+            yield answer_batch(source, batch, options)
             if breaker.stopped:
                 return
         return
@@ -302,28 +305,16 @@ def _outcomes(
     waiting: set[Future[Outcomes]] = set()
     try:
         while True:
-            room = 0 if breaker.stopped else source.concurrency - len(waiting)
-            for batch in islice(batches, room):
+            free = 0 if breaker.stopped else source.concurrency - len(waiting)
+            for batch in islice(batches, free):
                 waiting.add(pool.submit(answer_batch, source, batch, options))
             if not waiting:
                 return
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            outcomes = [outcome for future in done for outcome in future.result()]
-            _note(breaker, outcomes)
-            yield outcomes
+            yield [outcome for future in done for outcome in future.result()]
     except BaseException:
-        source.close()  # whatever waits for its next attempt stops waiting
+        source.close()  # interrupt threads that wait for a retry
         raise
     finally:
-        # After an error nobody waits for the requests under way: they may hang.
+        # After an error, do not wait for open requests, which may hang.
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _note(breaker: CircuitBreaker, outcomes: Outcomes) -> None:
-    for outcome in outcomes:
-        breaker.note(outcome.failure if isinstance(outcome, FailedQuery) else None)
-
-
-def _batches(queries: Iterator[Query], size: int) -> Iterator[list[Query]]:
-    while batch := list(islice(queries, size)):
-        yield batch

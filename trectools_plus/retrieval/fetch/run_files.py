@@ -1,4 +1,4 @@
-"""Fetched runs as files: written, described by a manifest, and validated."""
+"""Write fetched runs to files, describe them in manifests, and validate them."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ from trectools_plus.retrieval.fetch.outcome import (
     AnsweredRun,
     FetchOutcome,
     FetchStatus,
+    Latency,
     refuse_unscorable,
+    summarise_latency,
 )
 from trectools_plus.retrieval.fetch.topics import AnyTopics, hash_topics
 from trectools_plus.retrieval.index.models import ModelRecord
-from trectools_plus.retrieval.latency import Latency, summarise_latency
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.validation import Finding, Severity, validate_run
 
@@ -43,132 +44,133 @@ MANIFEST_VERSION = "1.0"
 
 
 class ManifestModel(BaseModel):
-    """Base of the manifest's parts: values, with every key explained by a docstring."""
+    """Base of the manifest's parts, whose fields are described by docstrings."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
 
 class SourceRecord(ManifestModel):
-    """The documents or the queries that were used."""
+    """The documents or the queries of a fetch."""
 
     path: str | None
-    """Where they were read from, as the user named it."""
+    """Their source, as the user named it."""
     count: int
-    """How many there are."""
+    """Their number."""
     sha256: str
     """Hash of their content; the order of documents does not matter."""
 
 
 class RunRecord(ManifestModel):
-    """A run file and what is in it."""
+    """A run file and its contents."""
 
     path: str
-    """Its name in the folder of the manifest."""
+    """File name, in the folder of the manifest."""
     sha256: str
-    """Of the file's bytes."""
+    """Hash of the file's bytes."""
     queries: int
-    """Queries with at least one result."""
+    """Number of queries with at least one result."""
     results: int
-    """Rows."""
+    """Number of rows."""
     missing_queries: list[str]
-    """Queries for which nothing was found; they have no row."""
+    """Queries without results, which have no row."""
 
 
 class FindingRecord(ManifestModel):
-    """What validating the written run said."""
+    """A finding of the validation of the written run."""
 
     code: str
-    """The rule."""
+    """The code of the rule."""
     severity: str
     """error, warning or info."""
     count: int
-    """How often."""
+    """Number of occurrences."""
     message: str
-    """In words."""
+    """Message of the rule."""
 
 
 class FailedQueryRecord(ManifestModel):
     """A query without an answer."""
 
     query_id: str
-    """The query."""
+    """The query's id."""
     reason: str
-    """Why, after all retries; or that it was not asked any more, and why."""
+    """The reason after all retries, or the reason why the query was not sent."""
 
 
 class FetchManifest(ManifestModel):
-    """One run, and all that is needed to fetch it again."""
+    """A description of one run and of everything that is needed to fetch it again."""
 
     schema_version: str = MANIFEST_VERSION
-    """Of this document."""
+    """Version of this document's schema."""
     created_at: str
     """UTC, ISO 8601."""
     command: str | None
-    """The command line, where there was one."""
+    """The command line, if there was one."""
     mode: str
     """The retrieval mode; also the run's tag."""
     backend: str
-    """What searched."""
+    """Name of the backend."""
     backend_settings: dict[str, Any] | None = None
-    """Of a backend that is not embedded; of keys, only the variables that hold them."""
+    """Settings of a backend that is not embedded; instead of a key, the name of its variable."""
     status: FetchStatus = "ok"
-    """``incomplete`` when a query has no answer: such a run must not be scored."""
+    """``incomplete`` if a query has no answer; such a run must not be scored."""
     failed_queries: list[FailedQueryRecord] = Field(default_factory=list)
-    """Queries without an answer; they have no row."""
+    """Queries without an answer, which have no row."""
     cut_short: list[str] = Field(default_factory=list)
-    """Queries with fewer documents than wanted, because no more chunks may be asked for."""
+    """Queries with fewer documents than ``depth`` because ``max_chunks`` was reached."""
     dataset: str | None
     """The dataset as the user named it."""
     corpus: SourceRecord | None
-    """The documents; null where the backend has its own and none were given."""
+    """The documents; null if the backend has documents and the user gave none."""
     topics: SourceRecord
     """The queries."""
     depth: int
-    """Results for each query, at most."""
+    """Maximum number of results for each query."""
     exclude_self: bool
-    """Whether a document with the query's id was dropped, before the cutoff."""
+    """Whether the document with the query's id was dropped, before the cutoff."""
     collapse: Collapse | None = None
-    """How chunks became documents; null where the backend answers with documents."""
+    """How chunks became documents; null if the backend returns documents."""
     settings: RetrievalSettings | None
-    """Of indexing, search and fusion, batch size included; null for a backend that has its own."""
+    """Settings of indexing, search and fusion; null for a backend with different settings."""
     models: dict[str, ModelRecord] = Field(default_factory=dict)
-    """Local models that were used, by what they do: embedding, splade, reranker."""
+    """Local models by role: embedding, splade, reranker."""
     seed: int | None
-    """Null: nothing here draws random numbers."""
+    """Always null, because fetching uses no random numbers."""
     index_snapshots: dict[str, str]
-    """The key of each index that was searched: hash of corpus, settings and versions."""
+    """The key of each searched index: a hash of corpus, settings and versions."""
     packages: dict[str, str]
-    """Versions of the packages that decide the ranking."""
+    """Versions of the packages that affect the ranking."""
     python: str
     """Version of the interpreter."""
     platform: str
     """Operating system and architecture."""
     blas_threads: int | None = None
-    """Threads of a matrix product while the queries were asked; null where these could not be
-    limited, and in manifests of earlier versions, which did not limit them."""
+    """Threads of matrix products during the queries; null if they could not be limited, and in
+    manifests of earlier versions, which did not limit them."""
     run: RunRecord
     """The run file."""
     latency_ms: Latency | None
-    """Time per query: a batch's time is shared evenly, a hybrid's is that of all its parts; null
-    where no query was answered."""
+    """Latency per query; null if no query was answered. The time of a batch is divided evenly, and
+    the latency of a hybrid includes its components."""
     findings: list[FindingRecord]
-    """What validating the written run said."""
+    """Findings of the validation of the written run."""
 
 
-# A topic without results is listed in the manifest instead.
-_LISTED_ELSEWHERE = {"P108"}
+# The manifest lists topics without results.
+_IGNORED_RULES = {"P108"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FetchedFile:
-    """One mode's run on disk.
+    """The run of one mode on disk.
 
     Attributes:
         path: The run file.
         manifest_path: ``<run file>.manifest.json``.
-        manifest: Its content.
-        outcome: What became of each query.
-        findings: What validating the file said, errors excluded but for topics without results.
+        manifest: The content of the manifest.
+        outcome: The outcome of the queries.
+        findings: Findings of the validation of the file, without errors other than topics without
+            results.
     """
 
     path: Path
@@ -176,17 +178,6 @@ class FetchedFile:
     manifest: FetchManifest
     outcome: FetchOutcome
     findings: list[Finding]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shared:
-    """Everything that the manifests of one fetch have in common."""
-
-    request: FetchRequest
-    corpus: SourceRecord | None
-    topics: SourceRecord
-    dataset: str | None
-    command: str | None
 
 
 def fetch_to_dir(
@@ -201,36 +192,37 @@ def fetch_to_dir(
     """Fetch every mode, and write ``<mode>.run`` with a manifest for each.
 
     Args:
-        request: What is fetched.
-        output_dir: Folder for the files; made if missing. Files of the same names are replaced.
-        resume: Resume the journals of a fetch that was ended, and ask its failed queries again;
-            the run files are those of an uninterrupted one.
-        progress: Notified of index building and of the queries asked.
+        request: The request.
+        output_dir: Folder for the files; created if missing. Existing files are replaced.
+        resume: Whether to resume the journals of an earlier fetch and send its failed queries
+            again; the run files are the same as without the interruption.
+        progress: Receives the progress of building indexes and of the queries.
         dataset: The dataset's name, for the manifest.
         command: The command line, for the manifest.
 
     Raises:
         UsageError, InputError: As ``retrieval.fetch.fetch.fetch_journalled``; or if the folder
-            cannot be written; or if a mode answered no query at all.
-        CheckFailedError: If a mode found nothing for any query, and so has no run file; the
-            others are written. If a run is incomplete; it is written, and its manifest lists the
-            queries without an answer. Or if a written run does not validate.
+            cannot be written, or a mode answered no query.
+        CheckFailedError: If a mode found nothing and therefore has no run file (the others are
+            written); if a run is incomplete (it is written, and its manifest lists the queries
+            without an answer); or if a written run has errors.
     """
     corpus, topics = request.corpus, request.topics
     with _output_folder(Path(output_dir)) as folder:
         with fetch_journalled(request, folder, resume=resume, progress=progress) as runs:
-            shared = _Shared(
-                request,
-                None
+            common = {
+                "dataset": dataset,
+                "command": command,
+                "corpus": None
                 if corpus is None
                 else SourceRecord(path=corpus.path, count=len(corpus), sha256=corpus.sha256()),
-                SourceRecord(path=topics.path, count=len(topics), sha256=hash_topics(topics)),
-                dataset,
-                command,
-            )
+                "topics": SourceRecord(
+                    path=topics.path, count=len(topics), sha256=hash_topics(topics)
+                ),
+            }
             outcomes = {mode: _write_run(folder, mode, run) for mode, run in runs.items()}
         files = {
-            mode: _describe_file(folder, mode, outcome, shared)
+            mode: _describe_file(folder / f"{mode}.run", mode, outcome, request, common)
             for mode, outcome in outcomes.items()
             if outcome.results
         }
@@ -241,9 +233,14 @@ def fetch_to_dir(
 
 @contextmanager
 def _output_folder(folder: Path) -> Iterator[Path]:
-    """Make the folder; a new one goes again if nothing is left in it."""
+    """Create the folder; after an error, remove a new folder if it is empty."""
     is_new = not folder.exists()
-    _make_folder(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot create the output folder: {error.strerror or error}", where=str(folder)
+        ) from error
     try:
         yield folder
     except BaseException:
@@ -253,49 +250,21 @@ def _output_folder(folder: Path) -> Iterator[Path]:
         raise
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"cannot make the output folder: {error.strerror or error}", where=str(folder)
-        ) from error
-
-
 def _write_run(folder: Path, mode: str, run: AnsweredRun) -> FetchOutcome:
-    """Write the run file, if there is a row, without ties."""
+    """Write the run file without ties, unless the run is empty."""
     write_run_frames(map(separate_ties, run.frames()), folder / f"{mode}.run", mode)
     return run.outcome
 
 
-def _describe_file(folder: Path, mode: str, outcome: FetchOutcome, shared: _Shared) -> FetchedFile:
+def _describe_file(
+    path: Path, mode: str, outcome: FetchOutcome, request: FetchRequest, common: dict[str, Any]
+) -> FetchedFile:
     """Validate a run file and write its manifest."""
-    path = folder / f"{mode}.run"
-    request = shared.request
     found = validate_run(path, topics=_ids_of(request.topics), max_depth=request.options.depth)
-    findings = list(found.findings)
-    manifest = _describe(path, mode, outcome, findings, shared)
-    manifest_path = path.with_name(f"{path.name}.manifest.json")
-    with atomic_write(manifest_path, "w") as stream:
-        stream.write(manifest.model_dump_json(indent=2) + "\n")
-    return FetchedFile(path, manifest_path, manifest, outcome, findings)
-
-
-def _ids_of(topics: AnyTopics) -> Topics:
-    """The topics as far as a validator of runs looks at them: their ids."""
-    if isinstance(topics, Topics):
-        return topics
-    ids = pl.Series("query_id", (query.query_id for query in topics), dtype=pl.String)
-    return Topics(ids.to_frame().with_columns(text=pl.lit("")), topics.path)
-
-
-def _describe(
-    path: Path, mode: str, outcome: FetchOutcome, findings: list[Finding], shared: _Shared
-) -> FetchManifest:
-    request, backend = shared.request, shared.request.backend
-    return FetchManifest(
+    findings, backend = list(found.findings), request.backend
+    manifest = FetchManifest(
+        **common,
         created_at=format_time(utc_now()),
-        command=shared.command,
         mode=mode,
         backend=backend.name,
         backend_settings=backend.record,
@@ -305,14 +274,11 @@ def _describe(
             for query_id, failure in outcome.failures.items()
         ],
         cut_short=outcome.cut_short,
-        dataset=shared.dataset,
-        corpus=shared.corpus,
-        topics=shared.topics,
         depth=request.options.depth,
         exclude_self=request.options.exclude_self,
         collapse=request.options.collapse,
         settings=request.settings if backend.needs_corpus else None,
-        models=backend.models(mode, request.opening()),
+        models=backend.models(mode, request.backend_request()),
         seed=None,
         index_snapshots=outcome.index_keys,
         packages=package_versions(),
@@ -336,6 +302,18 @@ def _describe(
             for finding in findings
         ],
     )
+    manifest_path = path.with_name(f"{path.name}.manifest.json")
+    with atomic_write(manifest_path, "w") as stream:
+        stream.write(manifest.model_dump_json(indent=2) + "\n")
+    return FetchedFile(path, manifest_path, manifest, outcome, findings)
+
+
+def _ids_of(topics: AnyTopics) -> Topics:
+    """Return topics for the validation of a run, which needs only their ids."""
+    if isinstance(topics, Topics):
+        return topics
+    ids = pl.Series("query_id", (query.query_id for query in topics), dtype=pl.String)
+    return Topics(ids.to_frame().with_columns(text=pl.lit("")), topics.path)
 
 
 def _refuse_errors(files: dict[str, FetchedFile]) -> None:
@@ -343,11 +321,11 @@ def _refuse_errors(files: dict[str, FetchedFile]) -> None:
         errors = [
             finding
             for finding in file.findings
-            if finding.severity is Severity.ERROR and finding.code not in _LISTED_ELSEWHERE
+            if finding.severity is Severity.ERROR and finding.code not in _IGNORED_RULES
         ]
         if errors:
             raise CheckFailedError(
-                f"the fetched run does not validate: {errors[0].code} {errors[0].message}",
+                f"the fetched run has errors: {errors[0].code} {errors[0].message}",
                 where=str(file.path),
                 remedy=errors[0].remedy,
             )

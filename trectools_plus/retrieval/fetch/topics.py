@@ -1,4 +1,4 @@
-"""Queries in memory, or read again whenever they are needed; checks of what is requested."""
+"""Queries in memory or streamed, which means read again whenever they are needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import InputError
 from trectools_plus.formats.collection import CATALOGUE_PREFIX, find_collection_files
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.hashing import (
@@ -27,18 +27,18 @@ from trectools_plus.retrieval.source import Query, check_ids
 
 
 class TopicsChangedError(InputError):
-    """The topics are others than they were when their hash was taken."""
+    """The topics changed since their hash was computed."""
 
 
 class StreamedTopics:
     """Topics that are read again whenever they are needed.
 
-    A query that is repeated as it is counts once. Their number and hashes are kept, and 8 bytes
-    for each query while they are read for the first time.
+    Exact repetitions of a query are dropped. Memory holds only the number of queries and two
+    hashes, and during the first pass 8 bytes for each query.
 
     Args:
-        read: Begins to read, from the first query.
-        path: Where the queries come from, as the user named it.
+        read: Returns a new iterator over all queries.
+        path: The source of the queries, as the user named it.
     """
 
     def __init__(self, read: Callable[[], Iterator[Query]], path: str) -> None:
@@ -50,38 +50,38 @@ class StreamedTopics:
         self._content = b""
 
     def __len__(self) -> int:
-        self._survey()
+        self._scan()
         assert self._count is not None
         return self._count
 
     def __iter__(self) -> Iterator[Query]:
-        """Each query once, in the order of the source.
+        """Yield each query once, in the order of the source.
 
         Raises:
-            TopicsChangedError: At the end, if they are others than at the first time.
+            TopicsChangedError: At the end, if the queries changed since the first pass.
         """
-        self._survey()
+        self._scan()
         content = blake2b()
         yield from self._distinct(content)
         if content.digest() != self._content:
             raise TopicsChangedError(
-                "the topics changed while they were asked",
+                "the topics changed during the fetch",
                 where=self.path,
-                remedy="leave them alone meanwhile, and fetch again",
+                remedy="fetch again, and do not change the topics meanwhile",
             )
 
     @property
     def sha256(self) -> str:
         """The hash of :func:`hash_topics`."""
-        self._survey()
+        self._scan()
         return self._sha256
 
-    def _survey(self) -> None:
-        """Count and hash, the first time.
+    def _scan(self) -> None:
+        """Count and hash the queries, once.
 
         Raises:
-            InputError: If there are no queries; if an id cannot stand in a run, or occurs again
-                with another text; or if they cannot be read.
+            InputError: If there are no queries, an id cannot be written to a run or is repeated
+                with a different text, or the queries cannot be read.
         """
         if self._count is not None:
             return
@@ -107,7 +107,7 @@ class StreamedTopics:
         self._count, self._content = count, content.digest()
 
     def _find_repeated(self, suspects: frozenset[int]) -> frozenset[str]:
-        """Ids that really occur again; two ids with one digest are no harm."""
+        """Return the ids that are repeated; different ids may have the same digest."""
         texts: dict[str, str] = {}
         repeated = set()
         for query in self._read() if suspects else ():
@@ -127,7 +127,7 @@ class StreamedTopics:
         return frozenset(repeated)
 
     def _distinct(self, content: blake2b) -> Iterator[Query]:
-        """The queries without repetitions; all that they hold is added to a hash."""
+        """Yield the queries without repetitions, and add their ids and texts to a hash."""
         seen: set[str] = set()
         for query in self._read():
             if query.query_id in self._repeated:
@@ -140,22 +140,22 @@ class StreamedTopics:
 
 
 AnyTopics = Topics | StreamedTopics
-"""Queries in memory, or read again whenever they are needed."""
+"""Queries in memory or streamed."""
 
 
 def stream_topics(dataset: str | None, file: str | None) -> StreamedTopics | None:
-    """Return the queries of a dataset or a file, if they can be read again and again.
+    """Return the queries of a dataset or a file, if they can be read more than once.
 
     Args:
-        dataset: ``irds:<id>``, or a folder; the test cases of ``hpo`` are few, and in memory.
-        file: A file of topics, or its address; a pipe cannot be read again.
+        dataset: ``irds:<id>``, or a folder; the few test cases of ``hpo`` are in memory.
+        file: The path or address of topics; a pipe cannot be read twice.
 
     Raises:
-        UsageError: If there is no such dataset.
-        InputError: If a part of it is missing.
+        UsageError: If the dataset does not exist.
+        InputError: If a part of the dataset is missing.
     """
     if file is not None:
-        return _of_file(file) if can_be_read_twice(file) else None
+        return _stream_file(file) if can_be_read_twice(file) else None
     if dataset is None or dataset == "hpo":
         return None
     if dataset.startswith(CATALOGUE_PREFIX):
@@ -163,23 +163,20 @@ def stream_topics(dataset: str | None, file: str | None) -> StreamedTopics | Non
         return StreamedTopics(
             lambda: (Query(*pair) for pair in catalogue.iter_queries()), catalogue.name
         )
-    return _of_file(str(find_collection_files(dataset).topics))
+    return _stream_file(str(find_collection_files(dataset).topics))
 
 
-def _of_file(path: str) -> StreamedTopics:
-    def read() -> Iterator[Query]:
-        return (Query(topic.query_id, topic.text) for topic in iter_topics(path))
-
-    return StreamedTopics(read, path)
+def _stream_file(path: str) -> StreamedTopics:
+    return StreamedTopics(
+        lambda: (Query(topic.query_id, topic.text) for topic in iter_topics(path)), path
+    )
 
 
 def iter_queries(topics: AnyTopics) -> Iterator[Query]:
-    """Yield the queries one at a time, in memory or streamed."""
+    """Iterate over the queries, in memory or streamed."""
     if isinstance(topics, StreamedTopics):
-        yield from topics
-        return
-    for row in topics.frame.select("query_id", "text").iter_rows():
-        yield Query(*row)
+        return iter(topics)
+    return (Query(*row) for row in topics.frame.select("query_id", "text").iter_rows())
 
 
 def hash_topics(topics: AnyTopics) -> str:
@@ -189,14 +186,12 @@ def hash_topics(topics: AnyTopics) -> str:
     return sha256_columns(topics.frame, ["query_id", "text"])
 
 
-def check_request(topics: Topics, depth: int) -> None:
-    """Check that there are queries with usable ids, and a usable depth.
+def check_topics(topics: Topics) -> None:
+    """Check that there are queries, and that their ids can be written to a run.
 
     Raises:
-        UsageError: If ``depth`` is below 1.
         InputError: If there are no topics, or an id is repeated or cannot be written to a run.
     """
-    check_depth(depth)
     if not topics.frame.height:
         raise InputError("there are no topics", where=topics.path)
     ids = topics.frame["query_id"]
@@ -208,13 +203,3 @@ def check_request(topics: Topics, depth: int) -> None:
             remedy="give each query its own id",
         )
     check_ids(ids, "query", topics.path)
-
-
-def check_depth(depth: int) -> None:
-    """Check that a query wants a result at least.
-
-    Raises:
-        UsageError: If not.
-    """
-    if depth < 1:
-        raise UsageError(f"expected a depth of at least 1 but got {depth}")

@@ -1,1 +1,1 @@
-"""Indexes of documents: built once, cached on disk, searched by the embedded modes."""
+"""Indexes of documents for the embedded modes, built once and cached on disk."""

@@ -1,10 +1,10 @@
-"""Indexes on disk: built once, found again by what they were built from.
+"""Indexes on disk, built once and found again by a hash of their inputs.
 
-An index is a folder ``<kind>-<key>``; the key hashes everything that shapes its content. A folder
-gets its name by one rename after all its files and their checksums are written, so a half-built
-index is never read. Checksums are compared whenever an index is opened: one pass over the files
-costs no more than a query or two of exact search. Checksums can be recomputed, so loaders check
-what they read too: shapes, types and numbers. A damaged index is built again, with a warning.
+An index is a folder ``<kind>-<key>``; the key is a hash of everything that determines its content.
+A folder gets its name by one rename after all files and their checksums are written, so a
+half-built index is never read. Opening an index compares the checksums, which takes no longer than
+one or two exact searches. Because checksums can be recomputed, loaders also check the shapes, types
+and numbers that they read. A damaged index is built again, with a warning.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ T = TypeVar("T")
 
 FORMAT_VERSION = 1
 CACHE_VARIABLE = "TRECTOOLS_PLUS_CACHE"
-_SEAL = "index.json"
+_CHECKSUMS_FILE = "index.json"
 _LOG = logging.getLogger("trectools_plus.retrieval")
 
 
 class DamagedIndexError(Exception):
-    """An index whose files are not those that were written, or do not fit together."""
+    """An index whose files have changed or are inconsistent."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRecipe:
-    """Everything that shapes an index.
+    """Everything that determines an index.
 
     Attributes:
-        kind: What it is, as in ``lexical``; part of the folder's name.
-        facts: Corpus hash, settings, versions: JSON values.
+        kind: The kind of index, for example ``lexical``; part of the folder's name.
+        facts: Corpus hash, settings and versions, as JSON values.
     """
 
     kind: str
@@ -64,16 +64,16 @@ class IndexRecipe:
 
     @property
     def folder(self) -> Path:
-        """Where the index is, or will be."""
+        """The folder of the index, which may not exist yet."""
         return cache_folder() / self.folder_name
 
 
 def cache_folder() -> Path:
-    """Return the folder of all indexes: ``TRECTOOLS_PLUS_CACHE`` or the user's cache folder."""
+    """Return the folder of all indexes, in ``TRECTOOLS_PLUS_CACHE`` or the user's cache folder."""
     from platformdirs import user_cache_path
 
-    own = os.environ.get(CACHE_VARIABLE)
-    return (Path(own) if own else user_cache_path("trectools-plus")) / "indexes"
+    given = os.environ.get(CACHE_VARIABLE)
+    return (Path(given) if given else user_cache_path("trectools-plus")) / "indexes"
 
 
 def open_index(
@@ -82,72 +82,73 @@ def open_index(
     load: Callable[[Path], T],
     progress: Progress,
 ) -> T:
-    """Load an index, building it first if it is not there or damaged.
+    """Load an index; build it first if it is missing or damaged.
 
     Args:
-        recipe: What the index is built from.
+        recipe: The inputs of the index.
         build: Writes the index's files into an empty folder.
-        load: Opens the files of a folder. It checks all that a search relies on, and raises any
-            exception where that does not hold: the index is built again then.
-        progress: Notified when another process is being waited for.
+        load: Opens the files of a folder. It checks everything that a search relies on, and raises
+            an exception if a check fails; then the index is built again.
+        progress: Notified when this process waits for another one.
 
     Raises:
         InputError: If the cache folder cannot be written.
     """
     folder = recipe.folder
     try:
-        return _load_whole(folder, recipe, load)
+        return _load_intact(folder, recipe, load)
     except DamagedIndexError:
         pass
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _only_builder(folder, progress):
+        with _build_lock(folder, progress):
             # Another process may have built it while this one waited.
             try:
-                return _load_whole(folder, recipe, load)
+                return _load_intact(folder, recipe, load)
             except DamagedIndexError as error:
                 if folder.exists():
                     _LOG.warning("the index %s %s and is built again", folder, error)
-            _build_anew(folder, recipe, build)
+            _build(folder, recipe, build)
     except OSError as error:
         raise InputError(
             f"cannot write the index: {error.strerror or error}",
             where=str(folder),
-            remedy=f"make room there, or set {CACHE_VARIABLE} to another folder",
+            remedy=f"free disk space, or set {CACHE_VARIABLE} to another folder",
         ) from error
     return load(folder)
 
 
-def _load_whole(folder: Path, recipe: IndexRecipe, load: Callable[[Path], T]) -> T:
-    """Load an index whose files are all as they were written.
+def _load_intact(folder: Path, recipe: IndexRecipe, load: Callable[[Path], T]) -> T:
+    """Load an index after checking that its files have not changed.
 
     Raises:
-        DamagedIndexError: If they are not; ends a sentence that begins with the index.
+        DamagedIndexError: If they have; the message completes a sentence that starts with the
+            index.
     """
-    if not _is_whole(folder, recipe):
+    if not _is_intact(folder, recipe):
         raise DamagedIndexError("is damaged")
     try:
         return load(folder)
     except TrectoolsPlusError:
         raise
-    except Exception as error:  # whatever a library makes of such files
+    except Exception as error:  # libraries raise various errors for damaged files
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise DamagedIndexError(f"is inconsistent ({reason[0][:200]})") from error
 
 
 def load_array(path: Path, dtype: type[Any], dimensions: int = 1) -> npt.NDArray[Any]:
-    """Map an array of an index into memory; objects are never unpickled.
+    """Map an array of an index into memory; never unpickle objects.
 
     Args:
         path: The ``.npy`` file.
-        dtype: The type that its numbers must have; an abstract one stands for all of its kind.
-        dimensions: How many it must have.
+        dtype: The expected type; an abstract type includes all its subtypes.
+        dimensions: The expected number of dimensions.
 
     Raises:
-        ValueError: If the file holds something else.
+        ValueError: If the file contains something else.
         OSError: If it cannot be read.
     """
-    # Not `np.load`, which also opens archives and pickles.
+    # `np.load` would also open archives and pickles.
     array = np.lib.format.open_memmap(path, mode="r")
     fits = np.issubdtype(array.dtype, dtype) and array.dtype.isnative
     if not fits or array.ndim != dimensions or not array.flags.c_contiguous:
@@ -155,26 +156,26 @@ def load_array(path: Path, dtype: type[Any], dimensions: int = 1) -> npt.NDArray
             f"{path.name} holds {array.dtype} of shape {array.shape}, "
             f"not {dtype.__name__} in {dimensions} dimensions"
         )
-    # A plain array over the mapped file: slices of a memmap object cost more.
+    # Slices of a plain array over the mapped file are faster than slices of a memmap.
     return np.asarray(array)
 
 
 def check_postings(
     data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any], documents: int
 ) -> None:
-    """Check that weights of words in documents fit together.
+    """Check that a sparse matrix of weights of words in documents is consistent.
 
     Args:
-        data: Weights, word by word.
+        data: Weights, grouped by word.
         indices: The document of each weight.
-        indptr: For each word where its weights begin, and at the end how many weights there are.
-        documents: How many documents there are.
+        indptr: The position of each word's first weight, and the number of weights at the end.
+        documents: Number of documents.
 
     Raises:
-        ValueError: If they do not.
+        ValueError: If it is not consistent.
     """
     if len(indptr) < 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
-        raise ValueError("the places of the words are out of order")
+        raise ValueError("the positions of the words are not in order")
     if not indptr[-1] == len(data) == len(indices):
         raise ValueError(f"{len(data)} weights, {len(indices)} documents, {indptr[-1]} counted")
     if len(indices) and not 0 <= indices.min() <= indices.max() < documents:
@@ -183,25 +184,25 @@ def check_postings(
         raise ValueError("weights that are not finite")
 
 
-def _build_anew(folder: Path, recipe: IndexRecipe, build: Callable[[Path], None]) -> None:
+def _build(folder: Path, recipe: IndexRecipe, build: Callable[[Path], None]) -> None:
     prefix = f".building-{folder.name}-"
     for abandoned in folder.parent.glob(f"{prefix}*"):
         shutil.rmtree(abandoned, ignore_errors=True)
-    workplace = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
+    temporary = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
     try:
-        build(workplace)
-        _seal(workplace, recipe)
+        build(temporary)
+        _write_checksums(temporary, recipe)
         if folder.exists():
             shutil.rmtree(folder)
-        workplace.rename(folder)
+        temporary.rename(folder)
     except BaseException:
-        shutil.rmtree(workplace, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         raise
 
 
 @contextmanager
-def _only_builder(folder: Path, progress: Progress) -> Iterator[None]:
-    """Hold the index's lock, which the system frees even when its holder is killed."""
+def _build_lock(folder: Path, progress: Progress) -> Iterator[None]:
+    """Hold the index's lock, which the system releases even if this process is killed."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(f"{folder}.lock")
@@ -216,26 +217,27 @@ def _only_builder(folder: Path, progress: Progress) -> Iterator[None]:
         lock.release()
 
 
-def _seal(folder: Path, recipe: IndexRecipe) -> None:
+def _write_checksums(folder: Path, recipe: IndexRecipe) -> None:
     files = {path.name: _sha256(path) for path in sorted(folder.iterdir())}
-    seal = {"format": FORMAT_VERSION, "kind": recipe.kind, "facts": recipe.facts, "files": files}
-    (folder / _SEAL).write_text(json.dumps(seal, indent=1, sort_keys=True), encoding="utf-8")
+    content = {"format": FORMAT_VERSION, "kind": recipe.kind, "facts": recipe.facts, "files": files}
+    text = json.dumps(content, indent=1, sort_keys=True)
+    (folder / _CHECKSUMS_FILE).write_text(text, encoding="utf-8")
 
 
-def _is_whole(folder: Path, recipe: IndexRecipe) -> bool:
-    """Return whether every file is there as it was written, for this recipe."""
+def _is_intact(folder: Path, recipe: IndexRecipe) -> bool:
+    """Return whether the index has this recipe and all files match their checksums."""
     try:
-        seal = json.loads((folder / _SEAL).read_text(encoding="utf-8"))
-        # Through JSON, as tuples come back as lists.
-        facts = json.loads(json.dumps(recipe.facts))
-        if (seal["format"], seal["kind"], seal["facts"]) != (FORMAT_VERSION, recipe.kind, facts):
+        content = json.loads((folder / _CHECKSUMS_FILE).read_text(encoding="utf-8"))
+        # JSON changes tuples to lists.
+        expected = [FORMAT_VERSION, recipe.kind, json.loads(json.dumps(recipe.facts))]
+        if [content[key] for key in ("format", "kind", "facts")] != expected:
             return False
         return all(
-            # A seal names files of its own folder; a device or pipe would never end.
+            # Only regular files of this folder, because reading a device or pipe never ends.
             Path(name).name == name
             and (folder / name).is_file()
             and _sha256(folder / name) == digest
-            for name, digest in seal["files"].items()
+            for name, digest in content["files"].items()
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False

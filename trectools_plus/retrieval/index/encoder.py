@@ -1,4 +1,4 @@
-"""Texts to unit vectors: by static token embeddings of ``wordllama``, or by a local model."""
+"""Encoders of texts as unit vectors: static token embeddings of ``wordllama``, or a local model."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from typing import Any, Protocol
 import numpy as np
 
 from trectools_plus.errors import InputError
+from trectools_plus.retrieval.index.analyzer import clean_text
 from trectools_plus.retrieval.index.models import model_facts, open_model
-from trectools_plus.retrieval.index.text import clean_text
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Scores
 
 MODEL = "l2_supercat"
 DIMENSIONS = 256
-_TEXTS_PER_BATCH = 64
-# A text has at most about as many tokens as bytes, and a token takes 1 KiB while it is pooled.
+_TEXTS_PER_BATCH = 32
+# A text has at most about as many tokens as bytes, and pooling needs 1 KiB for each token.
 _BYTES_PER_BATCH = 1 << 18
 
 
 class Encoder(Protocol):
-    """Anything that turns texts into vectors; equal texts get equal vectors."""
+    """An object that encodes texts as vectors; equal texts have equal vectors."""
 
     dimensions: int
 
     def facts(self) -> Mapping[str, str | int | None]:
-        """Return everything that decides which vector a text gets: part of index keys."""
+        """Return everything that determines the vector of a text; part of index keys."""
 
     def embed_documents(self, texts: Sequence[str]) -> Scores:
-        """Embed what is searched.
+        """Embed documents.
 
         Returns:
             ``float32`` of shape ``(len(texts), dimensions)``; rows of length 1, or all 0.
         """
 
     def embed_queries(self, texts: Sequence[str]) -> Scores:
-        """Embed what is searched with; as :meth:`embed_documents`."""
+        """Embed queries; see :meth:`embed_documents`."""
 
 
 class TextEncoder:
     """The mean of a text's token vectors, scaled to length 1; all zeros for an empty text.
 
-    Texts are lower-cased, as the lexical mode's are: the tokens of *SEIZURE* are rare and say
-    little. A text's vector depends on that text alone, not on the others of its batch.
+    Texts are converted to lower case, as in the lexical mode, because the embeddings of tokens in
+    upper case are poor. The vector of a text does not depend on the other texts of its batch.
 
     Raises:
-        InputError: If the installed ``wordllama`` does not carry its model.
+        InputError: If the installed ``wordllama`` does not contain its model.
     """
 
     dimensions = DIMENSIONS
@@ -75,7 +75,7 @@ class TextEncoder:
 
     @staticmethod
     def facts() -> dict[str, str | int | None]:
-        """Return everything that decides which vector a text gets."""
+        """Return everything that determines the vector of a text."""
         return {
             "model": MODEL,
             "dimensions": DIMENSIONS,
@@ -83,21 +83,13 @@ class TextEncoder:
             "wordllama": version("wordllama"),
         }
 
-    def embed_documents(self, texts: Sequence[str]) -> Scores:
-        """Embed what is searched; see :meth:`embed`."""
-        return self.embed(texts)
-
-    def embed_queries(self, texts: Sequence[str]) -> Scores:
-        """Embed what is searched with, in no other way."""
-        return self.embed(texts)
-
     def embed(self, texts: Sequence[str]) -> Scores:
-        """Embed texts.
+        """Embed documents or queries.
 
         Returns:
             ``float32`` of shape ``(len(texts), 256)``; rows of length 1, or all 0.
         """
-        # Lower-cased first: lower-casing can leave accents that compose.
+        # Lower case comes first, because it can produce accents that NFC composes.
         cleaned = [clean_text(text.lower()) for text in texts]
         vectors = np.zeros((len(cleaned), DIMENSIONS), dtype=np.float32)
         for rows in _batches([len(text.encode()) for text in cleaned]):
@@ -106,12 +98,15 @@ class TextEncoder:
         np.divide(vectors, lengths, out=vectors, where=lengths > 0)
         return vectors
 
+    embed_documents = embed
+    embed_queries = embed
+
 
 def _batches(sizes: list[int]) -> Iterator[list[int]]:
-    """Rows grouped by size, so that little is padded and memory stays bounded."""
+    """Group rows by size, which limits padding and memory."""
     batch: list[int] = []
     for row in sorted(range(len(sizes)), key=sizes.__getitem__):
-        # Sorted, so this row is the longest of its batch, to which the others are padded.
+        # This row is the longest of its batch so far, and the others are padded to its length.
         too_large = (len(batch) + 1) * sizes[row] > _BYTES_PER_BATCH
         if batch and (too_large or len(batch) == _TEXTS_PER_BATCH):
             yield batch
@@ -123,7 +118,7 @@ def _batches(sizes: list[int]) -> Iterator[list[int]]:
 
 @contextmanager
 def _root_logger_untouched() -> Iterator[None]:
-    """Undo what importing wordllama does to logging: it calls ``basicConfig``."""
+    """Restore the root logger after importing wordllama, which calls ``basicConfig``."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     try:
@@ -133,11 +128,8 @@ def _root_logger_untouched() -> Iterator[None]:
         root.setLevel(level)
 
 
-_TEXTS_PER_BATCH = 32
-
-
 class NeuralEncoder:
-    """Embeds texts with a model; all zeros for an empty text.
+    """Embeddings by a local model; all zeros for an empty text.
 
     Queries are embedded one at a time, so that a query's vector does not depend on the others.
 
@@ -147,8 +139,8 @@ class NeuralEncoder:
 
     Raises:
         MissingExtraError: If the extra ``neural`` is not installed.
-        InputError: If the folder holds no such model.
-        UsageError: If the device is not there.
+        InputError: If the folder does not contain such a model.
+        UsageError: If the device is not available.
     """
 
     def __init__(self, path: str, settings: RetrievalSettings) -> None:
@@ -158,13 +150,13 @@ class NeuralEncoder:
         )
         if settings.max_length is not None:
             self._model.max_seq_length = settings.max_length
-        own = self._model.prompts or {}
-        self._query_prompt = _prompt(settings.query_prompt, own, ("query",))
-        self._document_prompt = _prompt(settings.document_prompt, own, ("document", "passage"))
+        known = self._model.prompts or {}
+        self._query_prompt = _prompt(settings.query_prompt, known, ("query",))
+        self._document_prompt = _prompt(settings.document_prompt, known, ("document", "passage"))
         self.dimensions = self._embed([("warm up", "")]).shape[1]
 
     def facts(self) -> dict[str, str | int | None]:
-        """Return everything that decides which vector a text gets."""
+        """Return everything that determines the vector of a text."""
         return {
             **model_facts(self._path, self._device, self._model),
             "dimensions": self.dimensions,
@@ -173,11 +165,11 @@ class NeuralEncoder:
         }
 
     def embed_documents(self, texts: Sequence[str]) -> Scores:
-        """Embed what is searched."""
+        """Embed documents."""
         return self._rows(texts, self._document_prompt, _TEXTS_PER_BATCH)
 
     def embed_queries(self, texts: Sequence[str]) -> Scores:
-        """Embed what is searched with."""
+        """Embed queries."""
         return self._rows(texts, self._query_prompt, 1)
 
     def _rows(self, texts: Sequence[str], prompt: str, batch_size: int) -> Scores:
@@ -205,7 +197,7 @@ class NeuralEncoder:
 
 
 def make_encoder(settings: RetrievalSettings) -> Encoder:
-    """Return the encoder that the settings ask for: a local model, or the static embeddings.
+    """Return the encoder in the settings: a local model, or the static embeddings.
 
     Raises:
         MissingExtraError, InputError, UsageError: As :class:`NeuralEncoder`.
@@ -215,8 +207,8 @@ def make_encoder(settings: RetrievalSettings) -> Encoder:
     return NeuralEncoder(settings.embedding_model, settings)
 
 
-def _prompt(given: str | None, own: dict[str, str], names: tuple[str, ...]) -> str:
-    """The user's prompt, else the model's own of one of these names, else none."""
+def _prompt(given: str | None, known: dict[str, str], names: tuple[str, ...]) -> str:
+    """Return the user's prompt, or the first of the model's prompts with one of these names."""
     if given is not None:
         return given
-    return next((own[name] for name in names if own.get(name)), "")
+    return next((known[name] for name in names if known.get(name)), "")

@@ -1,4 +1,4 @@
-"""The lexical mode: BM25 as Lucene scores it, by ``bm25s``.
+"""The mode ``lexical``: BM25 with Lucene's scoring, computed by ``bm25s``.
 
 Robertson and Zaragoza 2009; the exact variant is "Lucene (accurate)" of Kamphuis et al., ECIR
 2020: ``idf = ln(1 + (N - df + 0.5) / (df + 0.5))``, term weight
@@ -17,28 +17,28 @@ import numpy as np
 
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.analyzer import Analyzer
 from trectools_plus.retrieval.index.cache import (
     IndexRecipe,
     check_postings,
     load_array,
     open_index,
 )
-from trectools_plus.retrieval.index.text import Analyzer
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, empty_ranking, top_positions
 
 _DOCUMENTS_PER_STEP = 2_000
-_EMPTY = "no_terms.txt"
+_EMPTY_FILE = "no_terms.txt"
 _PARAMETERS = ("method", "idf_method", "k1", "b", "delta", "dtype", "int_dtype", "backend")
 
 
 class LexicalRetriever:
-    """BM25 over title and text. A document that shares no term with a query is no result.
+    """BM25 over title and text. Documents that share no term with a query are not results.
 
     Args:
         documents: The corpus.
         settings: ``k1``, ``b``, ``stemmer`` and ``stopwords`` are used.
-        progress: Notified of the building of an index that is not in the cache yet.
+        progress: Receives the progress of building an index that is not in the cache.
     """
 
     name = "lexical"
@@ -104,8 +104,8 @@ def _build(
         if len(term_ids) % _DOCUMENTS_PER_STEP == 0:
             progress("indexing words", len(term_ids), len(documents))
     if not vocabulary:
-        # bm25s divides by the average length, which is 0 here.
-        (folder / _EMPTY).write_text("No document has a term.\n", encoding="utf-8")
+        # bm25s would divide by the average length, which is 0.
+        (folder / _EMPTY_FILE).write_text("No document has a term.\n", encoding="utf-8")
         return
     index = _new_bm25(settings)
     index.index((term_ids, vocabulary), create_empty_token=False, show_progress=False)
@@ -116,14 +116,14 @@ def _build(
 def _load(
     folder: Path, documents: Corpus, settings: RetrievalSettings, analyzer: Analyzer
 ) -> Any | None:
-    """Return the ``bm25s`` index, memory-mapped; ``None`` where no document has a term.
+    """Return the memory-mapped ``bm25s`` index; ``None`` if no document has a term.
 
     Raises:
-        Exception: If the files do not fit together, or the documents or settings.
+        Exception: If the files are inconsistent, or do not match the documents or settings.
     """
-    if (folder / _EMPTY).exists():
+    if (folder / _EMPTY_FILE).exists():
         if any(map(analyzer.terms, documents.searchable_texts())):
-            raise ValueError("no word of the documents is in it")
+            raise ValueError("it contains no word of the documents")
         return None
     data = load_array(folder / "data.csc.index.npy", np.float32)
     indices = load_array(folder / "indices.csc.index.npy", np.integer)
@@ -132,11 +132,11 @@ def _load(
     index = _quiet_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
     fresh = _new_bm25(settings)
     if any(getattr(index, name) != getattr(fresh, name) for name in _PARAMETERS):
-        raise ValueError("other parameters")
+        raise ValueError("different parameters")
     if index.scores["num_docs"] != len(documents):
-        raise ValueError(f"another number of documents than {len(documents)}")
+        raise ValueError(f"the number of documents is not {len(documents)}")
     if sorted(index.vocab_dict.values()) != list(range(len(indptr) - 1)):
-        raise ValueError("another number of words than weights are there for")
+        raise ValueError("the number of words differs from the number of their weights")
     return index
 
 
@@ -147,6 +147,6 @@ def _new_bm25(settings: RetrievalSettings) -> Any:
 def _quiet_bm25s() -> Any:
     import bm25s
 
-    # Importing it sets its logger to DEBUG.
+    # The import sets the logger to DEBUG.
     logging.getLogger("bm25s").setLevel(logging.WARNING)
     return bm25s

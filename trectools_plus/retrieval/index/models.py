@@ -1,6 +1,7 @@
-"""Models in local folders, for the extra ``neural``: found, identified by their files, opened.
+"""Models in local folders, for the extra ``neural``.
 
-Nothing is ever downloaded: a model is a folder. PyTorch is imported only when one is opened.
+A model is a folder, identified by a hash of its files. Nothing is downloaded. PyTorch is imported
+only when a model is opened.
 """
 
 from __future__ import annotations
@@ -16,36 +17,37 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from trectools_plus.choices import Device
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.retrieval.settings import Device, RetrievalSettings
+from trectools_plus.retrieval.settings import RetrievalSettings
 
 EXTRA = "neural"
 _HEADS = {
     "SparseEncoder": ("ForMaskedLM",),
     "CrossEncoder": ("ForSequenceClassification", "ForCausalLM"),
 }
-"""What the architecture of a bare transformers model must be."""
+"""Architectures of a plain transformers model that fit each class."""
 _PACKAGES = ("sentence-transformers", "torch", "transformers")
 
 
 class ModelRecord(BaseModel):
-    """A model that was used."""
+    """A local model."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     path: str
-    """Its folder, as the user named it."""
+    """The model's folder, as the user named it."""
     sha256: str
-    """Over the names and contents of all its files."""
+    """Hash of the names and contents of all its files."""
 
 
 def record_models(settings: RetrievalSettings, roles: Collection[str]) -> dict[str, ModelRecord]:
-    """Return the models that the settings name.
+    """Return the models in the settings, by role.
 
     Args:
         settings: ``embedding_model``, ``splade_model`` and ``reranker_model`` are used.
-        roles: Which of them matter: ``embedding``, ``splade``, ``reranker``.
+        roles: The roles to return, of ``embedding``, ``splade`` and ``reranker``.
 
     Raises:
         InputError: If a folder is missing or cannot be read.
@@ -63,7 +65,7 @@ def record_models(settings: RetrievalSettings, roles: Collection[str]) -> dict[s
 
 
 def hash_model(path: str | Path) -> str:
-    """SHA-256 over the names and contents of a model's files; hidden ones do not count.
+    """Return SHA-256 of the names and contents of a model's files, without hidden files.
 
     Raises:
         InputError: If the folder is missing or cannot be read.
@@ -79,7 +81,7 @@ def hash_model(path: str | Path) -> str:
         visible = tuple(one for one in named if not f"/{one[0]}".count("/."))
         if not visible:
             raise InputError(
-                "there is no model" if not root.exists() else "expected the folder of a model",
+                "expected the folder of a model" if root.exists() else "the model does not exist",
                 where=str(path),
                 remedy="give the local folder of a model in the layout of sentence-transformers",
             )
@@ -104,18 +106,18 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
     Args:
         kind: The class: ``SentenceTransformer``, ``SparseEncoder`` or ``CrossEncoder``.
         path: The folder.
-        device: Where it is to run.
-        option: What the user set, for messages.
+        device: The device to run on.
+        option: The name of the user's setting, for messages.
 
     Raises:
         MissingExtraError: If the extra is not installed.
-        InputError: If the folder holds no such model.
-        UsageError: If the device is not there.
+        InputError: If the folder does not contain such a model.
+        UsageError: If the device is not available.
     """
     if find_spec("sentence_transformers") is None:
         raise MissingExtraError(option, EXTRA)
-    hash_model(path)  # says what is wrong with the folder
-    _refuse_other_kind(kind, Path(path))
+    hash_model(path)  # reports a missing or unreadable folder
+    _check_kind(kind, Path(path))
     import sentence_transformers
     import torch
     from transformers.utils import logging
@@ -133,35 +135,35 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
             where="device",
             remedy="use cpu, or install a PyTorch with CUDA on a machine with a GPU",
         )
-    make: Callable[..., Any] = getattr(sentence_transformers, kind)
+    create: Callable[..., Any] = getattr(sentence_transformers, kind)
     try:
-        return make(path, device=device, local_files_only=True)
-    except Exception as error:  # whatever a wrong folder makes of that library
+        return create(path, device=device, local_files_only=True)
+    except Exception as error:  # the library raises various errors for unusable folders
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise InputError(
             f"the model cannot be opened as {kind}: {reason[0]}", where=path
         ) from error
 
 
-def _refuse_other_kind(kind: str, folder: Path) -> None:
-    """The library makes a model of any folder, and fills what is missing with random numbers."""
+def _check_kind(kind: str, folder: Path) -> None:
+    """Check the kind of a model, because the library replaces missing weights by random numbers."""
     if (folder / "modules.json").is_file():
-        own = _read(folder / "config_sentence_transformers.json")
-        declared = own.get("model_type") or "SentenceTransformer"
+        config = _read_config(folder / "config_sentence_transformers.json")
+        declared = config.get("model_type") or "SentenceTransformer"
         fits = declared == kind
     else:
-        architectures = _read(folder / "config.json").get("architectures") or ["unknown"]
+        architectures = _read_config(folder / "config.json").get("architectures") or ["unknown"]
         declared = ", ".join(map(str, architectures))
         fits = any(end in declared for end in _HEADS.get(kind, ("",)))
     if not fits:
         raise InputError(
-            f"the folder holds a model of another kind ({declared}), no {kind}",
+            f"expected a {kind} but the folder contains another kind of model ({declared})",
             where=str(folder),
-            remedy="give a model that was trained for this",
+            remedy="give a model that was trained for this task",
         )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_config(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -170,7 +172,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | None]:
-    """Return everything that decides a model's output, for index keys."""
+    """Return everything that determines a model's output, for index keys."""
     length = model.max_seq_length
     return {
         "model_sha256": hash_model(path),
@@ -181,10 +183,10 @@ def model_facts(path: str, device: Device, model: Any) -> dict[str, str | int | 
 
 
 def first_rows(texts: Sequence[str]) -> list[int]:
-    """For each text the row of the first one that equals it.
+    """Return, for each text, the row of the first text that equals it.
 
-    What a model makes of a text depends, in the last digits, on the others of its batch. Equal
-    texts that are embedded once have equal vectors, and so tie.
+    The last digits of a model's output depend on the other texts of a batch. Equal texts that are
+    embedded only once have equal vectors and therefore tie.
     """
     first: dict[str, int] = {}
     return [first.setdefault(text, row) for row, text in enumerate(texts)]

@@ -1,6 +1,6 @@
-"""The texts a document consists of, in the order of a multi-vector index, and their aggregation.
+"""The parts of documents, in the order of a multi-vector index, and the aggregation of scores.
 
-How the scores of a document's parts become the document's score:
+The strategies of aggregating the scores of a document's parts to the document's score are:
 
 ========================= =====================================================================
 ``label_only``            the label's score
@@ -10,10 +10,10 @@ How the scores of a document's parts become the document's score:
 ``all_weighted``          the sum, over the kinds, of weight times highest score of that kind
 ========================= =====================================================================
 
-The weights are divided by the sum of those whose kind the document has: a term without synonyms
-is scored by its label and definition alone, in their proportion. So every document score lies
-between the lowest and the highest score of its parts. A document without any part of the kinds
-that count is not ranked.
+The weights are divided by the sum of the weights of the kinds that the document has. For example,
+a term without synonyms is scored by its label and definition. So every document score is between
+the lowest and the highest score of its parts. A document without a part of the aggregated kinds is
+not ranked.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from trectools_plus.formats.hashing import sha256_columns
 from trectools_plus.formats.tables import PARTS_SCHEMA, Corpus
 
 KINDS = ("label", "synonym", "definition")
-"""What a part can be. A plain document's title is its label, its text is its definition."""
+"""The kinds of parts. A plain document's title is its label, and its text is its definition."""
 
 Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segments:
-    """The rows of one kind: a segment of neighbouring rows for each document that has the kind.
+    """The rows of one kind: a segment of adjacent rows for each document that has the kind.
 
     Attributes:
-        starts: First row of each segment, rising; counted from the index's first row.
-        sizes: Rows of each segment, at least 1.
-        documents: The document of each segment, rising.
+        starts: First row of each segment in the index, ascending.
+        sizes: Number of rows of each segment, at least 1.
+        documents: The document of each segment, ascending.
     """
 
     starts: Places
@@ -57,37 +57,37 @@ class Segments:
 
     @property
     def end(self) -> int:
-        """The row behind the kind's last one."""
+        """The row after the kind's last row."""
         return int(self.starts[-1] + self.sizes[-1])
 
     def gather(self, documents: Places) -> tuple[Places, Segments]:
-        """The rows of some documents, and their segments counted among these rows.
+        """Return the rows of some documents, and segments of these rows.
 
         Args:
-            documents: Rising.
+            documents: Document numbers, ascending.
 
         Returns:
-            Row numbers of the index, and segments whose rows and documents count from 0 within
-            what was asked for; both empty where no document has the kind.
+            Row numbers of the index, and segments that number these rows and documents from 0;
+            both empty if no document has the kind.
         """
         places = np.minimum(np.searchsorted(self.documents, documents), len(self.documents) - 1)
         has = self.documents[places] == documents
         starts, sizes = self.starts[places[has]], self.sizes[places[has]]
-        own = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)[: len(sizes)]
-        rows = np.repeat(starts - own, sizes) + np.arange(sizes.sum())
-        return rows, Segments(own, sizes, np.flatnonzero(has))
+        new_starts = (np.cumsum(sizes) - sizes).astype(np.intp)
+        rows = np.repeat(starts - new_starts, sizes) + np.arange(sizes.sum())
+        return rows, Segments(new_starts, sizes, np.flatnonzero(has))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextParts:
-    """Parts of documents: kinds in the order of ``KINDS``, in each documents by falling id.
+    """Parts of documents, ordered by kind as in ``KINDS``, then by descending document id.
 
     Attributes:
         doc_ids: Documents with at least one part, ids descending by UTF-8 bytes.
         texts: The parts' texts, one for each row of the index.
-        segments: By kind, for the kinds that occur.
+        segments: Segments by kind, for the kinds that occur.
         sha256: Hash of ids, kinds and texts in this order.
-        path: Where they were read from.
+        path: Path of the source.
     """
 
     doc_ids: list[str]
@@ -98,21 +98,21 @@ class TextParts:
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame, path: str | None = None) -> TextParts:
-        """Sort the parts ``doc_id, kind, text``; empty texts are left out.
+        """Sort the parts ``doc_id, kind, text`` and drop empty texts.
 
-        Parts of one document and kind keep their order.
+        Parts of the same document and kind keep their order.
 
         Raises:
-            InputError: If there is no part, a kind is unknown, or a document has two labels or
+            InputError: If there are no parts, a kind is unknown, or a document has two labels or
                 definitions.
         """
         known = frame.select(PARTS_SCHEMA.keys()).filter(pl.col("text").str.contains(r"\S"))
-        strange = known.filter(~pl.col("kind").is_in(KINDS))["kind"]
-        if len(strange):
+        unknown = known.filter(~pl.col("kind").is_in(KINDS))["kind"]
+        if len(unknown):
             raise InputError(
-                f"unknown kind of part '{strange[0]}'",
+                f"unknown kind of part '{unknown[0]}'",
                 where=path,
-                remedy=f"there are {', '.join(KINDS)}",
+                remedy=f"use one of {', '.join(KINDS)}",
             )
         if known.is_empty():
             raise InputError("the documents have no text", where=path)
@@ -143,7 +143,7 @@ class TextParts:
 
     @classmethod
     def from_corpus(cls, corpus: Corpus) -> TextParts:
-        """The corpus' own parts; without them, titles as labels and texts as definitions.
+        """Return the parts of a corpus, or its titles as labels and its texts as definitions.
 
         Raises:
             InputError: As :meth:`from_frame`.
@@ -158,9 +158,6 @@ class TextParts:
         return cls.from_frame(pl.concat(columns), corpus.path)
 
 
-AggregationName = Literal[
-    "label_only", "label_synonyms_min", "label_synonyms_max", "all_max", "all_weighted"
-]
 DEFAULT_WEIGHTS: Mapping[str, float] = {"label": 0.5, "synonym": 0.3, "definition": 0.2}
 
 Float = TypeVar("Float", np.float32, np.float64)
@@ -168,12 +165,12 @@ Float = TypeVar("Float", np.float32, np.float64)
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """A way from scores of parts to a score of the document.
+    """A strategy of aggregating the scores of parts to the score of the document.
 
     Attributes:
-        kinds: The kinds that count, as the start of ``KINDS``.
-        combine: ``max``, ``min`` or ``sum``, over the kinds.
-        weights: By kind, for ``sum``; above 0 for at least one.
+        kinds: The aggregated kinds.
+        combine: ``max``, ``min`` or ``sum`` over the kinds.
+        weights: Weights by kind, for ``sum``; at least one is above 0.
     """
 
     kinds: tuple[str, ...]
@@ -186,30 +183,30 @@ class Aggregation:
         segments: Mapping[str, Segments],
         documents: int,
     ) -> npt.NDArray[Float]:
-        """Scores of documents from scores of parts.
+        """Compute the scores of documents from the scores of their parts.
 
         Args:
-            products: By kind, scores of its rows, of shape ``(queries, rows)``.
-            segments: By kind, whose rows they are; no kind without rows.
-            documents: How many documents there are.
+            products: By kind, the scores of its rows, of shape ``(queries, rows)``.
+            segments: By kind, the documents of the rows; each kind has at least one row.
+            documents: Number of documents.
 
         Returns:
-            Shape ``(queries, documents)``, in the products' precision; ``-inf`` for a document
-            without any part that counts.
+            Scores of shape ``(queries, documents)``, in the precision of the products; ``-inf``
+            for a document without a part of the aggregated kinds.
         """
         best = {
             kind: self._reduce(products[kind], segments[kind])
             for kind in self.kinds
             if kind in segments
         }
-        some = next(iter(products.values()))
+        example = next(iter(products.values()))
         if self.combine == "sum":
-            return self._sum(best, segments, np.zeros((len(some), documents), some.dtype))
+            return self._sum(best, segments, np.zeros((len(example), documents), example.dtype))
         worst, take = (-np.inf, np.maximum) if self.combine == "max" else (np.inf, np.minimum)
-        scores = np.full((len(some), documents), worst, dtype=some.dtype)
+        scores = np.full((len(example), documents), worst, dtype=example.dtype)
         for kind, values in best.items():
-            own = segments[kind].documents
-            scores[:, own] = take(scores[:, own], values)
+            columns = segments[kind].documents
+            scores[:, columns] = take(scores[:, columns], values)
         scores[np.isinf(scores)] = -np.inf
         return scores
 
@@ -226,12 +223,12 @@ class Aggregation:
         assert self.weights is not None
         mass = np.zeros(scores.shape[1], dtype=scores.dtype)
         for kind, values in best.items():
-            own, weight = segments[kind].documents, scores.dtype.type(self.weights[kind])
-            scores[:, own] += weight * values
-            mass[own] += weight
-        counts = mass > 0
-        scores[:, counts] /= mass[counts]
-        scores[:, ~counts] = -np.inf
+            columns, weight = segments[kind].documents, scores.dtype.type(self.weights[kind])
+            scores[:, columns] += weight * values
+            mass[columns] += weight
+        is_ranked = mass > 0
+        scores[:, is_ranked] /= mass[is_ranked]
+        scores[:, ~is_ranked] = -np.inf
         return scores
 
 
@@ -242,16 +239,15 @@ AGGREGATIONS: Mapping[str, Aggregation] = {
     "all_max": Aggregation(KINDS),
     "all_weighted": Aggregation(KINDS, "sum", DEFAULT_WEIGHTS),
 }
-"""By name; ``all_weighted`` with the default weights."""
+"""Aggregations by name; ``all_weighted`` has the default weights."""
 
 
 def aggregation_of(name: str, weights: Mapping[str, float]) -> Aggregation:
-    """The aggregation of this name.
+    """Return the aggregation with this name.
 
     Args:
-        name: Of ``AGGREGATIONS``.
-        weights: By kind, for ``all_weighted``; a kind that is not named, or has weight 0, does
-            not count.
+        name: A name of ``AGGREGATIONS``.
+        weights: Weights by kind, for ``all_weighted``; a missing kind has the weight 0.
     """
     found = AGGREGATIONS[name]
     if found.combine != "sum":

@@ -1,7 +1,7 @@
-"""The mode ``splade``: learned sparse vectors over a vocabulary, by a local model.
+"""The mode ``splade``: learned sparse vectors over a vocabulary, computed by a local model.
 
-Formal, Piwowarski and Clinchant, SIGIR 2021. Query and document each get weights for the words
-of the model's vocabulary; the score is the dot product, summed in 64 bits.
+Formal, Piwowarski and Clinchant, SIGIR 2021. The model gives query and document weights for the
+words of its vocabulary; the score is the dot product, summed in 64 bits.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.analyzer import clean_text
 from trectools_plus.retrieval.index.cache import (
     IndexRecipe,
     check_postings,
@@ -22,7 +23,6 @@ from trectools_plus.retrieval.index.cache import (
     open_index,
 )
 from trectools_plus.retrieval.index.models import first_rows, model_facts, open_model
-from trectools_plus.retrieval.index.text import clean_text
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, empty_ranking, top_positions
 
@@ -32,17 +32,17 @@ _ARRAYS = ("data", "indices", "indptr")
 
 
 class SparseRetriever:
-    """Dot product of sparse vectors. A document that shares no weighted word is no result.
+    """Dot product of sparse vectors. Documents that share no weighted word are not results.
 
     Args:
         documents: The corpus.
         settings: ``splade_model``, ``max_length`` and ``device`` are used.
-        progress: Notified of the building of an index that is not in the cache yet.
+        progress: Receives the progress of building an index that is not in the cache.
 
     Raises:
-        UsageError: If no model is named, or the device is not there.
+        UsageError: If the settings name no model, or the device is not available.
         MissingExtraError: If the extra ``neural`` is not installed.
-        InputError: If the folder holds no such model.
+        InputError: If the folder does not contain such a model.
     """
 
     name = "splade"
@@ -89,7 +89,7 @@ class SparseRetriever:
     def _search_one(self, query: str, depth: int) -> Ranking:
         if not clean_text(query):
             return empty_ranking()
-        # One at a time: what a model makes of a text depends on its batch.
+        # Encode one query at a time, because the output depends on the batch.
         found = _encode(self._model.encode_query, [query], 1, no_progress) @ self._words
         order = np.argsort(found.indices)
         scores = found.data[order].astype(np.float32)
@@ -100,15 +100,15 @@ class SparseRetriever:
 
 
 def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) -> Any:
-    """Weights as a SciPy matrix of 64-bit numbers, a row for each text; equal texts, equal rows."""
+    """Return a 64-bit SciPy matrix with the weights of each text; equal texts have equal rows."""
     from scipy.sparse import csr_array, vstack
 
     cleaned = [clean_text(text) for text in texts]
     firsts = first_rows(cleaned)
-    own = sorted(set(firsts))
+    distinct = sorted(set(firsts))
     parts = []
-    for start in range(0, len(own), _TEXTS_PER_STEP):
-        rows = own[start : start + _TEXTS_PER_STEP]
+    for start in range(0, len(distinct), _TEXTS_PER_STEP):
+        rows = distinct[start : start + _TEXTS_PER_STEP]
         weights = encode(
             [cleaned[row] for row in rows],
             batch_size=batch_size,
@@ -118,9 +118,8 @@ def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) 
         ).coalesce()
         values = weights.values().float().numpy().astype(np.float64)
         parts.append(csr_array((values, weights.indices().numpy()), shape=tuple(weights.shape)))
-        progress("encoding documents", start + len(rows), len(own))
-    places = np.searchsorted(own, firsts)
-    matrix = vstack(parts, format="csr")[places]
+        progress("encoding documents", start + len(rows), len(distinct))
+    matrix = vstack(parts, format="csr")[np.searchsorted(distinct, firsts)]
     matrix = matrix.multiply(np.array([[bool(text)] for text in cleaned])).tocsr()
     matrix.eliminate_zeros()
     matrix.sort_indices()
@@ -128,10 +127,10 @@ def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) 
 
 
 def _load(folder: Path, expected: tuple[int, int]) -> Any:
-    """Map the weights into memory: a row for each word of the vocabulary, a column for a document.
+    """Map the weights into memory, with a row for each word and a column for each document.
 
     Raises:
-        ValueError: If the files do not fit together, or the shape is another one.
+        ValueError: If the files are inconsistent, or the shape is not the expected one.
         OSError: If they cannot be read.
     """
     from scipy.sparse import csr_array

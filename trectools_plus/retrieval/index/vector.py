@@ -1,8 +1,8 @@
 """The vector modes: exact cosine similarity over every document, or over parts of documents.
 
-Matrix products of 32-bit floats depend, in their last digits, on the machine, the number of
-threads and the batch. So a product only selects: whatever it puts within its error bound of the
-cutoff is scored again in 64 bits, document by document, and rounded to 32 bits once. Equal texts
+The last digits of 32-bit matrix products depend on the machine, the number of threads and the
+batch. So a matrix product only selects candidates: documents whose score is within an error bound
+of the cutoff. Each candidate is scored again in 64 bits and rounded to 32 bits once. Equal texts
 get equal scores, and a run does not depend on batch size or threads.
 """
 
@@ -26,10 +26,10 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Positions, Ranking, Scores, empty_ranking, top_positions
 
 _TEXTS_PER_STEP = 2_048
-# Products of one block of documents with a batch of queries: at most 16 MiB.
+# The products of one block of documents with a batch of queries need at most 16 MiB.
 _PRODUCTS_PER_BLOCK = 1 << 22
 _ROWS_RESCORED_AT_ONCE = 4_096
-# Far above what rounding to 32 bits does to a square length.
+# Much larger than the rounding error of a square length in 32 bits.
 _LENGTH_ERROR = 1e-3
 
 
@@ -38,9 +38,9 @@ class VectorRetriever:
 
     Args:
         documents: The corpus.
-        settings: Nothing in it changes the search.
-        progress: Notified of the building of an index that is not in the cache yet.
-        encoder: Makes the vectors; the static embeddings if ``None``.
+        settings: Not used; every mode has this argument.
+        progress: Receives the progress of building an index that is not in the cache.
+        encoder: The encoder; ``None`` uses the static embeddings.
     """
 
     name = "vector"
@@ -48,7 +48,7 @@ class VectorRetriever:
     def __init__(
         self,
         documents: Corpus,
-        settings: RetrievalSettings,  # noqa: ARG002 (every mode is made from the same three)
+        settings: RetrievalSettings,  # noqa: ARG002
         progress: Progress = no_progress,
         encoder: Encoder | None = None,
     ) -> None:
@@ -85,17 +85,17 @@ class VectorRetriever:
 def nearest(
     documents: Scores, queries: Scores, depth: int, block: int = _PRODUCTS_PER_BLOCK
 ) -> list[tuple[Positions, Scores]]:
-    """The rows of ``documents`` with the highest dot products, exactly.
+    """Return the rows of ``documents`` with the exactly highest dot products.
 
     Args:
         documents: ``float32`` of shape ``(n_documents, dimensions)``, rows of length 1 or 0.
         queries: ``float32`` of shape ``(n_queries, dimensions)``, rows of length 1 or 0.
-        depth: How many rows to return at most for each query.
-        block: How many products to compute at once.
+        depth: Maximum number of rows for each query.
+        block: Number of products to compute at once.
 
     Returns:
-        For each query the row numbers, best first and ties by lower row number, and the products:
-        computed in 64 bits, rounded to 32.
+        For each query, the row numbers, best first and ties by lower row number, and the products,
+        computed in 64 bits and rounded to 32 bits.
     """
     candidates = _candidates(documents, queries, depth, block)
     results = []
@@ -107,17 +107,17 @@ def nearest(
 
 
 def margin(dimensions: int) -> float:
-    """Return how far below the cutoff a 32-bit score may be that belongs above it in 64 bits.
+    """Return how far below the cutoff a 32-bit score can be if its 64-bit score is above.
 
-    Twice the error of a 32-bit dot product of two unit vectors in any order of summation (Higham,
-    Accuracy and Stability of Numerical Algorithms, section 3.1), and room for the roundings of
-    a weighted mean of three such products.
+    The margin is twice the error of a 32-bit dot product of two unit vectors in any order of
+    summation (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), plus the
+    rounding errors of a weighted mean of three such products.
     """
     return (2 * dimensions + 24) * 2.0**-24
 
 
 def _candidates(documents: Scores, queries: Scores, depth: int, block_size: int) -> list[Positions]:
-    """For each query, in rising order, every row that can be among its ``depth`` best."""
+    """Return, for each query, the ascending rows that can be among its ``depth`` best."""
     rows = [np.empty(0, dtype=np.intp) for _ in queries]
     products = [np.empty(0, dtype=np.float32) for _ in queries]
     floors = np.full(len(queries), -np.inf)
@@ -131,8 +131,8 @@ def _candidates(documents: Scores, queries: Scores, depth: int, block_size: int)
             if len(all_rows) > depth:
                 place = len(all_rows) - depth
                 floors[number] = np.partition(all_products, place)[place] - slack
-                kept = all_products >= floors[number]
-                all_rows, all_products = all_rows[kept], all_products[kept]
+                selected = all_products >= floors[number]
+                all_rows, all_products = all_rows[selected], all_products[selected]
             rows[number], products[number] = all_rows, all_products
     return rows
 
@@ -143,7 +143,7 @@ def _blocks(documents: Scores, size: int) -> Iterator[tuple[int, Scores]]:
 
 
 def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArray[np.float64]:
-    """Dot products of some rows with one query, in 64 bits, each computed by itself."""
+    """Return the dot products of some rows with one query in 64 bits, each computed separately."""
     wide_query = query.astype(np.float64)
     products = np.empty(len(rows))
     for start in range(0, len(rows), _ROWS_RESCORED_AT_ONCE):
@@ -154,16 +154,16 @@ def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArr
 
 
 def build_vectors(folder: Path, texts: list[str], encoder: Encoder, progress: Progress) -> None:
-    """Write the vectors of texts, a row each, as ``vectors.npy``; equal texts get equal ones."""
+    """Write one vector for each text to ``vectors.npy``; equal texts get equal vectors."""
     vectors = np.lib.format.open_memmap(
         folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(len(texts), encoder.dimensions)
     )
     firsts = np.array(first_rows(texts), dtype=np.intp)
-    own = np.unique(firsts)
-    for start in range(0, len(own), _TEXTS_PER_STEP):
-        rows = own[start : start + _TEXTS_PER_STEP]
+    distinct = np.unique(firsts)
+    for start in range(0, len(distinct), _TEXTS_PER_STEP):
+        rows = distinct[start : start + _TEXTS_PER_STEP]
         vectors[rows] = encoder.embed_documents([texts[row] for row in rows])
-        progress("embedding documents", start + len(rows), len(own))
+        progress("embedding documents", start + len(rows), len(distinct))
     repeated = np.flatnonzero(firsts != np.arange(len(texts)))
     vectors[repeated] = vectors[firsts[repeated]]
     vectors.flush()
@@ -173,7 +173,7 @@ def load_vectors(folder: Path, rows: int, dimensions: int) -> Scores:
     """Map the vectors of an index into memory.
 
     Raises:
-        ValueError: If there are not so many, or one has another length than 1 or 0.
+        ValueError: If the shape is not the expected one, or the length of a vector is not 1 or 0.
         OSError: If they cannot be read.
     """
     vectors: Scores = load_array(folder / "vectors.npy", np.float32, 2)
@@ -183,11 +183,11 @@ def load_vectors(folder: Path, rows: int, dimensions: int) -> Scores:
         with np.errstate(all="ignore"):
             lengths = np.einsum("ij,ij->i", block, block)
         if not ((lengths == 0) | (np.abs(lengths - 1) < _LENGTH_ERROR)).all():
-            raise ValueError("a vector whose length is neither 1 nor 0")
+            raise ValueError("the length of a vector is not 1 or 0")
     return vectors
 
 
-# Products of a batch of queries with all parts: at most 64 MiB, but for one query always.
+# The products of a batch of queries with all parts need at most 64 MiB, or more for a single query.
 _PRODUCTS_AT_ONCE = 1 << 24
 
 
@@ -195,13 +195,13 @@ class MultiVectorRetriever:
     """Cosine of query and parts, aggregated to documents. An empty query finds nothing.
 
     Args:
-        parts: What the documents consist of.
+        parts: The parts of the documents.
         settings: ``aggregation_strategy`` and ``aggregation_weights`` are used.
-        progress: Notified of the building of an index that is not in the cache yet.
-        encoder: Makes the vectors; the static embeddings if ``None``.
+        progress: Receives the progress of building an index that is not in the cache.
+        encoder: The encoder; ``None`` uses the static embeddings.
 
     Raises:
-        InputError: If no document has a part that the strategy looks at.
+        InputError: If no document has a part that the strategy aggregates.
     """
 
     name = "multi-vector"
@@ -231,10 +231,10 @@ class MultiVectorRetriever:
         self._use(settings.aggregation_strategy)
 
     def with_strategy(self, strategy: str) -> Self:
-        """A retriever with another strategy on the same index.
+        """Return a retriever with another strategy on the same index.
 
         Raises:
-            InputError: If no document has a part that the strategy looks at.
+            InputError: If no document has a part that the strategy aggregates.
         """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
@@ -245,17 +245,16 @@ class MultiVectorRetriever:
         aggregation = aggregation_of(strategy, self._weights)
         if not set(aggregation.kinds) & set(self._parts.segments):
             raise InputError(
-                f"{strategy} has nothing to look at: no document has a "
-                f"{' or '.join(aggregation.kinds)}",
+                f"{strategy} cannot be used: no document has a {' or '.join(aggregation.kinds)}",
                 where=self._parts.path,
-                remedy="use all_max (a plain document's title is its label, its text its "
+                remedy="use all_max (the title of a plain document is its label, its text its "
                 "definition)",
             )
         self.strategy = strategy
         self._aggregation = aggregation
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank the documents that have a part that counts."""
+        """Rank the documents that have a part of the aggregated kinds."""
         if not queries:
             return []
         vectors = self._encoder.embed_queries(queries)
@@ -277,19 +276,19 @@ def nearest_documents(
     depth: int,
     block: int = _PRODUCTS_AT_ONCE,
 ) -> Iterator[tuple[Positions, Scores]]:
-    """The documents with the highest aggregated products, exactly.
+    """Yield the documents with the exactly highest aggregated products.
 
     Args:
         vectors: ``float32`` of shape ``(len(parts.texts), dimensions)``, rows of length 1 or 0.
         queries: ``float32`` of shape ``(n_queries, dimensions)``, rows of length 1 or 0.
-        parts: Which rows are whose.
-        aggregation: How products of parts become a document's score.
-        depth: How many documents to return at most for each query.
-        block: How many products to compute at once.
+        parts: The documents of the rows.
+        aggregation: The aggregation of products to a document's score.
+        depth: Maximum number of documents for each query.
+        block: Number of products to compute at once.
 
     Yields:
-        For each query the document numbers, best first and ties by lower number, and the scores:
-        computed in 64 bits, rounded to 32.
+        For each query, the document numbers, best first and ties by lower number, and the scores,
+        computed in 64 bits and rounded to 32 bits.
     """
     kinds = [kind for kind in aggregation.kinds if kind in parts.segments]
     first = min(parts.segments[kind].first for kind in kinds)
@@ -298,12 +297,12 @@ def nearest_documents(
     for start in range(0, len(queries), step):
         batch = queries[start : start + step]
         products = batch @ vectors[first:end].T
-        of_kinds = {
+        by_kind = {
             kind: products[:, parts.segments[kind].first - first : parts.segments[kind].end - first]
             for kind in kinds
         }
-        rough = aggregation.score(of_kinds, parts.segments, len(parts.doc_ids))
-        for query, line in zip(batch, rough, strict=True):
+        approximate = aggregation.score(by_kind, parts.segments, len(parts.doc_ids))
+        for query, line in zip(batch, approximate, strict=True):
             documents = _candidate_documents(line, depth, margin(vectors.shape[1]))
             scores = _exact_scores(vectors, query, documents, parts, aggregation)
             top = top_positions(scores, depth)
@@ -311,7 +310,7 @@ def nearest_documents(
 
 
 def _candidate_documents(scores: Scores, depth: int, slack: float) -> Positions:
-    """In rising order, every document that can be among the ``depth`` best."""
+    """Return the ascending documents that can be among the ``depth`` best."""
     if depth >= len(scores):
         return np.flatnonzero(scores > -np.inf)
     place = len(scores) - depth
@@ -326,15 +325,15 @@ def _exact_scores(
     parts: TextParts,
     aggregation: Aggregation,
 ) -> Scores:
-    """Scores of some documents by products in 64 bits, rounded to 32 bits once."""
+    """Score some documents in 64 bits, and round the scores to 32 bits once."""
     products: dict[str, npt.NDArray[np.float64]] = {}
     segments = {}
     for kind in aggregation.kinds:
         if kind in parts.segments:
-            rows, own = parts.segments[kind].gather(documents)
+            rows, gathered = parts.segments[kind].gather(documents)
             if len(rows):
                 products[kind] = exact_products(vectors, rows, query)[np.newaxis]
-                segments[kind] = own
+                segments[kind] = gathered
     if not products:
         return np.empty(0, dtype=np.float32)
     scores: Scores = aggregation.score(products, segments, len(documents))[0].astype(np.float32)

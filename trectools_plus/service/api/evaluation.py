@@ -23,7 +23,7 @@ from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.parser import parse_measures, split_names
 from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_time, utc_now
-from trectools_plus.retrieval.latency import summarise_latency
+from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.service.api.search import Search, canonical_modes
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.api.snapshots import ALL_QUERIES, Figure, Snapshot, group_field

@@ -15,7 +15,7 @@ from trectools_plus.benchmark.run.dataset import open_corpus
 from trectools_plus.benchmark.run.hpo import qrels_of_terms
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.collection import CATALOGUE_PREFIX
-from trectools_plus.formats.corpus import read_corpus
+from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Qrels, Run, Topics
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
@@ -168,7 +168,7 @@ def _open(settings: ServiceSettings, progress: Progress) -> Documents:
     ontology = None
     progress("reading the documents", 0, 1)
     if settings.corpus is not None:
-        name, corpus = Path(settings.corpus).name, read_corpus(settings.corpus)
+        name, corpus = Path(settings.corpus).name, load_corpus(settings.corpus)
     elif settings.dataset in (None, "hpo"):
         name, ontology = "hpo", load_ontology()
         corpus = corpus_of(ontology)

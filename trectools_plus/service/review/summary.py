@@ -22,7 +22,7 @@ from trectools_plus.service.review.store import Store, Study
 from trectools_plus.statistics.agreement import Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import check_level
 from trectools_plus.statistics.resamples import Resampling
-from trectools_plus.testsets.agreement import GradeAgreement, compare_grades
+from trectools_plus.testsets.agreement import GradeAgreement, grade_agreement
 
 METHOD = "Wilson over queries"
 
@@ -278,7 +278,7 @@ def _compare_grades(
     store: Store, one: Annotator, other: Annotator, resampling: Resampling
 ) -> GradeAgreement | None:
     try:
-        return compare_grades(
+        return grade_agreement(
             grades_of(store, one),
             grades_of(store, other),
             weights="quadratic",

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.report import read_report
+from trectools_plus.benchmark.report import load_report
 from trectools_plus.cli.app import benchmark_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.run import read_run
@@ -215,7 +215,7 @@ def test_a_service_that_only_reports_errors_is_not_scored(start: Any, tmp_path: 
     service = start()
     texts = {f"q{number}": "fail 200 99" for number in range(50)}
     options = {"retries": 1, "concurrency": 1}
-    with pytest.raises(InputError, match="dense is failed: 50 of 50 queries"):
+    with pytest.raises(InputError, match="dense failed: 50 of 50 queries"):
         fetch(service.url, texts, tmp_path, http=options)
     assert len(service.asked()) == 10  # five queries, twice each
     assert not (tmp_path / "dense.run").exists()
@@ -329,7 +329,7 @@ def test_a_key_is_in_no_report(start: Any, tmp_path: Path, monkeypatch: pytest.M
     for mode in ("dense", "sparse"):
         unanswered = "1 of 2 queries has no answer (q2: HTTP 400 Bad Request"
         assert f"{mode} is incomplete: {unanswered}" in outputs[0]
-    report = read_report(tmp_path / "out" / "BenchmarkReport.json")
+    report = load_report(tmp_path / "out" / "BenchmarkReport.json")
     assert list(report.modes) == ["dense", "sparse"]
     assert report.manifest.config["http"]["key_env"] == "SERVICE_KEY"
     written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
@@ -345,10 +345,10 @@ def test_a_missing_key_is_said_before_anything_is_asked(
     service = start()
     monkeypatch.delenv("SERVICE_KEY", raising=False)
     http = {"key_env": "SERVICE_KEY"}
-    with pytest.raises(UsageError, match="not set or empty — key_env SERVICE_KEY — export"):
+    with pytest.raises(UsageError, match="not set or empty — key_env SERVICE_KEY — run export"):
         fetch(service.url, {"q1": "a"}, tmp_path, http=http)
     monkeypatch.setenv("SERVICE_KEY", "two\nlines")
-    with pytest.raises(UsageError, match="cannot stand in a header") as caught:
+    with pytest.raises(UsageError, match="not valid in a header") as caught:
         fetch(service.url, {"q1": "a"}, tmp_path, http=http)
     assert "lines" not in str(caught.value)
     assert service.asked() == []
@@ -362,6 +362,6 @@ def test_a_refused_key_ends_the_asking(
     monkeypatch.setenv("SERVICE_KEY", "wrong")
     texts = {f"q{number}": "plain" for number in range(50)}
     http = {"key_env": "SERVICE_KEY"}
-    with pytest.raises(InputError, match="dense is failed: 50 of 50 queries"):
+    with pytest.raises(InputError, match="dense failed: 50 of 50 queries"):
         fetch(service.url, texts, tmp_path, http=http)
     assert len(journal_of(tmp_path)) <= 8

@@ -1,4 +1,4 @@
-"""Waiting: exponential, jittered, seeded; what Retry-After says; one pace for all threads."""
+"""Waiting: exponential, jittered, seeded; what Retry-After says; one throttle for all threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.retrieval.backends.http.source import (
     RETRIED_STATUS,
-    Pace,
+    Throttle,
     backoff_delay,
     read_http_date,
     read_retry_after,
@@ -66,12 +66,12 @@ def test_which_answers_are_worth_another_attempt() -> None:
 
 def test_all_wait_for_whoever_was_told_to() -> None:
     now = [0.0]
-    pace = Pace(lambda: now[0])
-    pace.wait()  # at once
-    pace.hold(5)
-    pace.hold(2)  # never earlier
+    throttle = Throttle(lambda: now[0])
+    throttle.wait()  # at once
+    throttle.pause(5)
+    throttle.pause(2)  # never earlier
     done = threading.Event()
-    thread = threading.Thread(target=lambda: (pace.wait(), done.set()))
+    thread = threading.Thread(target=lambda: (throttle.wait(), done.set()))
     now[0] = 5.0
     thread.start()
     assert done.wait(10)
@@ -79,11 +79,11 @@ def test_all_wait_for_whoever_was_told_to() -> None:
 
 
 def test_the_end_wakes_whoever_waits() -> None:
-    pace = Pace()
-    pace.hold(3600)
-    thread = threading.Thread(target=pace.wait)
+    throttle = Throttle()
+    throttle.pause(3600)
+    thread = threading.Thread(target=throttle.wait)
     thread.start()
-    pace.end()
+    throttle.close()
     thread.join(10)
     assert not thread.is_alive()
-    assert pace.ended
+    assert throttle.closed

@@ -163,7 +163,7 @@ def test_a_file_that_is_no_database(
     (tmp_path / "a.db").write_text("junk")
     with pytest.raises(InputError) as caught:
         connect(str(tmp_path / "a.db"))
-    assert_one_line(caught.value, "no database of milvus-lite", str(tmp_path / "a.db"))
+    assert_one_line(caught.value, "expected a folder, as milvus-lite", str(tmp_path / "a.db"))
     assert capfd.readouterr() == ("", "")
 
 
@@ -173,7 +173,7 @@ def test_a_database_in_a_folder_that_cannot_be_made(
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError) as caught:
         connect(str(tmp_path / "file" / "a.db"))
-    assert_one_line(caught.value, "cannot make the folder")
+    assert_one_line(caught.value, "cannot create the folder")
 
 
 @pytest.mark.parametrize("pattern", ["*.parquet", "manifest.json*", "schema.json", "aliases.json"])
@@ -217,7 +217,7 @@ def test_a_second_process_and_letting_go(connect: Callable[..., Any], tmp_path: 
         return done.stdout, done.stderr
 
     out, err = run()
-    assert out.startswith("another process holds this Milvus database — ")
+    assert out.startswith("another process uses this Milvus database — ")
     assert len(out.splitlines()) == 1
     assert err == ""
     connection.close()

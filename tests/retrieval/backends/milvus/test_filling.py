@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Document
-from trectools_plus.retrieval.backends.milvus.collection import batches, fitting
+from trectools_plus.retrieval.backends.milvus.collection import batches, join_terms
 
 MAX_TEXT_BYTES = 65_535
 MAX_ROWS = 1_000
@@ -17,7 +17,7 @@ MAX_CHARACTERS = 4 << 20
 def test_fitting_keeps_whole_words(terms: list[str], room: int) -> None:
     """A long first term leaves little room for the others."""
     terms = ["x" * (MAX_TEXT_BYTES - room), *terms]
-    text, is_cut = fitting(terms)
+    text, is_cut = join_terms(terms)
     kept = text.split()
     assert kept == terms[: len(kept)]
     assert len(text.encode()) <= MAX_TEXT_BYTES

@@ -1,1 +1,1 @@
-"""The backend ``embedded``: the modes of this package, over indexes of its own."""
+"""The backend ``embedded``: the built-in modes, which search indexes in this process."""

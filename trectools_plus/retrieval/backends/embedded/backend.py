@@ -1,10 +1,10 @@
-"""The backend ``embedded``: retrievers over indexes of the documents, searched in this process."""
+"""The backend ``embedded``: it builds indexes of documents and searches them in this process."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,7 +16,7 @@ from trectools_plus.provenance import package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (
     canonical_mode,
     check_modes,
-    fused_names,
+    merged_modes,
     models_used,
 )
 from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
@@ -44,10 +44,10 @@ from trectools_plus.retrieval.source import (
 
 
 class EmbeddedBackend(Backend):
-    """The modes of this package.
+    """The built-in modes.
 
     Args:
-        retrievers: Ready retrievers by mode; made of the documents if ``None``.
+        retrievers: Open retrievers by mode; ``None`` builds them from the documents.
     """
 
     name = "embedded"
@@ -60,11 +60,11 @@ class EmbeddedBackend(Backend):
 
     @classmethod
     def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:  # noqa: ARG003
-        """Check that all modes exist and none is asked for twice."""
+        """Check that all modes exist and none is repeated."""
         check_modes(modes)
 
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:
-        """Return versions, models, merged modes and the hash of the documents' parts."""
+        """Return package versions, models, merged modes and the hash of the documents' parts."""
         corpus, modes = request.corpus, request.modes
         parts = (
             TextParts.from_corpus(corpus).sha256
@@ -76,25 +76,23 @@ class EmbeddedBackend(Backend):
             "models": {
                 role: model.sha256 for role, model in models_used(modes, request.settings).items()
             },
-            "merged": list(fused_names(modes)) if "hybrid" in modes else None,
+            "merged": list(merged_modes(modes)) if "hybrid" in modes else None,
             "parts": parts,
         }
 
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:
-        """Return the local models that a mode rests on, by what they do."""
-        merged = fused_names(request.modes) if canonical_mode(mode) == "hybrid" else ()
+        """Return the local models that a mode uses, by role."""
+        merged = merged_modes(request.modes) if canonical_mode(mode) == "hybrid" else ()
         return models_used([mode, *merged], request.settings)
 
     def open(self, request: BackendRequest) -> dict[str, Source]:
-        """Make retrievers, which share their indexes, and a source for each.
+        """Build retrievers, which share their indexes, and a source for each.
 
         Raises:
-            UsageError: If a mode is unknown or repeated, or a model is not named.
+            UsageError: If a mode is unknown or repeated, or the model of a mode is missing.
             InputError: If ids cannot be written to a run, or an index cannot be built.
         """
-        retrievers = self._retrievers
-        if retrievers is None:
-            retrievers = _open_retrievers(request)
+        retrievers = self._retrievers or _open_retrievers(request)
         shared = SharedSearch([retrievers[mode] for mode in request.modes], request)
         return {
             mode: EmbeddedSource(retrievers[mode], shared, request.settings.batch_size)
@@ -104,22 +102,22 @@ class EmbeddedBackend(Backend):
 
 def _open_retrievers(request: BackendRequest) -> dict[str, Retriever]:
     if not isinstance(request.corpus, Corpus):
-        raise InputError("the embedded modes search a corpus in memory")
+        raise InputError("the embedded modes need the documents in memory")
     check_modes(request.modes)
     check_ids(request.corpus.frame["doc_id"], "document", request.corpus.path)
     retrievers = build_retrievers(request.corpus, request.modes, request.settings, request.progress)
-    # The first touch of mapped files belongs to opening an index, not to answering a query.
+    # The first access to memory-mapped files is slow and must not count as a query's latency.
     for retriever in retrievers.values():
         retriever.search(["warm up"], 1)
     return retrievers
 
 
 class EmbeddedSource(Source):
-    """Asks a retriever in this process.
+    """A retriever in this process.
 
     Args:
-        retriever: What searches.
-        shared: Searches its components.
+        retriever: The retriever.
+        shared: Searches the retriever's components.
         batch_size: Queries searched at once.
     """
 
@@ -129,15 +127,15 @@ class EmbeddedSource(Source):
         self.batch_size = batch_size
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits]:
-        """Search for all queries at once; their time is shared evenly.
+        """Search for all queries at once and divide the time evenly among them.
 
-        A hybrid's time is that of its components, one after the other, and of merging.
+        The latency of a hybrid is the sum of its components' latencies and the time of merging.
         """
         found, ms = self._shared.search(self._retriever, queries, min(depth, self._shared.depth))
         return [Hits.of(ranking, each) for ranking, each in zip(found, ms, strict=True)]
 
     def index_keys(self) -> dict[str, str]:
-        """Return the key of each index that is searched, by its mode."""
+        """Return the key of each searched index, by mode."""
         return {
             leaf.name: key
             for leaf in leaves_of(self._retriever)
@@ -145,7 +143,7 @@ class EmbeddedSource(Source):
         }
 
     def leave_one_out(self) -> dict[str, Source]:
-        """Return the mode without each of the rankings that it merges, by their names."""
+        """Return, by component name, the mode without that component."""
         if not isinstance(self._retriever, CompositeRetriever):
             return {}
         rest = self._retriever.leave_one_out()
@@ -157,18 +155,18 @@ class EmbeddedSource(Source):
 
 
 class SharedSearch:
-    """Searches each component once for a query, however many retrievers it is a part of.
+    """Searches each component once for each query, even if several retrievers use it.
 
-    All components are searched equally deep, so that what one finds also serves as the result of
-    its own mode. A document with the query's id is dropped before rankings are merged. An answer
-    is cached until each retriever that needs it has asked for it.
+    All components are searched to the same depth, so that a component's ranking is also the result
+    of its mode. The document with the query's id is dropped before rankings are merged. Rankings
+    are cached until every retriever that needs them has used them.
 
     Args:
-        retrievers: All that will be asked.
-        request: What they are opened for.
+        retrievers: All retrievers that will search.
+        request: The request that they were opened for.
 
     Attributes:
-        depth: Documents wanted of a retriever.
+        depth: Number of documents that a retriever returns.
     """
 
     def __init__(self, retrievers: Sequence[Retriever], request: BackendRequest) -> None:
@@ -180,24 +178,25 @@ class SharedSearch:
         self.add(retrievers)
 
     def add(self, retrievers: Iterable[Retriever]) -> None:
-        """Expect these retrievers to be asked too."""
+        """Register more retrievers that will search."""
         for retriever in retrievers:
             self._uses.update(id(leaf) for leaf in leaves_of(retriever))
 
     def search(
         self, retriever: Retriever, queries: Sequence[Query], depth: int
     ) -> tuple[list[Ranking], list[float]]:
-        """Return each query's ranking down to the depth, and its milliseconds."""
+        """Return each query's ranking to the given depth, and its latency in milliseconds."""
         if not isinstance(retriever, CompositeRetriever):
             found, ms = self._search_leaf(retriever, queries)
             return [ranking.head(depth) for ranking in found], ms
-        asked = retriever.component_depth(depth)
-        parts = [self.search(component, queries, asked) for component in retriever.components]
+        component_depth = retriever.component_depth(depth)
+        parts = [self.search(one, queries, component_depth) for one in retriever.components]
         started = perf_counter()
         texts = [query.text for query in queries]
-        combined = retriever.combine(texts, [rankings for rankings, _ in parts], depth)
-        own = 1000 * (perf_counter() - started) / len(queries)
-        return combined, [own + sum(spent) for spent in zip(*(ms for _, ms in parts), strict=True)]
+        merged = retriever.combine(texts, [rankings for rankings, _ in parts], depth)
+        merging = 1000 * (perf_counter() - started) / len(queries)
+        component_ms = zip(*(ms for _, ms in parts), strict=True)
+        return merged, [merging + sum(spent) for spent in component_ms]
 
     def _search_leaf(
         self, leaf: Retriever, queries: Sequence[Query]
@@ -219,7 +218,7 @@ class SharedSearch:
         return [ranking for ranking, _ in answers], [ms for _, ms in answers]
 
     def _take(self, key: tuple[int, str]) -> tuple[Ranking, float]:
-        """Return an answer, and forget it if nothing else needs it."""
+        """Return a cached answer; remove it from the cache after its last use."""
         ranking, ms, uses = self._found.pop(key)
         if uses > 1:
             self._found[key] = ranking, ms, uses - 1
@@ -227,11 +226,11 @@ class SharedSearch:
 
 
 def _depth_needed(retriever: Retriever, depth: int) -> int:
-    """Return how deep the indexes are asked for a result of ``depth`` documents."""
+    """Return the depth of the index searches for a result of ``depth`` documents."""
     if not isinstance(retriever, CompositeRetriever):
         return depth
-    asked = retriever.component_depth(depth)
-    return max(_depth_needed(component, asked) for component in retriever.components)
+    component_depth = retriever.component_depth(depth)
+    return max(_depth_needed(component, component_depth) for component in retriever.components)
 
 
 def build_retrievers(
@@ -240,60 +239,61 @@ def build_retrievers(
     settings: RetrievalSettings | None = None,
     progress: Progress = no_progress,
 ) -> dict[str, Retriever]:
-    """Make a retriever for each mode; indexes come from the cache or are built into it.
+    """Build a retriever for each mode; indexes are read from the cache or added to it.
 
-    Modes share their indexes: ``hybrid`` beside ``lexical`` uses the same lexical retriever.
-    ``hybrid`` merges lexical and vector, and splade where that is among the modes.
+    Modes share their indexes: ``hybrid`` and ``lexical`` use the same lexical retriever.
+    ``hybrid`` merges lexical and vector, and splade if it is among the modes.
 
     Args:
         corpus: The documents.
-        modes: Names of ``ALL_MODES``, none twice.
-        settings: The defaults if ``None``.
-        progress: Notified of the building of indexes.
+        modes: Names of ``ALL_MODES`` without repetition.
+        settings: ``None`` uses the defaults.
+        progress: Receives the progress of building indexes.
 
     Raises:
-        UsageError: If a mode is unknown or repeated, or there is none; or a model that a mode
-            needs is not named.
-        MissingExtraError: If a model is named and the extra ``neural`` is not installed.
-        InputError: If the corpus is empty or an id repeated, an index cannot be written, or a
+        UsageError: If there is no mode, a mode is unknown or repeated, or the model of a mode is
+            missing.
+        MissingExtraError: If a setting names a model and the extra ``neural`` is not installed.
+        InputError: If the corpus is empty or an id is repeated, an index cannot be written, or a
             model cannot be opened.
     """
     check_modes(modes)
     settings = settings or RetrievalSettings()
-    maker = _Maker(corpus, settings, progress)
-    made = {mode: maker.make(mode, fused_names(modes)) for mode in modes}
+    factory = _RetrieverFactory(corpus, settings, progress)
+    retrievers = {mode: factory.build(mode, merged_modes(modes)) for mode in modes}
     reranker = make_reranker(settings, corpus)
     if reranker is None:
-        return made
+        return retrievers
     return {
         mode: RerankingRetriever(retriever, reranker, settings.rerank_depth)
-        for mode, retriever in made.items()
+        for mode, retriever in retrievers.items()
     }
 
 
-class _Maker:
-    """Makes retrievers that share what they can."""
+class _RetrieverFactory:
+    """Builds retrievers that share components, the encoder and the multi-vector index."""
 
     def __init__(self, corpus: Corpus, settings: RetrievalSettings, progress: Progress) -> None:
         self._corpus = corpus
         self._documents = corpus.in_index_order()
         self._settings = settings
         self._progress = progress
-        self._made: dict[str, Retriever] = {}
+        self._built: dict[str, Retriever] = {}
         self._encoder: Encoder | None = None
         self._multi: MultiVectorRetriever | None = None
 
-    def make(self, name: str, fused: dict[str, str]) -> Retriever:
+    def build(self, name: str, merged: dict[str, str]) -> Retriever:
         mode = canonical_mode(name)
-        if mode not in self._made:
-            self._made[mode] = self._hybrid(fused) if mode == "hybrid" else self._indexed(mode)
-        return self._made[mode]
+        if mode not in self._built:
+            self._built[mode] = self._hybrid(merged) if mode == "hybrid" else self._indexed(mode)
+        return self._built[mode]
 
-    def _hybrid(self, fused: dict[str, str]) -> HybridRetriever:
-        fusion = fusion_of(self._settings, len(fused))
-        fusion.check_count(len(fused))  # before any index is built
-        components = [self.make(mode, fused) for mode in fused]
-        return HybridRetriever(components, fusion, self._settings.candidates, tuple(fused.values()))
+    def _hybrid(self, merged: dict[str, str]) -> HybridRetriever:
+        fusion = fusion_of(self._settings, len(merged))
+        fusion.check_count(len(merged))  # before any index is built
+        components = [self.build(mode, merged) for mode in merged]
+        names = tuple(merged.values())
+        return HybridRetriever(components, fusion, self._settings.candidates, names)
 
     def _indexed(self, mode: str) -> Retriever:
         if mode == "lexical":
@@ -320,10 +320,10 @@ class BuiltIndex:
 
     Attributes:
         kind: ``lexical``, ``vector``, ``multi-vector`` or ``splade``.
-        key: Hash of everything that shapes it.
-        folder: Where it is.
+        key: Hash of everything that determines its content.
+        folder: Its folder.
         bytes: Its size.
-        reused: Whether it was there already.
+        reused: Whether it was in the cache already.
     """
 
     kind: str
@@ -333,14 +333,8 @@ class BuiltIndex:
     reused: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "kind": self.kind,
-            "key": self.key,
-            "folder": str(self.folder),
-            "bytes": self.bytes,
-            "reused": self.reused,
-        }
+        """Return the fields as JSON values."""
+        return asdict(self) | {"folder": str(self.folder)}
 
 
 def build_indexes(
@@ -349,13 +343,13 @@ def build_indexes(
     settings: RetrievalSettings | None = None,
     progress: Progress = no_progress,
 ) -> list[BuiltIndex]:
-    """Build what modes search, where it is not there yet.
+    """Build the indexes of modes that are not in the cache.
 
     Args:
         corpus: The documents.
-        modes: Names of ``embedded.modes.ALL_MODES``; those of ``hybrid`` are built too.
-        settings: The defaults if ``None``; a reranker has no index.
-        progress: Notified of the building.
+        modes: Names of ``embedded.modes.ALL_MODES``; ``hybrid`` includes its components.
+        settings: ``None`` uses the defaults; a reranker has no index.
+        progress: Receives the progress of building indexes.
 
     Returns:
         Each index once, in the order of the modes.
@@ -363,15 +357,15 @@ def build_indexes(
     Raises:
         UsageError, InputError: As :func:`build_retrievers`.
     """
-    # An index serves every strategy, so one that every document can be scored by.
-    plain = (settings or RetrievalSettings()).model_copy(
+    # The index is the same for every strategy; this one can score every document.
+    index_settings = (settings or RetrievalSettings()).model_copy(
         update={"reranker": None, "reranker_model": None, "aggregation_strategy": "all_max"}
     )
     root = cache_folder()
     before = {path: path.stat().st_mtime_ns for path in root.iterdir()} if root.is_dir() else {}
     recipes = {
         recipe.key: recipe
-        for retriever in build_retrievers(corpus, modes, plain, progress).values()
+        for retriever in build_retrievers(corpus, modes, index_settings, progress).values()
         for leaf in leaves_of(retriever)
         if (recipe := getattr(leaf, "recipe", None)) is not None
     }

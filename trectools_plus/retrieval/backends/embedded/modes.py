@@ -1,40 +1,36 @@
 """The embedded retrieval modes by name.
 
-``bm25`` is another name of ``lexical`` and ``dense`` one of ``vector``; a run is called what the
-user calls its mode. Each aggregation strategy is a mode too: the search of a multi-vector index
-with that strategy.
+``bm25`` is an alias of ``lexical`` and ``dense`` of ``vector``; a run has the name that the user
+gave its mode. Each aggregation strategy is a mode too: the search of a multi-vector index with
+that strategy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trectools_plus.choices import ALL_MODES, MODE_ALIASES
+from trectools_plus.choices import MODES as MODES
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.index.models import ModelRecord, record_models
-from trectools_plus.retrieval.index.parts import AGGREGATIONS
 from trectools_plus.retrieval.settings import RetrievalSettings
 
-ALIASES = {"bm25": "lexical", "dense": "vector"}
-STRATEGIES = tuple(AGGREGATIONS)
-MODES = ("lexical", "vector", "hybrid")
-"""The modes that are searched by default."""
-ALL_MODES = (*MODES, "splade", *STRATEGIES, *ALIASES)
-_FUSED = ("lexical", "vector", "splade")
+_MERGED = ("lexical", "vector", "splade")
 """The modes that ``hybrid`` can merge, in the order of its weights."""
 
 
 def canonical_mode(mode: str) -> str:
-    """Return the mode that a name stands for."""
-    return ALIASES.get(mode, mode)
+    """Resolve an alias of a mode."""
+    return MODE_ALIASES.get(mode, mode)
 
 
 def uses_vectors(mode: str) -> bool:
-    """Return whether a mode embeds texts, hybrids included."""
+    """Return whether a mode embeds texts, as ``hybrid`` does too."""
     return canonical_mode(mode) not in ("lexical", "splade")
 
 
 def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, ModelRecord]:
-    """Return the models that searching in these modes rests on, by what they do.
+    """Return the local models that these modes use, by role.
 
     Raises:
         InputError: If a model's folder is missing or cannot be read.
@@ -47,24 +43,28 @@ def models_used(modes: Sequence[str], settings: RetrievalSettings) -> dict[str, 
     return record_models(settings, roles)
 
 
-def fused_names(modes: Sequence[str]) -> dict[str, str]:
-    """Return the modes that ``hybrid`` merges beside these, with the names that the user gave."""
+def merged_modes(modes: Sequence[str]) -> dict[str, str]:
+    """Return the modes that ``hybrid`` merges, with the names that the user gave them.
+
+    Args:
+        modes: All requested modes; ``splade`` is merged only if it is among them.
+    """
     given = {canonical_mode(mode): mode for mode in modes}
-    return {mode: given.get(mode, mode) for mode in _FUSED if mode != "splade" or mode in given}
+    return {mode: given.get(mode, mode) for mode in _MERGED if mode != "splade" or mode in given}
 
 
 def check_modes(modes: Sequence[str]) -> None:
-    """Check that all modes exist and none is asked for twice.
+    """Check that all modes exist and none is repeated.
 
     Raises:
-        UsageError: If not.
+        UsageError: If there is no mode, or a mode is unknown or repeated.
     """
     unknown = [mode for mode in modes if mode not in ALL_MODES]
     if unknown or not modes:
         what = f"unknown mode '{unknown[0]}'" if unknown else "no mode given"
-        raise UsageError(what, remedy=f"there are {', '.join(ALL_MODES)}")
+        raise UsageError(what, remedy=f"use one of {', '.join(ALL_MODES)}")
     if len(set(map(canonical_mode, modes))) < len(modes):
-        same = " and ".join(f"{alias} is {mode}" for alias, mode in ALIASES.items())
+        aliases = " and ".join(f"{alias} is {mode}" for alias, mode in MODE_ALIASES.items())
         raise UsageError(
-            f"a mode is given twice: {', '.join(modes)}", remedy=f"name each once ({same})"
+            f"a mode is given twice: {', '.join(modes)}", remedy=f"name each mode once ({aliases})"
         )

@@ -1,7 +1,7 @@
-"""The answers of a service: ids and scores found by JSONPath, every oddity refused in words.
+"""Read ids and scores from the answers of a service by JSONPath, and refuse unusable answers.
 
-"Nothing found" is an empty list where the ids are looked for. An answer without that list, or one
-that reports an error beside it, is no answer.
+A service reports that it found nothing by an empty list at the path of the ids. An answer without
+that list, or with an error beside it, is unusable.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from jsonpath import JSONPathMatch
     from jsonpath.segments import JSONPathSegment
 
-_SPELLED_NAME = re.compile(r"""'([^']*)'|"([^"]*)"|\.([^.\[\]()*~\s]+)""")
+_NAME_IN_PATH = re.compile(r"""'([^']*)'|"([^"]*)"|\.([^.\[\]()*~\s]+)""")
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
-# Names of members: in lower case, without _ and -.
+# Names of members in lower case, without _ and -.
 _ERROR_NAMES = frozenset(
     {"error", "errors", "errormessage", "errormsg", "errorcode", "errordescription", "errmsg"}
     | {"err", "errno", "errcode", "exception", "exceptions", "fault", "failures"}
 )
-"""Report an error, unless they are empty."""
+"""Members that report an error, unless they are empty."""
 _FLAG_NAMES = frozenset(
     {"timedout", "timeout", "partial", "partialresults", "incomplete", "incompleteresults"}
     | {"failed", "failure", "iserror", "haserror", "haserrors"}
 )
-"""Report by ``true`` that there is an error, or that documents are missing."""
+"""Members whose value ``true`` reports an error or missing documents."""
 _SUCCESS_NAMES = frozenset({"success", "successful", "succeeded", "ok"})
-"""Report an error by ``false``."""
+"""Members whose value ``false`` reports an error."""
 _STATUS_NAMES = frozenset({"status", "statuscode", "code"})
-"""Report an error by an HTTP status of 400 or more, or by a word."""
+"""Members that report an error by an HTTP status of 400 or more, or by a word."""
 _HEAD_NAMES = frozenset({"status", "meta", "metadata", "header", "responseheader"})
-"""Objects beside the list that may hold any of these."""
+"""Objects beside the list that may contain these members."""
 _NO_ERRORS = frozenset({"", "none", "null", "nil", "false", "0", "ok", "no error", "success"})
 _ERROR_WORDS = frozenset(
     {"error", "errors", "fail", "failed", "failure", "exception", "timeout", "timed out"}
@@ -48,12 +48,12 @@ _ERROR_WORDS = frozenset(
 
 
 class AnswerError(ValueError):
-    """An answer, or the part of it for one query, that is not what the settings say.
+    """An answer, or its part for one query, that does not match the settings.
 
     Args:
-        reason: What is wrong.
-        shown: The part of the answer to show with it; ``None`` for none.
-        is_final: Whether the service would not answer otherwise when asked again.
+        reason: The problem.
+        shown: The part of the answer to show in the message, if any.
+        is_final: Whether a retry would give the same answer.
     """
 
     def __init__(self, reason: str, shown: Any = None, *, is_final: bool = False) -> None:
@@ -64,12 +64,12 @@ class AnswerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A query's part of an answer.
+    """The part of an answer for one query.
 
     Attributes:
         ids: Best first.
-        scores: One per id, higher is better; ``None`` where only the order counts.
-        diagnostics: What else was kept; ``None`` if nothing.
+        scores: One per id, higher is better; ``None`` if there is only an order.
+        diagnostics: Additional data for the journal, if any.
     """
 
     ids: list[str]
@@ -80,16 +80,16 @@ class Entry:
 def read_answer(
     document: Any, queries: Sequence[Query], settings: HttpSettings
 ) -> list[Entry | AnswerError]:
-    """Each query's entry, or what is wrong with it, in the order of the queries.
+    """Return each query's entry or the error in it, in the order of the queries.
 
     Raises:
-        AnswerError: If it reports an error, the entries' list is missing, or there are not as many
-            entries as queries, where they go by position.
+        AnswerError: If the answer reports an error, the list of entries is missing, or entries
+            are matched by position and their number differs from the number of queries.
     """
     if settings.results is None:
         parts = [document]
     else:
-        matches, problem = _walk(document, settings.results, "results")
+        matches, problem = _find_matches(document, settings.results, "results")
         if problem is not None:
             raise problem
         parts = [match.obj for match in matches]
@@ -102,28 +102,28 @@ def read_answer(
                 f"{len(parts)} entries ({settings.results}) for {len(queries)} queries",
                 is_final=True,
             )
-        return [_attempt(part, settings) for part in parts]
+        return [_try_read_entry(part, settings) for part in parts]
     by_id: dict[str, list[Any]] = {}
     for part in parts:
-        if not _is_tree(part):  # JSONPath would read the JSON in a text
+        if not _is_tree(part):  # JSONPath would parse a text as JSON
             continue
         for match in compile_path(settings.query_id).finditer(part):
-            by_id.setdefault(_show_id(match.obj), []).append(part)
-    return [_only(by_id.get(query.query_id, []), query, settings, parts) for query in queries]
+            by_id.setdefault(str(match.obj), []).append(part)
+    entries: list[Entry | AnswerError] = []
+    for query in queries:
+        found = by_id.get(query.query_id, [])
+        if len(found) == 1:
+            entries.append(_try_read_entry(found[0], settings))
+        elif found:
+            reason = f"the answer has {len(found)} entries for query {query.query_id}"
+            entries.append(AnswerError(reason, is_final=True))
+        else:
+            reason = f"the answer has no entry for query {query.query_id}"
+            entries.append(AnswerError(reason, parts))
+    return entries
 
 
-def _only(
-    found: list[Any], query: Query, settings: HttpSettings, parts: list[Any]
-) -> Entry | AnswerError:
-    if not found:
-        return AnswerError(f"the answer has no entry for query {query.query_id}", parts)
-    if len(found) > 1:
-        reason = f"the answer has {len(found)} entries for query {query.query_id}"
-        return AnswerError(reason, is_final=True)
-    return _attempt(found[0], settings)
-
-
-def _attempt(part: Any, settings: HttpSettings) -> Entry | AnswerError:
+def _try_read_entry(part: Any, settings: HttpSettings) -> Entry | AnswerError:
     try:
         return _read_entry(part, settings)
     except AnswerError as error:
@@ -131,15 +131,15 @@ def _attempt(part: Any, settings: HttpSettings) -> Entry | AnswerError:
 
 
 def _read_entry(part: Any, settings: HttpSettings) -> Entry:
-    id_matches, problem = _walk(part, settings.ids, "ids")
+    id_matches, problem = _find_matches(part, settings.ids, "ids")
     ids = [_read_id(match.obj, settings.ids) for match in id_matches]
     scores = None
     if settings.scores is not None:
         score_matches = list(compile_path(settings.scores).finditer(part))
-        # The places in lists and objects show which score belongs to which id.
+        # The positions in lists and objects show which score belongs to which id.
         names = _fixed_names(settings.ids, settings.scores)
-        if [_place(one, names) for one in id_matches] != [
-            _place(one, names) for one in score_matches
+        if [_position(one, names) for one in id_matches] != [
+            _position(one, names) for one in score_matches
         ]:
             raise AnswerError(
                 f"{len(ids)} ids ({settings.ids}) and {len(score_matches)} scores "
@@ -158,13 +158,15 @@ def _read_entry(part: Any, settings: HttpSettings) -> Entry:
     return Entry(ids, scores, diagnostics)
 
 
-def _walk(part: Any, path: str, setting: str) -> tuple[list[JSONPathMatch], AnswerError | None]:
-    """The matches of a path, and what is wrong with the first item that has none.
+def _find_matches(
+    part: Any, path: str, setting: str
+) -> tuple[list[JSONPathMatch], AnswerError | None]:
+    """Return the matches of a path, and an error if an item has no match.
 
-    Without a problem, there is no match only where the path leads to an empty list.
+    If there is neither a match nor an error, the path leads to an empty list.
 
     Raises:
-        AnswerError: If the path does not lead to a list, or an object on the way to it reports an
+        AnswerError: If the path does not lead to a list, or an object along the path reports an
             error.
     """
     from jsonpath import JSONPath
@@ -173,21 +175,23 @@ def _walk(part: Any, path: str, setting: str) -> tuple[list[JSONPathMatch], Answ
         raise AnswerError(f"expected an object or a list but got {_kind(part)}", part)
     whole = compile_path(path)
     matches = list(JSONPath(env=whole.env, segments=()).finditer(part))
-    on_the_way, problem = True, None
+    above_list, problem = True, None
     for segment in whole.segments:
         found: list[JSONPathMatch] = []
         for match in matches:
-            if on_the_way and not _is_by_key(segment):
+            if above_list and not _selects_all_members(segment):
                 _refuse_error(match.obj)
             here = list(segment.resolve([match]))
-            if not here and not _holds_nothing(match.obj, segment):
-                if on_the_way:
-                    raise _unreached(path, setting, part)
+            if not here and not _means_no_results(match.obj, segment):
+                if above_list:
+                    what = "no entry" if setting == "results" else "no list, not even an empty one,"
+                    reason = f"the answer has {what} at {path} (http.{setting})"
+                    raise AnswerError(reason, part)
                 reason = f"an item of the answer's list has nothing at {path} (http.{setting})"
                 problem = problem or AnswerError(reason, match.obj)
             found += here
-        # What follows are the documents, whose own members may have any name.
-        on_the_way = on_the_way and _is_single(segment)
+        # Below the list are the documents, whose members may have any name.
+        above_list = above_list and _is_single(segment)
         matches = found
     return matches, problem
 
@@ -197,7 +201,7 @@ def _is_tree(value: Any) -> bool:
 
 
 def _is_single(segment: JSONPathSegment) -> bool:
-    """Return true if a step leads to one value at most."""
+    """Return whether a segment selects at most one value."""
     from jsonpath.segments import JSONPathRecursiveDescentSegment
     from jsonpath.selectors import IndexSelector, NameSelector
 
@@ -208,18 +212,18 @@ def _is_single(segment: JSONPathSegment) -> bool:
     )
 
 
-def _is_by_key(segment: JSONPathSegment) -> bool:
-    """Return true if a step goes through all members of an object: ``.*`` or ``~``."""
+def _selects_all_members(segment: JSONPathSegment) -> bool:
+    """Return whether a segment selects all members of an object: ``.*`` or ``~``."""
     from jsonpath.selectors import KeysSelector, WildcardSelector
 
-    spelled = KeysSelector if segment.token.value == "[" else KeysSelector | WildcardSelector
-    return any(isinstance(one, spelled) for one in segment.selectors)
+    kinds = KeysSelector if segment.token.value == "[" else KeysSelector | WildcardSelector
+    return any(isinstance(one, kinds) for one in segment.selectors)
 
 
-def _holds_nothing(value: Any, segment: JSONPathSegment) -> bool:
-    """Whether a step without a match says that nothing was found, and not that the list is missing.
+def _means_no_results(value: Any, segment: JSONPathSegment) -> bool:
+    """Return whether no match of a segment means an empty list instead of a missing one.
 
-    An empty object says so only where the path, by ``.*`` or ``~``, goes through objects.
+    An empty object counts as an empty list only if the segment is ``.*`` or ``~``.
     """
     from jsonpath.segments import JSONPathRecursiveDescentSegment
     from jsonpath.selectors import Filter, NameSelector, SliceSelector
@@ -231,24 +235,18 @@ def _holds_nothing(value: Any, segment: JSONPathSegment) -> bool:
         return False
     if isinstance(value, list):
         return not value or any(isinstance(one, Filter | SliceSelector) for one in kinds)
-    return value == {} and _is_by_key(segment)
+    return value == {} and _selects_all_members(segment)
 
 
 def _has_empty_list(value: Any) -> bool:
-    """Return true if there is an empty list, however deep."""
+    """Return whether there is an empty list at any depth."""
     if isinstance(value, dict):
         return any(map(_has_empty_list, value.values()))
     return isinstance(value, list) and (not value or any(map(_has_empty_list, value)))
 
 
-def _unreached(path: str, setting: str, part: Any) -> AnswerError:
-    """The error for a path that leads nowhere."""
-    what = "no entry" if setting == "results" else "no list, not even an empty one,"
-    return AnswerError(f"the answer has {what} at {path} (http.{setting})", part)
-
-
 def _refuse_error(value: Any) -> None:
-    """Check that an object does not say that it is an error, or that documents are missing.
+    """Check that an object does not report an error or missing documents.
 
     Raises:
         AnswerError: If it does.
@@ -263,7 +261,7 @@ def _refuse_error(value: Any) -> None:
 def _reports_error(name: str, member: Any) -> bool:
     name = re.sub(r"[_-]", "", name).lower()
     if name in _ERROR_NAMES:
-        return not _is_void(member)
+        return not _is_empty(member)
     if name in _FLAG_NAMES:
         return member is True
     if name in _SUCCESS_NAMES:
@@ -277,35 +275,31 @@ def _reports_error(name: str, member: Any) -> bool:
     return False
 
 
-def _is_void(value: Any) -> bool:
-    """Return true if the value of a member for errors says that there is none."""
+def _is_empty(value: Any) -> bool:
+    """Return whether the value of an error member means that there is no error."""
     if isinstance(value, dict):
-        return all(map(_is_void, value.values()))
+        return all(map(_is_empty, value.values()))
     if isinstance(value, list):
-        return all(map(_is_void, value))
+        return all(map(_is_empty, value))
     return not value or (isinstance(value, str) and value.strip().lower() in _NO_ERRORS)
 
 
 @cache
 def _fixed_names(*paths: str) -> frozenset[str] | None:
-    """Names that the paths spell out; ``None`` if names lead to matches in other ways too."""
+    """Return the names in the paths; ``None`` if ``..`` can match members of any name."""
     if any(".." in path for path in paths):
         return None
-    found = [match for path in paths for match in _SPELLED_NAME.finditer(path)]
+    found = [match for path in paths for match in _NAME_IN_PATH.finditer(path)]
     return frozenset(name for match in found for name in match.groups() if name is not None)
 
 
-def _place(match: Any, names: frozenset[str] | None) -> tuple[int | str, ...]:
-    """The way to a match, without the names that are the same for all."""
+def _position(match: Any, names: frozenset[str] | None) -> tuple[int | str, ...]:
+    """Return the location of a match, without the names that are the same for all matches."""
     return tuple(
-        step if isinstance(step, int) else step.removeprefix("~")  # the key itself, by "~"
+        step if isinstance(step, int) else step.removeprefix("~")  # "~" selects the key
         for step in match.parts
         if isinstance(step, int) or (names is not None and step not in names)
     )
-
-
-def _show_id(value: Any) -> str:
-    return value if isinstance(value, str) else str(value)
 
 
 def _read_id(value: Any, path: str) -> str:

@@ -1,11 +1,12 @@
-"""The backend ``milvus``, with the modes of this package.
+"""The backend ``milvus`` with the modes ``lexical``, ``vector`` and ``hybrid``.
 
-Milvus scores in 32 bits and orders ties as it likes. So a few more documents than asked for are
-fetched, until the cut is not inside a tie, and put into canonical order here.
+Milvus scores in 32 bits and orders ties arbitrarily. So a search requests more documents than
+needed, until the cutoff is not inside a tie, and the results are put into canonical order here.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
@@ -30,8 +31,8 @@ from trectools_plus.retrieval.backends.milvus.settings import (
     check_version,
     weights_of,
 )
+from trectools_plus.retrieval.index.analyzer import Analyzer
 from trectools_plus.retrieval.index.encoder import TextEncoder
-from trectools_plus.retrieval.index.text import Analyzer
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
@@ -49,13 +50,13 @@ from trectools_plus.retrieval.source import (
 
 
 class MilvusBackend(Backend):
-    """Inserts documents into Milvus, once, and searches there.
+    """A backend that inserts documents into Milvus once and searches there.
 
     Args:
-        settings: Where Milvus is.
+        settings: Address and vector index.
 
     Raises:
-        UsageError: If the address is none, or holds credentials.
+        UsageError: If the address is not valid, or contains credentials.
     """
 
     name = "milvus"
@@ -70,27 +71,27 @@ class MilvusBackend(Backend):
 
     @classmethod
     def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:  # noqa: ARG003
-        """Check that all modes are among those that Milvus has, and none is asked for twice."""
+        """Check that Milvus has all modes and none is repeated."""
         check_milvus_modes(modes)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Where it searches and how."""
+        """The address and the kind of the vector index."""
         return {"uri": self._address.uri, "vector_index": self._settings.vector_index}
 
     @property
     def record(self) -> dict[str, Any]:
-        """The address without credentials, the collection, the server's version, the documents."""
+        """The settings, the server's version, the collection and its documents."""
         return {"uri": self._address.uri, **self._settings.model_dump(exclude={"uri"})} | (
             self._opened
         )
 
     def open(self, request: BackendRequest) -> Mapping[str, Source]:
-        """Find the documents' collection or fill it, and make a source for each mode.
+        """Find or fill the collection of the documents, and open a source for each mode.
 
         Raises:
-            UsageError: If a mode is unknown, there are no documents, or Milvus cannot do as the
-                settings ask.
+            UsageError: If a mode is unknown, there are no documents, or Milvus does not support
+                the settings.
             MissingExtraError: If the extra ``milvus`` is not installed.
             InputError: If the server cannot be reached or fails, or the documents cannot be read.
         """
@@ -99,7 +100,7 @@ class MilvusBackend(Backend):
         check_depth(request.depth)
         if request.corpus is None:
             raise UsageError(
-                "the backend milvus searches documents that it is given",
+                "the backend milvus needs documents to search",
                 remedy="give --dataset or --corpus",
             )
         documents = request.corpus
@@ -116,7 +117,7 @@ class MilvusBackend(Backend):
             self._opened = _describe(collection, documents, request)
             retrievers = open_modes(collection, request.modes, request.settings)
             for retriever in retrievers.values():
-                # Loading what a first search needs is no part of any query's latency.
+                # The first search is slow and must not count as a query's latency.
                 retriever.search(["warm up"], 1)
         except BaseException:
             connection.close()
@@ -133,11 +134,11 @@ class MilvusBackend(Backend):
 
 
 class MilvusSource(Source):
-    """One mode, asked in the main thread.
+    """One mode, searched in the main thread.
 
     Args:
-        retriever: What searches.
-        connection: Closed with the source.
+        retriever: The retriever.
+        connection: The connection, which is closed with the source.
         batch_size: Queries in one request.
         index_keys: The server's version and the collection, by mode.
     """
@@ -155,7 +156,7 @@ class MilvusSource(Source):
         self._index_keys = index_keys
 
     def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
-        """Search for all queries in one request; their time is shared evenly."""
+        """Search for all queries in one request and divide the time evenly among them."""
         started = perf_counter()
         try:
             found = self._retriever.search([query.text for query in queries], depth)
@@ -173,7 +174,7 @@ class MilvusSource(Source):
         return self._index_keys
 
     def close(self) -> None:
-        """Disconnect; other modes of the same connection are closed with it."""
+        """Disconnect; this also closes the other modes of the same connection."""
         self._connection.close()
 
 
@@ -195,90 +196,130 @@ def _describe(
 
 
 _SPARE_RESULTS = 28
-_LEAST_EF = 128
-_LEXICAL = {"metric_type": "BM25"}
+_MINIMUM_EF = 128
 
 
-class MilvusLexical:
-    """BM25 on the server. A document that shares no term with a query is no result.
+class MilvusField(ABC):
+    """Search of one field of a collection.
 
     Args:
-        collection: Where to search.
+        collection: The collection to search.
+
+    Attributes:
+        name: The mode and the field.
+    """
+
+    name: str
+
+    def __init__(self, collection: MilvusCollection) -> None:
+        self._collection = collection
+
+    @abstractmethod
+    def prepare(self, queries: Sequence[str]) -> list[Any | None]:
+        """Return the data of each query for the server; ``None`` for a query without results."""
+
+    @abstractmethod
+    def parameters(self, limit: int) -> dict[str, Any]:
+        """Return the parameters of the index search."""
+
+    @abstractmethod
+    def scores(self, distances: Scores) -> Scores:
+        """Convert the server's distances into scores."""
+
+    def request(self, prepared: Sequence[Any], limit: int) -> dict[str, Any]:
+        """Return the search request for prepared queries."""
+        return {"data": list(prepared), "anns_field": self.name, "limit": limit}
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank the documents of the collection for each query."""
+        prepared = self.prepare(queries)
+        found: list[Ranking] = [empty_ranking() for _ in queries]
+        pending = [row for row, data in enumerate(prepared) if data is not None]
+        limit = min(check_depth(depth) + _SPARE_RESULTS, MAX_RESULTS)
+        while pending:
+            answer = self._collection.connection.call(
+                "search",
+                self._collection.name,
+                **self.request([prepared[row] for row in pending], limit),
+                search_params=self.parameters(limit),
+                output_fields=["doc_id"],
+                **self._collection.read_options,
+            )
+            tied = []
+            for row, hits in zip(pending, answer, strict=True):
+                doc_ids, distances = _columns(hits)
+                scores = self.scores(distances)
+                found[row] = rank_scores(doc_ids, scores, depth)
+                if len(doc_ids) == limit < MAX_RESULTS and scores[-1] >= found[row].scores[-1]:
+                    tied.append(row)
+            pending, limit = tied, min(2 * limit, MAX_RESULTS)
+        return found
+
+
+class MilvusLexical(MilvusField):
+    """BM25 on the server. Documents that share no term with a query are not results.
+
+    Args:
+        collection: The collection to search.
         settings: ``stemmer`` and ``stopwords`` are used; ``k1`` and ``b`` are in the collection.
     """
 
     name = "lexical"
 
     def __init__(self, collection: MilvusCollection, settings: RetrievalSettings) -> None:
-        self._collection = collection
+        super().__init__(collection)
         self._analyzer = Analyzer(settings)
 
-    def prepare(self, queries: Sequence[str]) -> list[str | None]:
-        """Return what each query asks of the server, ``None`` for nothing."""
+    def prepare(self, queries: Sequence[str]) -> list[Any | None]:
+        """Return the terms of each query; ``None`` for a query without terms."""
         return [" ".join(self._analyzer.terms(query)) or None for query in queries]
 
-    def request(self, asked: Sequence[Any], limit: int) -> dict[str, Any]:
-        """The part of a search for prepared queries."""
-        return {"data": list(asked), "anns_field": "lexical", "limit": limit}
-
-    def parameters(self, limit: int) -> dict[str, Any]:  # noqa: ARG002 (as MilvusVector)
-        """Return how the index is searched."""
-        return _LEXICAL
+    def parameters(self, limit: int) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters of the index search."""
+        return {"metric_type": "BM25"}
 
     def scores(self, distances: Scores) -> Scores:
-        """Scores from what the server calls distances: milvus-lite writes a minus before BM25."""
+        """Return the absolute values, because milvus-lite returns negative BM25 scores."""
         return np.abs(distances)
 
-    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank the documents that share a term with each query."""
-        return _search(self, self._collection, queries, depth)
 
-
-class MilvusVector:
-    """Cosine of query and document vectors on the server. An empty query finds nothing.
-
-    Args:
-        collection: Where to search.
-    """
+class MilvusVector(MilvusField):
+    """Cosine of query and document vectors on the server. An empty query finds nothing."""
 
     name = "vector"
 
     def __init__(self, collection: MilvusCollection) -> None:
-        self._collection = collection
+        super().__init__(collection)
         self._encoder = TextEncoder()
 
     def prepare(self, queries: Sequence[str]) -> list[Any | None]:
-        """The vector of each query, ``None`` where it is zero."""
+        """Return the vector of each query; ``None`` if it is zero."""
         return [vector if vector.any() else None for vector in self._encoder.embed(queries)]
 
-    def request(self, asked: Sequence[Any], limit: int) -> dict[str, Any]:
-        """The part of a search for prepared queries."""
-        return {"data": list(asked), "anns_field": "vector", "limit": limit}
-
     def parameters(self, limit: int) -> dict[str, Any]:
-        """Return how the index is searched."""
-        inner = {"ef": max(limit, _LEAST_EF)} if self._collection.vector_index == "hnsw" else {}
-        return {"metric_type": "IP", "params": inner}
+        """Return the parameters of the index search."""
+        is_graph = self._collection.vector_index == "hnsw"
+        return {
+            "metric_type": "IP",
+            "params": {"ef": max(limit, _MINIMUM_EF)} if is_graph else {},
+        }
 
     def scores(self, distances: Scores) -> Scores:
-        """Scores from what the server calls distances: the same."""
+        """Return the distances, which are inner products."""
         return distances
-
-    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank documents by their cosine with each query."""
-        return _search(self, self._collection, queries, depth)
 
 
 class MilvusHybrid:
     """Both searches and their fusion on the server.
 
-    ``rrf`` as everywhere. ``weighted`` is Milvus': BM25 scores become ``2 / pi * atan(score)``,
-    cosines ``1 / 2 + atan(cosine) / pi``, and a document that a ranking lacks counts as 0 there.
+    ``rrf`` is the same as in other backends. ``weighted`` follows Milvus: BM25 scores become
+    ``2 / pi * atan(score)``, cosines ``1 / 2 + atan(cosine) / pi``, and a document that a ranking
+    lacks has the score 0 there.
 
     Args:
-        collection: Where to search.
-        lexical: The lexical part.
-        vector: The vector part.
+        collection: The collection to search.
+        lexical: The lexical search.
+        vector: The vector search.
         settings: ``fusion``, ``rrf_k``, ``weights`` and ``candidates`` are used.
     """
 
@@ -296,15 +337,15 @@ class MilvusHybrid:
         self._settings = settings
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank documents by the rankings merged on the server."""
+        """Rank documents by rankings that the server merges."""
         prepared = list(zip(*(part.prepare(queries) for part in self._parts), strict=True))
         found: list[Ranking] = [empty_ranking() for _ in queries]
-        # A query may lack one part; those that have the same parts go together.
+        # A query may have no lexical or no vector part; queries with the same parts form a batch.
         for parts in ([0, 1], [0], [1]):
             rows = [
                 row
-                for row, asked in enumerate(prepared)
-                if [place for place in (0, 1) if asked[place] is not None] == parts
+                for row, data in enumerate(prepared)
+                if [place for place in (0, 1) if data[place] is not None] == parts
             ]
             if rows:
                 answers = self._merge([prepared[row] for row in rows], parts, depth)
@@ -318,7 +359,7 @@ class MilvusHybrid:
         limit = check_depth(max(depth, self._settings.candidates))
         requests = [
             AnnSearchRequest(
-                **self._parts[place].request([asked[place] for asked in prepared], limit),
+                **self._parts[place].request([data[place] for data in prepared], limit),
                 param=self._parts[place].parameters(limit),
             )
             for place in parts
@@ -328,10 +369,10 @@ class MilvusHybrid:
             self._collection.name,
             requests,
             ranker=self._ranker(parts),
-            # Everything that was merged, so that no cut falls into a tie.
+            # Request all merged documents, so that no cutoff is inside a tie.
             limit=min(len(parts) * limit, MAX_RESULTS),
             output_fields=["doc_id"],
-            **self._collection.reading,
+            **self._collection.read_options,
         )
         return [_columns(hits) for hits in answer]
 
@@ -347,18 +388,13 @@ class MilvusHybrid:
 def open_modes(
     collection: MilvusCollection, modes: Sequence[str], settings: RetrievalSettings
 ) -> dict[str, Retriever]:
-    """A retriever for each mode, in the order of ``modes``.
+    """Return a retriever for each mode, in the order of ``modes``.
 
     Args:
-        collection: Where to search.
-        modes: Names of ``retrieval.backends.embedded.modes.MODES``, or other names of these.
-        settings: Those that the collection was opened with.
-
-    Raises:
-        UsageError: If a mode is unknown or repeated, or Milvus cannot do as the settings ask.
+        collection: The collection to search.
+        modes: Names or aliases of ``retrieval.backends.embedded.modes.MODES``.
+        settings: The settings that the collection was opened with.
     """
-    check_milvus_modes(modes)
-    check_settings(settings)
     lexical, vector = MilvusLexical(collection, settings), MilvusVector(collection)
     known: dict[str, Retriever] = {
         "lexical": lexical,
@@ -368,37 +404,7 @@ def open_modes(
     return {mode: known[canonical_mode(mode)] for mode in modes}
 
 
-def _search(
-    mode: MilvusLexical | MilvusVector,
-    collection: MilvusCollection,
-    queries: Sequence[str],
-    depth: int,
-) -> list[Ranking]:
-    prepared = mode.prepare(queries)
-    found: list[Ranking] = [empty_ranking() for _ in queries]
-    waiting = [row for row, asked in enumerate(prepared) if asked is not None]
-    limit = min(check_depth(depth) + _SPARE_RESULTS, MAX_RESULTS)
-    while waiting:
-        answer = collection.connection.call(
-            "search",
-            collection.name,
-            **mode.request([prepared[row] for row in waiting], limit),
-            search_params=mode.parameters(limit),
-            output_fields=["doc_id"],
-            **collection.reading,
-        )
-        tied = []
-        for row, hits in zip(waiting, answer, strict=True):
-            doc_ids, distances = _columns(hits)
-            scores = mode.scores(distances)
-            found[row] = rank_scores(doc_ids, scores, depth)
-            if len(doc_ids) == limit < MAX_RESULTS and scores[-1] >= found[row].scores[-1]:
-                tied.append(row)
-        waiting, limit = tied, min(2 * limit, MAX_RESULTS)
-    return found
-
-
 def _columns(hits: Any) -> tuple[list[str], Scores]:
-    """Ids of one query's hits, and what the server calls their distances."""
+    """Return the ids of one query's hits, and the server's distances."""
     distances = np.array([hit["distance"] for hit in hits], dtype=np.float32)
     return [hit["doc_id"] for hit in hits], distances

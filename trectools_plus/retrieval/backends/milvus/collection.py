@@ -1,9 +1,9 @@
-"""The documents as a Milvus collection: analysed words, vectors, and an index over each.
+"""The documents as a Milvus collection: analysed words and vectors, with an index for each.
 
-The words of a document are analysed here, as the embedded lexical mode does it, and stored with
-blanks between; Milvus only splits them again. So stemmer and stop words mean the same everywhere.
-A collection is filled under a name of its own and gets its final one, which carries the hash of
-all that shapes it, when it is whole; a half-filled collection is never searched.
+The words of a document are analysed here, as in the embedded lexical mode, and stored with spaces
+between them; Milvus only splits them again. So stemmer and stop words work as in other backends.
+A collection is filled under a temporary name. When it is complete, it is renamed to its final
+name, which contains the hash of its content. A half-filled collection is never searched.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from trectools_plus.formats.tables import Document
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.milvus.connection import MilvusConnection
 from trectools_plus.retrieval.backends.milvus.settings import VectorIndex
+from trectools_plus.retrieval.index.analyzer import Analyzer
 from trectools_plus.retrieval.index.cache import IndexRecipe
 from trectools_plus.retrieval.index.encoder import DIMENSIONS, TextEncoder
-from trectools_plus.retrieval.index.text import Analyzer
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 _LAYOUT = 2
@@ -33,18 +33,18 @@ _PREFIX = "trectools_plus"
 
 @dataclass(frozen=True, slots=True)
 class MilvusCollection:
-    """A whole collection, loaded and ready to be searched.
+    """A complete collection that is loaded and ready for searches.
 
     Attributes:
-        connection: The server that holds it.
-        name: Its name there.
-        key: Hash of all that shapes it.
-        count: Number of its documents.
-        sha256: Hash of its documents.
-        cut_documents: How many have more words than Milvus takes (65,535 bytes); their last words
-            do not count in the lexical mode.
-        vector_index: The kind of its vector index.
-        reading: Options with which a search sees every document.
+        connection: The connection to the server.
+        name: The collection's name on the server.
+        key: Hash of everything that determines its content.
+        count: Number of documents.
+        sha256: Hash of the documents.
+        cut_documents: Number of documents with more than 65,535 bytes of words, Milvus' limit;
+            the lexical mode ignores their last words.
+        vector_index: The kind of the vector index.
+        read_options: Options of a search that sees every document.
     """
 
     connection: MilvusConnection
@@ -54,7 +54,7 @@ class MilvusCollection:
     sha256: str
     cut_documents: int
     vector_index: VectorIndex
-    reading: Mapping[str, Any]
+    read_options: Mapping[str, Any]
 
 
 def open_collection(
@@ -68,50 +68,41 @@ def open_collection(
     """Find the collection of these documents and settings on the server, or fill it.
 
     Args:
-        connection: The server.
-        documents: Read once for their hash, and once more if they have to be inserted.
-        settings: ``k1``, ``b``, ``stemmer`` and ``stopwords`` shape the collection.
-        vector_index: How vectors are searched.
-        progress: Notified of reading and inserting.
+        connection: The connection to the server.
+        documents: Read once for their hash, and once more if they are inserted.
+        settings: ``k1``, ``b``, ``stemmer`` and ``stopwords`` determine the collection.
+        vector_index: The kind of the vector index.
+        progress: Receives the progress of reading and inserting.
 
     Raises:
-        InputError: If there are no documents, an id occurs twice, or the server fails.
+        InputError: If there are no documents, an id is repeated, or the server fails.
     """
     documents.check(progress)
     count, digest = len(documents), documents.sha256()
-    recipe = _recipe([count, digest], settings, vector_index, connection.has_full_text)
-    name = _name_of(recipe)
-    if not _is_whole(connection, name, count):
-        _make(connection, recipe, documents, settings, vector_index, progress)
-    cut = _count(connection, name, "is_cut == true")
-    reading = _reading(connection, name)
-    return MilvusCollection(connection, name, recipe.key, count, digest, cut, vector_index, reading)
-
-
-def _recipe(
-    documents: list[int | str],
-    settings: RetrievalSettings,
-    vector_index: VectorIndex,
-    has_words: bool,
-) -> IndexRecipe:
     facts = {
         "layout": _LAYOUT,
-        "documents": documents,
+        "documents": [count, digest],
         "settings": settings.model_dump(include={"k1", "b", "stemmer", "stopwords"}, mode="json"),
         "packages": {name: version(name) for name in ("bm25s", "pystemmer")},
         "encoder": TextEncoder.facts(),
         "vector_index": vector_index,
-        "has_words": has_words,
+        "has_words": connection.has_full_text,
     }
-    return IndexRecipe("milvus", facts)
+    key = IndexRecipe("milvus", facts).key
+    name = _name_of(key)
+    if not _is_complete(connection, name, count):
+        _build(connection, key, documents, settings, vector_index, progress)
+    cut = _count(connection, name, "is_cut == true")
+    read_options = _read_options(connection, name)
+    return MilvusCollection(connection, name, key, count, digest, cut, vector_index, read_options)
 
 
-def _name_of(recipe: IndexRecipe) -> str:
-    return f"{_PREFIX}_{recipe.key[:32]}"
+def _name_of(key: str) -> str:
+    return f"{_PREFIX}_{key[:32]}"
 
 
-def _is_whole(connection: MilvusConnection, name: str, count: int) -> bool:
-    """Return whether the collection is there with all its documents; loads it if so."""
+def _is_complete(connection: MilvusConnection, name: str, count: int) -> bool:
+    """Return whether the collection exists with all documents, and load it; drop a partial one."""
     if not connection.call("has_collection", name):
         return False
     connection.call("load_collection", name)
@@ -121,25 +112,24 @@ def _is_whole(connection: MilvusConnection, name: str, count: int) -> bool:
     return False
 
 
-def _reading(connection: MilvusConnection, name: str) -> dict[str, Any]:
-    """Options with which a search sees all that is there now, without waiting for it.
+def _read_options(connection: MilvusConnection, name: str) -> dict[str, Any]:
+    """Return options of a search that sees all documents without waiting for the server's clock.
 
-    At level Strong a server waits for the next tick of its clock, up to 400 ms, before it answers.
-    Nothing is written to a whole collection: what one such search saw is enough for all later
-    ones, and servers since 2.4 say which moment that was.
+    At the consistency level Strong, a server waits for the next tick of its clock, up to 400 ms,
+    before it answers. Nothing is written to a complete collection, so later searches only need to
+    see what one such search saw. Servers since 2.4 return the time of that search.
     """
-    anything = [1.0] + [0.0] * (DIMENSIONS - 1)
-    seen = connection.call(
+    timestamp = connection.call(
         "search",
         name,
-        data=[anything],
+        data=[[1.0] + [0.0] * (DIMENSIONS - 1)],
         anns_field="vector",
         limit=1,
         search_params={"metric_type": "IP"},
         consistency_level="Strong",
     ).get_session_ts()
-    if seen:
-        return {"consistency_level": "Customized", "guarantee_timestamp": seen}
+    if timestamp:
+        return {"consistency_level": "Customized", "guarantee_timestamp": timestamp}
     return {"consistency_level": "Bounded"}
 
 
@@ -154,51 +144,52 @@ def _count(connection: MilvusConnection, name: str, condition: str = "") -> int:
     return int(rows[0]["count(*)"])
 
 
-def _make(
+def _build(
     connection: MilvusConnection,
-    recipe: IndexRecipe,
+    key: str,
     documents: Documents,
     settings: RetrievalSettings,
     vector_index: VectorIndex,
     progress: Progress,
 ) -> None:
-    name = _name_of(recipe)
-    # Only one process at a time can have a local database, so what another left there is waste.
+    name = _name_of(key)
+    # Only one process at a time can open a local database, so a temporary collection there is
+    # left over from a process that ended.
     local = connection.address.is_local
-    workplace = f"{name}_building" if local else f"{name}_building_{uuid4().hex[:8]}"
-    if local and connection.call("has_collection", workplace):
-        connection.call("drop_collection", workplace)
+    temporary = f"{name}_building" if local else f"{name}_building_{uuid4().hex[:8]}"
+    if local and connection.call("has_collection", temporary):
+        connection.call("drop_collection", temporary)
     try:
-        create_collection(connection, workplace, recipe.key)
-        fill(connection, workplace, documents, settings, progress)
-        create_indexes(connection, workplace, settings, vector_index)
-        connection.call("load_collection", workplace)
-        if (there := _count(connection, workplace)) != len(documents):
+        create_collection(connection, temporary, key)
+        fill(connection, temporary, documents, settings, progress)
+        create_indexes(connection, temporary, settings, vector_index)
+        connection.call("load_collection", temporary)
+        if (count := _count(connection, temporary)) != len(documents):
             raise InputError(
-                f"{len(documents):,} documents were inserted but Milvus counts {there:,}",
+                f"{len(documents):,} documents were inserted but Milvus counts {count:,}",
                 where=connection.address.uri,
                 remedy="try again",
             )
-        _rename(connection, workplace, name)
+        _rename(connection, temporary, name)
     except BaseException:
         with suppress(InputError):
-            connection.call("drop_collection", workplace)
+            connection.call("drop_collection", temporary)
         raise
 
 
-def _rename(connection: MilvusConnection, workplace: str, name: str) -> None:
+def _rename(connection: MilvusConnection, temporary: str, name: str) -> None:
     try:
-        connection.call("rename_collection", workplace, name)
+        connection.call("rename_collection", temporary, name)
     except InputError:
-        # Somebody else may have filled the same collection meanwhile.
+        # Another process may have filled the same collection at the same time.
         if not connection.call("has_collection", name):
             raise
-        connection.call("drop_collection", workplace)
+        connection.call("drop_collection", temporary)
     connection.call("load_collection", name)
 
 
 MAX_TEXT_BYTES = 65_535
-"""Milvus' limit of a VARCHAR."""
+"""The maximum size of a Milvus VARCHAR in bytes."""
 
 _VECTOR_INDEXES: dict[VectorIndex, tuple[str, dict[str, int]]] = {
     "flat": ("FLAT", {}),
@@ -208,12 +199,12 @@ _VECTOR_INDEXES: dict[VectorIndex, tuple[str, dict[str, int]]] = {
 
 
 def create_collection(connection: MilvusConnection, name: str, key: str) -> None:
-    """Create an empty collection; servers without full-text search get no words.
+    """Create an empty collection; without full-text search, it has no field for words.
 
     Args:
-        connection: The server.
+        connection: The connection to the server.
         name: The collection's name.
-        key: Hash of all that shapes it, for its description.
+        key: Hash of everything that determines its content, for its description.
 
     Raises:
         InputError: If the server fails.
@@ -242,7 +233,7 @@ def _add_words(schema: Any, connection: MilvusConnection) -> None:
         DataType.VARCHAR,
         max_length=MAX_TEXT_BYTES,
         enable_analyzer=True,
-        # milvus-lite knows no "whitespace"; its "standard" leaves analysed words as they are.
+        # milvus-lite has no tokenizer "whitespace"; its "standard" does not change analysed words.
         analyzer_params={"tokenizer": "standard" if connection.is_lite else "whitespace"},
     )
     schema.add_field("lexical", DataType.SPARSE_FLOAT_VECTOR)
@@ -267,8 +258,8 @@ def create_indexes(
     from pymilvus import MilvusClient
 
     def nested(params: dict[str, Any]) -> dict[str, Any]:
-        # pymilvus sends the parameters one by one; milvus-lite looks for them under "params" and
-        # takes its defaults without a word.
+        # pymilvus sends each parameter separately; milvus-lite reads only those under "params" and
+        # otherwise silently uses its defaults.
         return {"params": params} if connection.is_lite and params else params
 
     kind, vectors = _VECTOR_INDEXES[vector_index]
@@ -280,14 +271,14 @@ def create_indexes(
             metric_type="BM25",
             params=nested({"bm25_k1": settings.k1, "bm25_b": settings.b}),
         )
-    # Vectors have length 1, or 0 for a text without words: their product is their cosine.
+    # Vectors have length 1, or 0 for a text without words, so their product is their cosine.
     indexes.add_index("vector", index_type=kind, metric_type="IP", params=nested(vectors))
     connection.call("create_index", name, indexes)
 
 
 _ROWS_PER_BATCH = 1_000
 _CHARACTERS_PER_BATCH = 4 << 20
-# A word is remembered with its stem; a new analyzer forgets the words of the documents before.
+# An analyzer caches the stem of each word; a new analyzer frees that memory.
 _DOCUMENTS_PER_ANALYZER = 100_000
 
 
@@ -301,8 +292,7 @@ def fill(
     """Insert all documents.
 
     Raises:
-        InputError: If they are others than they were when their hash was taken, or the server
-            fails.
+        InputError: If the documents changed since their hash was computed, or the server fails.
     """
     encoder, hashed, count = TextEncoder(), MultisetHash(), len(documents)
     analyzer, used, done = Analyzer(settings), 0, 0
@@ -319,13 +309,13 @@ def fill(
         raise InputError(
             "the documents changed while they were inserted",
             where=documents.path,
-            remedy="leave the corpus alone while it is read, and try again",
+            remedy="do not change the corpus while it is read, and try again",
         )
     connection.call("flush", name)
 
 
 def batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
-    """Group documents so that neither their number nor their text grows beyond a request."""
+    """Group documents into batches with limits on the number of documents and the text."""
     batch: list[Document] = []
     size = 0
     for document in documents:
@@ -342,21 +332,20 @@ def batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
 def _rows(
     batch: list[Document], encoder: TextEncoder, analyzer: Analyzer | None
 ) -> list[dict[str, Any]]:
-    """Documents as the collection holds them; without an analyzer it holds no words."""
+    """Return documents as rows of the collection; without an analyzer, the rows have no words."""
     texts = [f"{document.title} {document.text}".strip() for document in batch]
     rows = []
     for document, text, vector in zip(batch, texts, encoder.embed(texts), strict=True):
         row = {"doc_id": document.doc_id, "is_cut": False, "vector": vector}
         if analyzer is not None:
-            row["terms"], row["is_cut"] = fitting(analyzer.terms(text))
+            row["terms"], row["is_cut"] = join_terms(analyzer.terms(text))
         rows.append(row)
     return rows
 
 
-def fitting(terms: list[str]) -> tuple[str, bool]:
-    """Join terms with blanks, as many as Milvus takes, and say whether some were dropped."""
+def join_terms(terms: list[str]) -> tuple[str, bool]:
+    """Join terms with spaces up to Milvus' limit, and return whether terms were dropped."""
     text = " ".join(terms)
     if len(text.encode()) <= MAX_TEXT_BYTES:
         return text, False
-    kept = text.encode()[: MAX_TEXT_BYTES + 1].rpartition(b" ")[0]
-    return kept.decode(), True
+    return text.encode()[: MAX_TEXT_BYTES + 1].rpartition(b" ")[0].decode(), True

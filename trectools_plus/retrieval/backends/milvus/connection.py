@@ -18,7 +18,7 @@ from trectools_plus.retrieval.backends.secrets import Key
 from trectools_plus.retrieval.index.cache import cache_folder
 
 TOKEN_VARIABLE = "MILVUS_TOKEN"
-"""Environment variable with the server's token, ``user:password`` or an API key."""
+"""The environment variable with the server's token: ``user:password`` or an API key."""
 
 _SCHEMES = ("http", "https", "tcp")
 _CONNECT_SECONDS = 10.0
@@ -26,19 +26,19 @@ _CALL_SECONDS = 120.0
 _SEARCH_SECONDS = 30.0
 _SEARCHES = ("search", "hybrid_search")
 _FULL_TEXT_SINCE = (2, 5)
-_LITE_STARTER = "milvus_lite.server_manager"
+_LITE_LOGGER = "milvus_lite.server_manager"
 
 
 class UnreachableError(InputError):
-    """The server does not answer, whatever it is asked."""
+    """The server does not answer any request."""
 
 
 @dataclass(frozen=True, slots=True)
 class MilvusAddress:
-    """Where Milvus is.
+    """An address of Milvus.
 
     Attributes:
-        uri: ``http://host:port``, or the path of a local ``.db``; free of credentials.
+        uri: ``http://host:port``, or the path of a local ``.db``; without credentials.
         is_local: Whether it is a local ``.db``.
     """
 
@@ -47,59 +47,62 @@ class MilvusAddress:
 
     @classmethod
     def parse(cls, text: str | None = None) -> Self:
-        """Take an address as the user gives it; without one, a ``.db`` in the cache folder.
+        """Parse an address; ``None`` returns a ``.db`` in the cache folder.
 
         Raises:
-            UsageError: If it is neither a server's nor a ``.db``'s, or holds credentials.
+            UsageError: If it is neither the address of a server nor the path of a ``.db``, or if
+                it contains credentials.
         """
         if text is None:
             return cls(str(cache_folder() / "milvus.db"), is_local=True)
-        # What is no address may hold a password all the same.
+        # Even an invalid address may contain a password.
         shown = "" if "@" in text else f" but got {text!r}"
         if "://" not in text:
             if not text.endswith(".db"):
                 raise UsageError(
-                    "expected an address like http://host:19530 or a file name that ends in .db"
+                    "expected an address such as http://host:19530 or a path that ends in .db"
                     f"{shown}",
                     where="--milvus-uri",
                 )
             return cls(text, is_local=True)
         try:
             parts = urlsplit(text)
-            is_whole = bool(parts.hostname) and parts.port != 0  # a bad port raises
+            is_complete = bool(parts.hostname) and parts.port != 0  # an invalid port raises
         except ValueError:
-            parts, is_whole = urlsplit(""), False
+            parts, is_complete = urlsplit(""), False
         if "@" in parts.netloc or parts.query:
             raise UsageError(
-                "credentials do not belong into an address: it ends up in logs",
+                "an address must not contain credentials, because it is written to logs",
                 where="--milvus-uri",
-                remedy=f"set the environment variable {TOKEN_VARIABLE}, as user:password or a key",
+                remedy=f"set the environment variable {TOKEN_VARIABLE} to user:password or a key",
             )
-        if parts.scheme not in _SCHEMES or not is_whole or parts.path.endswith(".db"):
+        if parts.scheme not in _SCHEMES or not is_complete or parts.path.endswith(".db"):
             raise UsageError(
-                f"expected an address like http://host:19530{shown}",
+                f"expected an address such as http://host:19530{shown}",
                 where="--milvus-uri",
             )
         return cls(text, is_local=False)
 
 
 class MilvusConnection:
-    """An open connection; every failure on it is one of this package's errors.
+    """An open connection; it translates all errors of pymilvus.
 
     Args:
-        address: Where to.
+        address: The address.
 
     Attributes:
-        server_version: What the server says it is, such as ``v2.6.2`` or ``milvus_lite-3.2.2``.
+        server_version: The server's version, for example ``v2.6.2`` or ``milvus_lite-3.2.2``.
 
     Raises:
         MissingExtraError: If pymilvus, or for a ``.db`` milvus-lite, is not installed.
-        InputError: If the server cannot be reached or refuses the token; or the ``.db`` is
-            damaged or held by another process.
+        InputError: If the server cannot be reached or refuses the token; or if the ``.db`` is
+            damaged or another process uses it.
     """
 
     def __init__(self, address: MilvusAddress) -> None:
-        _see_that_it_is_installed(address)
+        needed = ["pymilvus", *(["milvus_lite"] if address.is_local else [])]
+        if any(find_spec(name) is None for name in needed):
+            raise MissingExtraError("the backend milvus", "milvus")
         self.address = address
         self._is_open = True
         self._client = _open_local(address) if address.is_local else _open_server(address)
@@ -107,12 +110,12 @@ class MilvusConnection:
 
     @property
     def is_lite(self) -> bool:
-        """True if milvus-lite answers, at whatever address."""
+        """True if the server is milvus-lite."""
         return self.server_version.startswith("milvus_lite")
 
     @property
     def has_full_text(self) -> bool:
-        """True if it can score words (BM25): milvus-lite, and Milvus since 2.5."""
+        """True if the server supports full-text search (BM25): milvus-lite, and Milvus 2.5."""
         number = re.match(r"v?(\d+)\.(\d+)", self.server_version)
         return number is None or (int(number[1]), int(number[2])) >= _FULL_TEXT_SINCE
 
@@ -123,27 +126,23 @@ class MilvusConnection:
             InputError: If it fails.
         """
         seconds = _SEARCH_SECONDS if method in _SEARCHES else _CALL_SECONDS
-        with _explained(self.address):
+        with _translated_errors(self.address):
             return getattr(self._client, method)(*args, timeout=seconds, **options)
 
     def close(self) -> None:
-        """Disconnect; of a local ``.db``, let other processes have it."""
+        """Disconnect, and release a local ``.db`` for other processes."""
         if not self._is_open:
             return
         self._is_open = False
         self._client.close()
         if self.address.is_local:
-            _release(self.address)
+            from milvus_lite.server_manager import server_manager_instance
 
-
-def _see_that_it_is_installed(address: MilvusAddress) -> None:
-    needed = ["pymilvus", *(["milvus_lite"] if address.is_local else [])]
-    if any(find_spec(name) is None for name in needed):
-        raise MissingExtraError("the backend milvus", "milvus")
+            server_manager_instance.release_server(self.address.uri)
 
 
 def _open_server(address: MilvusAddress) -> Any:
-    with _explained(address):
+    with _translated_errors(address):
         return _client_class()(
             uri=address.uri, token=os.environ.get(TOKEN_VARIABLE, ""), timeout=_CONNECT_SECONDS
         )
@@ -154,44 +153,39 @@ def _open_local(address: MilvusAddress) -> Any:
         Path(address.uri).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"cannot make the folder of the Milvus database: {error.strerror or error}",
+            f"cannot create the folder of the Milvus database: {error.strerror or error}",
             where=address.uri,
+            remedy="check permissions, or name another database with --milvus-uri",
         ) from error
     client_class = _client_class()
     from pymilvus.exceptions import MilvusException
 
-    with capture_log(_LITE_STARTER) as heard:
+    with capture_log(_LITE_LOGGER) as logged:
         try:
             return client_class(uri=address.uri, timeout=_CONNECT_SECONDS)
         except MilvusException as error:
-            # pymilvus says only that it failed; why, milvus-lite has logged.
-            raise _cannot_open(address, heard[0] if heard else error) from error
+            # pymilvus does not report the cause, but milvus-lite logs it.
+            raise _cannot_open(address, logged[0] if logged else error) from error
 
 
 def _cannot_open(address: MilvusAddress, reason: BaseException) -> InputError:
     if type(reason).__name__ == "DataDirLockedError":
         return InputError(
-            "another process holds this Milvus database",
+            "another process uses this Milvus database",
             where=address.uri,
-            remedy="wait for it to end, or name another with --milvus-uri",
+            remedy="wait until it ends, or name another database with --milvus-uri",
         )
     if isinstance(reason, FileExistsError | NotADirectoryError):
         return InputError(
-            "this is no database of milvus-lite, which is a folder",
+            "expected a folder, as milvus-lite creates it, but this is a file",
             where=address.uri,
-            remedy="name another with --milvus-uri",
+            remedy="name another database with --milvus-uri",
         )
-    return InputError(f"cannot open the Milvus database: {_line(reason)}", where=address.uri)
-
-
-def _release(address: MilvusAddress) -> None:
-    from milvus_lite.server_manager import server_manager_instance
-
-    server_manager_instance.release_server(address.uri)
+    return InputError(f"cannot open the Milvus database: {_first_line(reason)}", where=address.uri)
 
 
 def _client_class() -> Any:
-    """``pymilvus.MilvusClient``, without the tracebacks it logs beside what it raises."""
+    """Return ``pymilvus.MilvusClient``, and suppress the tracebacks that it logs."""
     from pymilvus import MilvusClient
 
     for name in ("pymilvus", "milvus_lite", "grpc._server"):
@@ -201,43 +195,43 @@ def _client_class() -> Any:
 
 @contextmanager
 def capture_log(name: str) -> Iterator[list[BaseException]]:
-    """Collect the exceptions that are logged under a name, instead of passing them on."""
-    heard: list[BaseException] = []
+    """Collect the exceptions that a logger receives instead of printing them."""
+    logged: list[BaseException] = []
 
-    class Listener(logging.Handler):
+    class Collector(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             if record.exc_info and record.exc_info[1]:
-                heard.append(record.exc_info[1])
+                logged.append(record.exc_info[1])
 
-    logger, listener = logging.getLogger(name), Listener()
+    logger, collector = logging.getLogger(name), Collector()
     level, propagate = logger.level, logger.propagate
-    logger.addHandler(listener)
+    logger.addHandler(collector)
     logger.setLevel(logging.ERROR)
     logger.propagate = False
     try:
-        yield heard
+        yield logged
     finally:
-        logger.removeHandler(listener)
+        logger.removeHandler(collector)
         logger.setLevel(level)
         logger.propagate = propagate
 
 
 @contextmanager
-def _explained(address: MilvusAddress) -> Iterator[None]:
-    """Turn what pymilvus raises into an error of one line."""
+def _translated_errors(address: MilvusAddress) -> Iterator[None]:
+    """Translate exceptions of pymilvus into errors of one line."""
     import grpc
     from pymilvus.exceptions import MilvusException
 
     try:
         yield
     except (MilvusException, grpc.RpcError) as error:
-        raise _explain(address, error) from error
+        raise _translate_error(address, error) from error
 
 
-def _explain(address: MilvusAddress, error: BaseException) -> InputError:
+def _translate_error(address: MilvusAddress, error: BaseException) -> InputError:
     if address.is_local:
         return InputError(
-            f"the Milvus database cannot be read or written: {_line(error)}",
+            f"the Milvus database cannot be read or written: {_first_line(error)}",
             where=address.uri,
             remedy="if it is damaged, delete it: it is built again from the corpus",
         )
@@ -254,15 +248,15 @@ def _explain(address: MilvusAddress, error: BaseException) -> InputError:
             where=address.uri,
             remedy="check the address, and that the server is up",
         )
-    return InputError(f"the Milvus server answered: {_line(error)}", where=address.uri)
+    return InputError(f"the Milvus server answered: {_first_line(error)}", where=address.uri)
 
 
 def _grpc_status(error: BaseException | None) -> str | None:
-    """The gRPC status at the root of an error, such as ``UNAVAILABLE``."""
+    """Return the gRPC status in the chain of causes of an error, for example ``UNAVAILABLE``."""
     import grpc
 
     seen: set[int] = set()
-    # pymilvus raises some errors "from" themselves.
+    # Some errors of pymilvus are their own cause.
     while error is not None and id(error) not in seen:
         if isinstance(error, grpc.RpcError) and hasattr(error, "code"):
             return str(error.code().name)
@@ -271,11 +265,11 @@ def _grpc_status(error: BaseException | None) -> str | None:
     return None
 
 
-def _line(error: BaseException) -> str:
-    """The first line of what an error says, without the token should a server repeat it."""
+def _first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, without the token if a server repeats it."""
     text = str(getattr(error, "message", "") or error)
     token = os.environ.get(TOKEN_VARIABLE, "")
-    for secret in (token, token.partition(":")[2]):  # of user:password, the password alone too
+    for secret in (token, token.partition(":")[2]):  # the token, and the password in it
         if secret:
             text = Key(secret).scrub(text)
     lines = text.splitlines() or [type(error).__name__]

@@ -1,4 +1,4 @@
-"""Settings of the backend ``milvus``, and what Milvus can be asked for."""
+"""Settings of the backend ``milvus``, and checks of what Milvus supports."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from trectools_plus.retrieval.fusion import fusion_of
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 VectorIndex = Literal["flat", "hnsw", "auto"]
-"""``flat`` compares every vector, which is exact; ``hnsw`` follows a graph of neighbours, which is
-fast and misses some; ``auto`` leaves the choice to the server."""
+"""``flat`` compares every vector and is exact; ``hnsw`` searches a graph of neighbours, which is
+faster and misses some results; ``auto`` leaves the choice to the server."""
 
 
 class MilvusSettings(BaseModel):
-    """Where Milvus is and how it searches vectors.
+    """The address of Milvus and the kind of vector index.
 
     Attributes:
-        uri: ``http://host:19530``, or the name of a local ``.db``; by default one in the cache
-            folder. The token comes from the environment variable ``MILVUS_TOKEN``.
-        vector_index: The index over the vectors.
+        uri: ``http://host:19530``, or the path of a local ``.db``; by default a ``.db`` in the
+            cache folder. The token comes from the environment variable ``MILVUS_TOKEN``.
+        vector_index: The kind of vector index.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -34,23 +34,24 @@ class MilvusSettings(BaseModel):
 
 
 MAX_RESULTS = 16_384
-"""Milvus' limit of results for a query."""
+"""The maximum number of results that Milvus returns for a query."""
 
-_MOST_K1 = 3
+_MAX_K1 = 3
 _EMBEDDED_ONLY = ("multi_vector", "embedding_model", "reranker")
 
 
 def check_milvus_modes(modes: Sequence[str]) -> None:
-    """Check that all modes are among those that Milvus has, and none is asked for twice.
+    """Check that Milvus has all modes and none is repeated.
 
     Raises:
-        UsageError: If not.
+        UsageError: If a mode is unknown or repeated, or Milvus does not have it.
     """
     check_modes(modes)
     others = [mode for mode in modes if canonical_mode(mode) not in MODES]
     if others:
         raise UsageError(
-            f"the backend milvus has no mode '{others[0]}'", remedy=f"it has {', '.join(MODES)}"
+            f"the backend milvus has no mode '{others[0]}'",
+            remedy=f"use one of {', '.join(MODES)}",
         )
 
 
@@ -58,23 +59,23 @@ def check_version(connection: MilvusConnection, modes: Sequence[str]) -> None:
     """Check that the server is new enough for the modes.
 
     Raises:
-        UsageError: If it cannot search words, and a mode wants that.
+        UsageError: If a mode needs full-text search and the server does not have it.
     """
-    of_words = [mode for mode in modes if canonical_mode(mode) != "vector"]
-    if of_words and not connection.has_full_text:
+    full_text_modes = [mode for mode in modes if canonical_mode(mode) != "vector"]
+    if full_text_modes and not connection.has_full_text:
         raise UsageError(
             f"Milvus {connection.server_version} has no full-text search, which"
-            f" '{of_words[0]}' needs: it came with Milvus 2.5",
+            f" '{full_text_modes[0]}' needs: it requires Milvus 2.5 or newer",
             where=connection.address.uri,
-            remedy="ask for --modes vector, or use a newer server",
+            remedy="use --modes vector, or a newer server",
         )
 
 
 def check_settings(settings: RetrievalSettings) -> None:
-    """Check that Milvus can score and merge as the settings ask.
+    """Check that Milvus supports the settings of scoring and fusion.
 
     Raises:
-        UsageError: If not.
+        UsageError: If Milvus does not support a setting.
     """
     given = settings.model_dump()
     for name in _EMBEDDED_ONLY:
@@ -83,35 +84,37 @@ def check_settings(settings: RetrievalSettings) -> None:
                 "the backend milvus has no reranker, and only the built-in embeddings of whole "
                 "documents",
                 where=f"--set {name}",
-                remedy="leave that out, or search with the embedded modes",
+                remedy="omit this setting, or use the embedded modes",
             )
-    if not 0 < settings.k1 <= _MOST_K1:
+    if not 0 < settings.k1 <= _MAX_K1:
         raise UsageError(
-            f"Milvus takes k1 above 0 and up to {_MOST_K1} but got {settings.k1:g}",
+            f"Milvus requires k1 above 0 and up to {_MAX_K1} but got {settings.k1:g}",
             where="--set k1",
         )
     if settings.fusion == "rrf" and not 0 < settings.rrf_k < MAX_RESULTS:
         raise UsageError(
-            f"Milvus merges with rrf_k from 1 to {MAX_RESULTS - 1} but got {settings.rrf_k}",
+            f"Milvus requires rrf_k from 1 to {MAX_RESULTS - 1} but got {settings.rrf_k}",
             where="--set rrf_k",
         )
     if settings.fusion == "weighted" and settings.normalisation != "min-max":
         raise UsageError(
-            "Milvus normalises scores in its own way, by arc tangent",
+            "Milvus always normalises scores by arc tangent",
             where="--set normalisation",
-            remedy="leave normalisation away, or fetch both modes and merge with runs fuse",
+            remedy="omit normalisation, or fetch both modes and merge them with runs fuse",
         )
     if settings.fusion == "weighted" and max(weights_of(settings)) > 1:
         raise UsageError(
-            "Milvus takes weights from 0 to 1", where="--set weights", remedy="divide by their sum"
+            "Milvus requires weights from 0 to 1",
+            where="--set weights",
+            remedy="divide the weights by their sum",
         )
 
 
 def check_depth(depth: int) -> int:
-    """The depth, if Milvus finds as many documents.
+    """Return the depth after checking that Milvus can return so many documents.
 
     Raises:
-        UsageError: If not.
+        UsageError: If it cannot.
     """
     if depth > MAX_RESULTS:
         raise UsageError(
@@ -123,10 +126,10 @@ def check_depth(depth: int) -> int:
 
 
 def weights_of(settings: RetrievalSettings) -> Sequence[float]:
-    """Weights of the lexical and the vector ranking; none where the fusion has none.
+    """Return the weights of the lexical and the vector ranking; empty if the fusion has none.
 
     Raises:
-        UsageError: If there are others than two.
+        UsageError: If there are not exactly two.
     """
     fusion = fusion_of(settings)
     fusion.check_count(2)

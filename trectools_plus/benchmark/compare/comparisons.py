@@ -1,0 +1,168 @@
+"""The public function ``compare``: systems from scores or files, compared query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack, overload
+
+from trectools_plus.benchmark.compare.compare import DEFAULT_CORRECTION
+from trectools_plus.benchmark.compare.compare import compare as compare_evaluation
+from trectools_plus.benchmark.report import Comparison
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
+from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.validation.loading import load_qrels, load_run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparisons(Sequence[Comparison]):
+    """The result of :func:`compare`: a sequence of comparisons, with the means of the systems.
+
+    Each :class:`Comparison` is one pair of systems on one measure. It has the mean difference
+    (``contrast`` minus ``baseline``), its interval ``ci``, five paired tests, the adjusted p-value
+    and ``significant``. Pairs are in the order of the systems, and each has all measures.
+
+    Attributes:
+        evaluation: The scores of all systems, per query.
+        entries: The comparisons.
+    """
+
+    evaluation: Evaluation
+    entries: tuple[Comparison, ...]
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of the systems, in the given order."""
+        return self.evaluation.run_names
+
+    @property
+    def means(self) -> dict[str, dict[str, float]]:
+        """The mean by system and measure; ``nan`` if the measure is undefined for all queries."""
+        return {
+            system: {
+                measure: self.evaluation.mean(system, measure)
+                for measure in self.evaluation.measure_names
+            }
+            for system in self.systems
+        }
+
+    def find(self, baseline: str, contrast: str, measure: str) -> Comparison:
+        """Return the comparison of two systems on a measure.
+
+        Raises:
+            UsageError: If there is no such comparison.
+        """
+        for entry in self.entries:
+            if (entry.baseline, entry.contrast, entry.measure) == (baseline, contrast, measure):
+                return entry
+        pairs = dict.fromkeys(f"{entry.contrast} − {entry.baseline}" for entry in self.entries)
+        raise UsageError(
+            f"there is no comparison {contrast} − {baseline} on {measure}",
+            remedy=f"the pairs are {', '.join(pairs) or 'none'}; the measures are "
+            f"{', '.join(self.evaluation.measure_names)}",
+        )
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Comparison]:
+        return iter(self.entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Comparison: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Comparison, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Comparison | tuple[Comparison, ...]:
+        return self.entries[index]
+
+    def __repr__(self) -> str:
+        measures = ", ".join(self.evaluation.measure_names)
+        return f"<Comparisons of {', '.join(self.systems)} on {measures}: {len(self)} entries>"
+
+
+def compare(
+    qrels: Evaluation | Qrels | str | Path,
+    runs: Run | str | Path | Iterable[Run | str | Path] | Mapping[str, Run | str | Path] = (),
+    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    baseline: str | Sequence[str] | None = None,
+    correction: str = DEFAULT_CORRECTION,
+    **resampling: Unpack[Resampling],
+) -> Comparisons:
+    """Compare systems query by query on every measure, with intervals and tests.
+
+    ``compare(qrels, {"bm25": run, "dpr": "dpr.run"}, ["nDCG@10"])`` scores the runs first;
+    ``compare(evaluation)`` compares runs that :func:`evaluate` has scored.
+
+    Each difference has five paired tests. The p-values of the randomisation test are adjusted for
+    the family: all comparisons on the same measure. A difference is significant if its adjusted
+    p-value is at most 1 - ``confidence``.
+
+    Args:
+        qrels: The judgments, or the path of their file; or an :class:`Evaluation`.
+        runs: One or several runs, or the paths of run files, by name or as a list. Runs in a list
+            have the names of their tags, which must be different.
+        measures: Names of measures, or measures.
+        baseline: Compare each other system with this one, or with each of several; by default
+            compare every pair.
+        correction: ``holm``, ``bonferroni``, ``benjamini_hochberg``, or, for every pair only,
+            ``tukey_hsd``: the randomised Tukey HSD test.
+        **resampling: ``confidence``, the level of the intervals between 0 and 1 (0.95);
+            ``resamples``, their number (10,000); ``seed`` of the draws (42).
+
+    Returns:
+        The comparisons and the means of all systems.
+
+    Raises:
+        FindingsError: If a file has an error that makes scores wrong or ambiguous.
+        UsageError: If an argument has another type, the baseline is not one of the systems, or an
+            option is out of range.
+        IncomparableError: If the means are over different queries (``missing="drop"``).
+    """
+    if isinstance(qrels, Evaluation):
+        if runs or measures is not DEFAULT_MEASURES:
+            raise UsageError(
+                "an evaluation already has runs and measures",
+                remedy="write compare(evaluation, baseline=…), or compare(qrels, runs, measures)",
+            )
+        evaluation = qrels
+    else:
+        evaluation = _evaluate(qrels, runs, measures)
+    entries = compare_evaluation(evaluation, baseline, correction=correction, **resampling)
+    return Comparisons(evaluation, tuple(entries))
+
+
+def _evaluate(qrels: Any, runs: Any, measures: Any) -> Evaluation:
+    """Load files among the arguments, and score the runs."""
+    if isinstance(qrels, str | Path):
+        qrels = load_qrels(qrels)
+    if not isinstance(qrels, Qrels):
+        raise UsageError(
+            f"expected qrels, a path or an evaluation, but got {type(qrels).__name__}",
+            remedy="pass load_qrels(…), the path of a qrels file, or evaluate(…)",
+        )
+    if isinstance(runs, Mapping):
+        loaded: Any = {name: _load(run) for name, run in runs.items()}
+    else:
+        several = isinstance(runs, Iterable) and not isinstance(runs, str)
+        loaded = [_load(run) for run in (runs if several else [runs])]
+    if not loaded:
+        raise UsageError("there are no runs to compare", remedy="pass runs or paths of run files")
+    return evaluate(qrels, loaded, measures)
+
+
+def _load(run: Any) -> Run:
+    if isinstance(run, str | Path):
+        return load_run(run)
+    if not isinstance(run, Run):
+        raise UsageError(
+            f"expected a run or a path, but got {type(run).__name__}",
+            remedy="pass load_run(…), Run.from_dict(…), Run.from_pandas(…) or the path of a file",
+        )
+    return run

@@ -1,0 +1,110 @@
+"""Types of settings that users write as text (numbers, flags, lists), and their error messages.
+
+A setting arrives as a Python value, from the command line, or from a YAML file, whose scalars
+are read as text. Texts that YAML 1.1 would convert, such as ``010`` (8), ``yes`` (true) or
+``1:40`` (100), are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+from pydantic_core import ErrorDetails
+
+from trectools_plus.text import split_list
+
+SEPARATOR = " — "
+"""Separates the problem from the remedy in the message of a validator."""
+
+_WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]*)")
+_DECIMAL = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_FLAGS = {"true": True, "false": False}
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value)
+    if isinstance(value, bool | float | str):
+        raise ValueError(f"expected a whole number but got {show_value(value)}")
+    return value
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        return float(value)
+    if isinstance(value, bool | str):
+        raise ValueError(f"expected a number but got {show_value(value)}")
+    return value
+
+
+def _flag(value: Any) -> Any:
+    if isinstance(value, str) and value.lower() in _FLAGS:
+        return _FLAGS[value.lower()]
+    if not isinstance(value, bool):
+        raise ValueError(f"expected true or false but got {show_value(value)}")
+    return value
+
+
+def _names(value: Any) -> Any:
+    return split_list(value) if isinstance(value, str) else value
+
+
+WholeNumber = Annotated[int, BeforeValidator(_whole)]
+"""A whole number, or its text without leading zeros, underscores and colons."""
+Number = Annotated[float, BeforeValidator(_number)]
+"""A number, or its text as a plain decimal or in the form ``1e-3``."""
+Flag = Annotated[bool, BeforeValidator(_flag)]
+"""A boolean, or the text ``true`` or ``false``."""
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+"""A list, or its items as text with commas."""
+
+
+def show_value(value: Any) -> str:
+    """Return a value as the user would write it, on one short line."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    shown = repr(value) if isinstance(value, str) else str(value)
+    shown = " ".join(shown.split())
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"
+
+
+_EXPECTED = {
+    "greater_than_equal": "at least {ge:g}",
+    "greater_than": "more than {gt:g}",
+    "less_than_equal": "at most {le:g}",
+    "less_than": "less than {lt:g}",
+    "finite_number": "a finite number",
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "literal_error": "{expected}",
+}
+"""Expected values in words, by Pydantic's type of error."""
+
+
+def explain_problem(item: ErrorDetails) -> tuple[str, str | None]:
+    """Return the message for an invalid setting, and the remedy if the validator gives one.
+
+    Args:
+        item: One entry of ``ValidationError.errors()``.
+    """
+    if item["type"] == "missing":
+        return f"{item['loc'][-1]} is missing", None
+    expected = _EXPECTED.get(item["type"])
+    if expected is not None:
+        expected = expected.format(**item.get("ctx", {}))
+        return f"expected {expected} but got {show_value(item['input'])}", None
+    what, _, remedy = item["msg"].removeprefix("Value error, ").partition(SEPARATOR)
+    if what.startswith("Input"):
+        what = f"{what[:1].lower()}{what[1:]}, got {show_value(item['input'])}"
+    return what, remedy or None
