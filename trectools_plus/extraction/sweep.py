@@ -215,8 +215,8 @@ def _check(options: SweepOptions) -> None:
             )
     if not options.values:
         raise UsageError("no value is given", where="--values", remedy="write --values 0.3,0.5")
-    for what, given in (("system", options.systems), ("value", options.values)):
-        if len(set(given)) < len(given):
+    for what, items in (("system", options.systems), ("value", options.values)):
+        if len(set(items)) < len(items):
             raise UsageError(f"a {what} is given twice", remedy=f"name each {what} once")
 
 
