@@ -8,9 +8,9 @@ import pytest
 
 from trectools_plus.benchmark.overfitting import check_overfitting
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.run.config import Resampling
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.statistics import unpaired_difference
+from trectools_plus.statistics.resamples import Resampling
 from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
 
 

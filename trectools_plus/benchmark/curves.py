@@ -14,13 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
-from trectools_plus.benchmark.run.config import DEFAULT_RESAMPLING, Resampling
+from trectools_plus.benchmark.run.config import DEFAULT_RESAMPLING
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Missing, score_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import bootstrap_means
+from trectools_plus.statistics.resamples import Resampling
 
 RECALL_LEVELS = tuple(step / 10 for step in range(11))
 """The eleven standard levels."""
@@ -69,6 +70,9 @@ def precision_recall_curves(
         resampling: Settings of the bootstrap intervals; the seed of a report gives the resamples
             of its means.
 
+    Returns:
+        Means and interval ends per mode, arrays of shape (levels,), all in [0, 1].
+
     Raises:
         UsageError: If there is no run, or a level or option is out of range.
         IncomparableError: If ``missing`` is ``drop`` and the runs answer different queries, or
@@ -93,6 +97,9 @@ def hit_rate_curves(
         ranks: The values of k, from 1; by default :data:`RANKS` up to the longest ranking.
         missing: As in :func:`precision_recall_curves`.
         resampling: As in :func:`precision_recall_curves`.
+
+    Returns:
+        Means and interval ends per mode, arrays of shape (ranks,), all in [0, 1].
 
     Raises:
         UsageError: As :func:`precision_recall_curves`.

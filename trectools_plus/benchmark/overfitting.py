@@ -9,10 +9,11 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.run.config import DEFAULT_RESAMPLING, Resampling
+from trectools_plus.benchmark.run.config import DEFAULT_RESAMPLING
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.correction import adjust_p_values
+from trectools_plus.statistics.resamples import Resampling
 from trectools_plus.statistics.unpaired import UnpairedComparison, unpaired_difference
 from trectools_plus.testsets.model import TestSet
 
@@ -80,6 +81,9 @@ def check_overfitting(
         measures: Names; by default the first measure of the reports.
         resampling: Confidence level of the intervals, and number and seed of the permutations; a
             p-value of at most 1 minus the confidence level is flagged.
+
+    Returns:
+        One contrast per mode and measure with its p-values and flag, and notes.
 
     Raises:
         InputError: If a report or its values per query cannot be read.

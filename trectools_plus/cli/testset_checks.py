@@ -212,9 +212,9 @@ def testset_overfitting(
       trectools-plus testset overfitting r/a r/b --used a.json --held-out b.json -m RR@10,nDCG@10
     """
     from trectools_plus.benchmark.overfitting import check_overfitting
-    from trectools_plus.benchmark.run.config import Resampling
     from trectools_plus.measures.parser import split_names
     from trectools_plus.reporting.results.testsets import overfitting_document, print_overfitting
+    from trectools_plus.statistics.resamples import Resampling
     from trectools_plus.testsets.loading import load_test_set
 
     found = check_overfitting(
@@ -222,7 +222,7 @@ def testset_overfitting(
         load_test_set(used),
         load_test_set(held_out),
         measures=None if measures is None else split_names(",".join(measures)),
-        resampling=Resampling(confidence, resamples, seed),
+        resampling=Resampling(resamples, seed, confidence),
     )
     if output_format == "json":
         write_json(overfitting_document(found))

@@ -15,7 +15,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     FloatArray,
     IntArray,
-    Resampling,
+    ResamplingOptions,
     check_choice,
     check_level,
     check_resamples,
@@ -58,7 +58,7 @@ def cohens_kappa(
     *,
     weights: str = "none",
     categories: Sequence[Any] | None = None,
-    **resampling: Unpack[Resampling],
+    **resampling: Unpack[ResamplingOptions],
 ) -> Agreement:
     """Return Cohen's kappa of two raters' labels of the same items.
 
@@ -72,7 +72,7 @@ def cohens_kappa(
         weights: ``none``, ``linear`` or ``quadratic``.
         categories: All categories in their order; by default those that occur, sorted. Name them
             for weighted kappa if some may be unused.
-        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         Kappa with its interval. The order of the items changes neither.
@@ -97,7 +97,7 @@ def cohens_kappa(
 
 
 def krippendorffs_alpha(
-    ratings: npt.ArrayLike, *, metric: str = "nominal", **resampling: Unpack[Resampling]
+    ratings: npt.ArrayLike, *, metric: str = "nominal", **resampling: Unpack[ResamplingOptions]
 ) -> Agreement:
     """Return Krippendorff's alpha of any number of raters, who need not rate every item.
 
@@ -110,7 +110,7 @@ def krippendorffs_alpha(
         ratings: Shape (items, raters); ``nan`` or ``None`` where a rating is missing.
         metric: The distance between two values: ``nominal`` (equal or not; values of any type),
             ``ordinal`` (the number of values between them) or ``interval`` (their difference).
-        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         Alpha with its interval. The order of items and raters changes neither.
@@ -136,7 +136,7 @@ def _with_interval(
     items: int,
     resample: Callable[[int, np.random.Generator], FloatArray],
     cells: int,
-    **resampling: Unpack[Resampling],
+    **resampling: Unpack[ResamplingOptions],
 ) -> Agreement:
     """Add the interval: percentiles of the resampled values that are defined."""
     confidence = resampling.get("confidence", 0.95)

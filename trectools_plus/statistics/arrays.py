@@ -20,7 +20,7 @@ ROUNDING = 1e-12
 """Values that differ by less are equal: the order of a sum changes its last bits."""
 
 
-class Resampling(TypedDict, total=False):
+class ResamplingOptions(TypedDict, total=False):
     """Keyword arguments of functions that draw resamples.
 
     Attributes:

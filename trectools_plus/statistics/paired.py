@@ -14,7 +14,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     ROUNDING,
     FloatArray,
-    Resampling,
+    ResamplingOptions,
     as_pair,
     as_table,
     check_choice,
@@ -65,7 +65,7 @@ def paired_difference(
     *,
     tests: Sequence[str] = tuple(PAIRED_TESTS),
     interval: str = "percentile",
-    **resampling: Unpack[Resampling],
+    **resampling: Unpack[ResamplingOptions],
 ) -> PairedComparison:
     """Compare two systems' scores of the same queries.
 
@@ -74,7 +74,7 @@ def paired_difference(
         baseline: The same queries in the same order.
         tests: Names of ``PAIRED_TESTS``; all five by default.
         interval: Method of the mean difference's interval: ``percentile``, ``bca`` or ``t``.
-        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         The comparison of contrast minus baseline. The order of the pairs changes no p-value.

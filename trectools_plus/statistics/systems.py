@@ -16,7 +16,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     ROUNDING,
     FloatArray,
-    Resampling,
+    ResamplingOptions,
     as_table,
     check_choice,
     check_resamples,
@@ -90,7 +90,7 @@ def pairwise_differences(
     baselines: Sequence[int] = (),
     test: str = "randomisation",
     correction: str = "holm",
-    **resampling: Unpack[Resampling],
+    **resampling: Unpack[ResamplingOptions],
 ) -> SystemComparisons:
     """Compare systems with one or several baselines, or all with each other, as one family.
 
@@ -101,7 +101,7 @@ def pairwise_differences(
         correction: As in :func:`adjust_p_values`, or ``tukey_hsd``: the randomised Tukey HSD test
             of all pairs in place of a paired test.
         resampling: ``confidence`` (of the intervals, which are not adjusted), ``resamples`` and
-            ``seed``; see :class:`Resampling`.
+            ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         The comparisons with their adjusted p-values.

@@ -46,6 +46,9 @@ def score(data: Input, arguments: Arguments) -> Scores:
         data: What was read.
         arguments: The request.
 
+    Returns:
+        The values of all measures per query and in summary.
+
     Raises:
         CheckFailedError: If there is no query with both results and judgments, at which
             trec_eval stops too.

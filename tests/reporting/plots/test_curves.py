@@ -12,8 +12,8 @@ from trectools_plus.benchmark.curves import (
     hit_rate_curves,
     precision_recall_curves,
 )
-from trectools_plus.benchmark.run.config import Resampling
 from trectools_plus.errors import IncomparableError, TrectoolsPlusError, UsageError
+from trectools_plus.statistics.resamples import Resampling
 
 Judgments = dict[str, dict[str, int]]
 Results = dict[str, dict[str, float]]

@@ -12,12 +12,7 @@ import numpy as np
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.report import Comparison, ConfidenceInterval
 from trectools_plus.benchmark.report.parts import none_if_nan
-from trectools_plus.benchmark.run.config import (
-    DEFAULT_CONFIDENCE,
-    DEFAULT_RESAMPLES,
-    DEFAULT_SEED,
-    Resampling,
-)
+from trectools_plus.benchmark.run.config import DEFAULT_CONFIDENCE, DEFAULT_RESAMPLES, DEFAULT_SEED
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
@@ -31,6 +26,7 @@ from trectools_plus.statistics import (
     smallest_detectable_difference,
 )
 from trectools_plus.statistics.correction import CORRECTIONS
+from trectools_plus.statistics.resamples import Resampling
 from trectools_plus.text import plural
 
 DEFAULT_CORRECTION = "holm"
@@ -80,7 +76,7 @@ def compare(
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])
     family = describe_family(len(names), len(baselines), len(pairs))
-    resampling = Resampling(confidence, resamples, seed)
+    resampling = Resampling(resamples, seed, confidence)
     return compare_pairs(evaluation, pairs, family, correction, resampling)
 
 

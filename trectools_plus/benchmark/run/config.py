@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -26,6 +25,7 @@ from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.statistics.resamples import Resampling
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
@@ -166,30 +166,15 @@ DEFAULT_RESAMPLES = 10_000
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
 
 
-@dataclass(frozen=True)
-class Resampling:
-    """Settings of bootstrap intervals and randomisation tests.
-
-    Attributes:
-        confidence: Level of the intervals, between 0 and 1.
-        resamples: Number of resamples.
-        seed: Seed of the resamples; the same seed gives the same resamples.
-    """
-
-    confidence: float = DEFAULT_CONFIDENCE
-    resamples: int = DEFAULT_RESAMPLES
-    seed: int = DEFAULT_SEED
-
-
 DEFAULT_RESAMPLING = Resampling()
 
 
 def resampling_of(config: Mapping[str, Any]) -> Resampling:
     """Return the resampling settings in the configuration of a manifest."""
     return Resampling(
-        float(config.get("confidence", DEFAULT_CONFIDENCE)),
-        int(config.get("resamples", DEFAULT_RESAMPLES)),
-        int(config.get("seed", DEFAULT_SEED)),
+        resamples=int(config.get("resamples", DEFAULT_RESAMPLES)),
+        seed=int(config.get("seed", DEFAULT_SEED)),
+        confidence=float(config.get("confidence", DEFAULT_CONFIDENCE)),
     )
 
 
@@ -378,7 +363,7 @@ class BenchmarkConfig(DataSettings):
     @property
     def resampling(self) -> Resampling:
         """The settings of intervals and tests."""
-        return Resampling(self.confidence, self.resamples, self.seed)
+        return Resampling(self.resamples, self.seed, self.confidence)
 
     @property
     def mode_keys(self) -> tuple[str, ...]:
