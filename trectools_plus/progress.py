@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 _LONG = 2.0  # seconds; shorter work shows no bar
 _GUESS = 0.3  # seconds after which the total time is estimated
@@ -28,20 +28,27 @@ def no_progress(description: str, done: int, total: int) -> None:
 
 
 @contextmanager
-def progress_bar(clock: Callable[[], float] = monotonic) -> Iterator[Progress]:
-    """Yield a function ``progress(description, done, total)`` that draws bars on stderr.
+def progress_bar(
+    clock: Callable[[], float] = monotonic, style: Literal["bar", "lines", "none"] = "bar"
+) -> Iterator[Progress]:
+    """Yield a function ``progress(description, done, total)`` that shows progress on stderr.
 
-    It does nothing if stderr is not a terminal. A bar appears if its work is expected to take more
-    than two seconds, and disappears at the end. Inside the context, ``print`` writes to stderr,
-    also from user code such as a retriever: stdout is for the result.
+    Inside the context, ``print`` writes to stderr, also from user code such as a retriever: stdout
+    is for the result.
 
     Args:
         clock: Returns the time in seconds.
+        style: ``bar`` draws bars if stderr is a terminal: a bar appears if its work is expected to
+            take more than two seconds, and disappears at the end. ``lines`` prints a line for each
+            finished step, with its time.
     """
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))
         stack.enter_context(_shown_warnings())
-        yield _Bars(stack, clock) if sys.stderr.isatty() else no_progress
+        if style == "lines":
+            yield _Lines(clock)
+        else:
+            yield _Bars(stack, clock) if style == "bar" and sys.stderr.isatty() else no_progress
 
 
 @contextmanager
@@ -55,6 +62,22 @@ def _shown_warnings() -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(handler)
+
+
+class _Lines:
+    """One line for each finished step."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._latest = clock()
+        self._began: dict[str, float] = {}
+
+    def __call__(self, description: str, done: int, total: int) -> None:
+        began = self._began.setdefault(description, self._latest)
+        self._latest = self._clock()
+        if done == total:
+            print(f"{description}: {total:,} in {self._latest - began:.2f} s", file=sys.stderr)
+            del self._began[description]
 
 
 class _Bars:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trectools_plus.choices import Matching, View
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.extraction.report import ExtractionReport
 from trectools_plus.extraction.scoring import (
@@ -14,8 +15,6 @@ from trectools_plus.extraction.scoring import (
     MATCHINGS,
     VIEWS,
     FloatArray,
-    Matching,
-    View,
     averages_of,
     figures_of,
     percentile_interval,

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from trectools_plus.choices import ChunkLevel, ExtractionMethod, RetrieverName
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.segmentation import Level
-from trectools_plus.retrieval.index.parts import AggregationName
 from trectools_plus.retrieval.setting_types import explain_problem
-
-Method = Literal["dictionary", "retrieval", "both"]
-RetrieverName = Literal["lexical", "vector", "hybrid", AggregationName]
 
 
 class ExtractionSettings(BaseModel):
@@ -43,9 +39,9 @@ class ExtractionSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    method: Method = "both"
+    method: ExtractionMethod = "both"
     retriever: RetrieverName = "vector"
-    level: Level = "phrase"
+    level: ChunkLevel = "phrase"
     num_results: int = Field(default=10, ge=1, le=1000)
     chunk_threshold: float = Field(default=0.5, ge=0, allow_inf_nan=False)
     min_confidence: float = Field(default=0.5, ge=0, le=1)

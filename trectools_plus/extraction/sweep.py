@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from trectools_plus.choices import View
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.documents import read_documents
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.runner import extract_all
 from trectools_plus.extraction.scoring import (
     FloatArray,
-    View,
     averages_of,
     bootstrap_averages,
     count,

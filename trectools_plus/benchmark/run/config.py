@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -19,6 +19,7 @@ from pydantic import (
 
 from trectools_plus.benchmark.report.parts import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
+from trectools_plus.choices import MODES, Correction, Missing
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes
 from trectools_plus.retrieval.backends.registry import EMBEDDED
@@ -160,10 +161,8 @@ DEFAULT_MODE_NAMES = {
     "hybrid": "Hybrid",
     "splade": "SPLADE",
 }
-DEFAULT_MODES = ("lexical", "vector", "hybrid")
 DEFAULT_SEED = 42
 DEFAULT_RESAMPLES = 10_000
-Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
 
 
 DEFAULT_RESAMPLING = Resampling()
@@ -217,14 +216,14 @@ class BenchmarkConfig(DataSettings):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    modes: Names = DEFAULT_MODES
+    modes: Names = MODES
     mode_names: dict[str, str] = Field(default_factory=dict)
     measures: Names = ()
     cutoffs: Cutoffs | None = None
     ontology: FileName | None = None
     annotations: FileName | None = None
     depth: WholeNumber = Field(default=100, ge=1)
-    missing: Literal["zero", "drop"] = "zero"
+    missing: Missing = "zero"
     exclude_self: Flag = False
     baseline: Names | None = None
     correction: Correction = "holm"
