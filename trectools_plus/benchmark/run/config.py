@@ -26,7 +26,7 @@ from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.statistics.resamples import Resampling
+from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
@@ -165,16 +165,13 @@ DEFAULT_SEED = 42
 DEFAULT_RESAMPLES = 10_000
 
 
-DEFAULT_RESAMPLING = Resampling()
-
-
 def resampling_of(config: Mapping[str, Any]) -> Resampling:
-    """Return the resampling settings in the configuration of a manifest."""
-    return Resampling(
-        resamples=int(config.get("resamples", DEFAULT_RESAMPLES)),
-        seed=int(config.get("seed", DEFAULT_SEED)),
-        confidence=float(config.get("confidence", DEFAULT_CONFIDENCE)),
-    )
+    """Return the resampling settings of a manifest's configuration, with defaults."""
+    return {
+        "confidence": float(config.get("confidence", DEFAULT_CONFIDENCE)),
+        "resamples": int(config.get("resamples", DEFAULT_RESAMPLES)),
+        "seed": int(config.get("seed", DEFAULT_SEED)),
+    }
 
 
 _BACKEND = tuple(BackendSettings.model_fields)
@@ -362,7 +359,7 @@ class BenchmarkConfig(DataSettings):
     @property
     def resampling(self) -> Resampling:
         """The settings of intervals and tests."""
-        return Resampling(self.resamples, self.seed, self.confidence)
+        return {"confidence": self.confidence, "resamples": self.resamples, "seed": self.seed}
 
     @property
     def mode_keys(self) -> tuple[str, ...]:
