@@ -107,7 +107,7 @@ STOPS = {
     "five columns": (QRELS, RUN + "1 Q0 c 3 0.5\n", "R101"),
     "three columns": (QRELS + "1 0 c\n", RUN, "Q101"),
     "a grade of -2 alone": (QRELS + "3 0 a -2\n", RUN, "Q132"),
-    "a grade of twenty thousand million": (QRELS + "1 0 c 20000000000\n", RUN, "grade of more"),
+    "a grade of twenty thousand million": (QRELS + "1 0 c 20000000000\n", RUN, "grade above"),
     "a score of NaN": (QRELS, RUN.replace("2.0", "nan"), "NaN"),
     "queries that never meet": (
         QRELS,

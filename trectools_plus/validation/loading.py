@@ -1,4 +1,4 @@
-"""Reading runs and qrels for scoring: what is an error to the validators never gets through."""
+"""Reading runs and qrels for scoring: files with errors are rejected."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from trectools_plus.validation.views.qrels import QrelsView
 
 
 def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
-    """Read a run and refuse it if any rule that scoring depends on is broken.
+    """Read a run and reject it if it breaks a rule that blocks scoring.
 
     Args:
         path: The run; ``-`` is standard input.
-        qrels: Qrels that it will be scored against; then the ids have to be the same.
+        qrels: The qrels for scoring; if given, the ids must match.
 
     Returns:
-        The run, named by its tag.
+        The run; its name is the tag.
 
     Raises:
-        FindingsError: If the file holds an error; its ``findings`` say which.
+        FindingsError: If the file has an error that blocks scoring; see its ``findings``.
         InputError: If the file cannot be read at all.
     """
     run, _ = _load_run(path, qrels, None, blocking_only=True)
@@ -79,16 +79,16 @@ def _load_run(
 
 
 def load_qrels(path: str | Path) -> Qrels:
-    """Read qrels and refuse them if any rule that scoring depends on is broken.
+    """Read qrels and reject them if they break a rule that blocks scoring.
 
-    Repeated judgments that agree are dropped. BEIR's three-column TSV with its header is read as
-    what it is.
+    Repeated judgments with the same grade are dropped. BEIR's TSV with a header and three columns
+    is accepted.
 
     Args:
         path: The qrels; ``-`` is standard input.
 
     Raises:
-        FindingsError: If the file holds an error; its ``findings`` say which.
+        FindingsError: If the file has an error that blocks scoring; see its ``findings``.
         InputError: If the file cannot be read at all.
     """
     qrels, _ = _load_qrels(path, blocking_only=True)
@@ -107,7 +107,7 @@ def _load_qrels(path: str | Path, *, blocking_only: bool) -> tuple[Qrels, tuple[
         raise AssertionError("a file without a table has an error")
     findings = check_view(view, blocking_only=blocking_only)
     if view.shape.verdict == "beir":
-        # Its header is an error to other tools, and here it only says which layout this is.
+        # Other tools stop at the header; here it only identifies the layout.
         findings = [finding for finding in findings if finding.code != "Q103"]
     refuse_errors(findings)
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())

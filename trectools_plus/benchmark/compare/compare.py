@@ -16,7 +16,6 @@ from trectools_plus.benchmark.run.config import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
-    Resampling,
 )
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
@@ -30,6 +29,7 @@ from trectools_plus.statistics import (
     randomised_tukey,
     smallest_detectable_difference,
 )
+from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.correction import CORRECTIONS
 from trectools_plus.text import plural
 
@@ -80,7 +80,7 @@ def compare(
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])
     family = describe_family(len(names), len(baselines), len(pairs))
-    resampling = Resampling(confidence, resamples, seed)
+    resampling = Resampling(confidence=confidence, resamples=resamples, seed=seed)
     return compare_pairs(evaluation, pairs, family, correction, resampling)
 
 
@@ -114,7 +114,7 @@ def compare_pairs(
             for base, contrast, name in cases
         ]
     )
-    found = compare_columns(differences, **vars(resampling))
+    found = compare_columns(differences, **resampling)
     columns = np.arange(len(cases)).reshape(len(pairs), len(measures))
     adjusted = np.empty(len(cases))
     for place, name in enumerate(measures):
@@ -134,7 +134,7 @@ def compare_pairs(
             case,
             found[column],
             float(adjusted[column]),
-            resampling.resamples,
+            resampling["resamples"],
             facts,
             higher_is_better=evaluation.definition(case[2]).higher_is_better,
         )
@@ -180,7 +180,7 @@ def _tukey(
     defined = table[~np.isnan(table).any(axis=1)]
     if len(defined) < 2:
         return np.full(len(pairs), 1.0 if len(defined) else np.nan)
-    p_table = randomised_tukey(defined, resamples=resampling.resamples, seed=resampling.seed)
+    p_table = randomised_tukey(defined, resamples=resampling["resamples"], seed=resampling["seed"])
     return np.array([p_table[pair] for pair in pairs])
 
 

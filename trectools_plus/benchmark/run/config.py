@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
@@ -27,6 +26,7 @@ from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
@@ -165,31 +165,13 @@ DEFAULT_SEED = 42
 DEFAULT_RESAMPLES = 10_000
 
 
-@dataclass(frozen=True)
-class Resampling:
-    """Settings of bootstrap intervals and randomisation tests.
-
-    Attributes:
-        confidence: Level of the intervals, between 0 and 1.
-        resamples: Number of resamples.
-        seed: Seed of the resamples; the same seed gives the same resamples.
-    """
-
-    confidence: float = DEFAULT_CONFIDENCE
-    resamples: int = DEFAULT_RESAMPLES
-    seed: int = DEFAULT_SEED
-
-
-DEFAULT_RESAMPLING = Resampling()
-
-
 def resampling_of(config: Mapping[str, Any]) -> Resampling:
-    """Return the resampling settings in the configuration of a manifest."""
-    return Resampling(
-        float(config.get("confidence", DEFAULT_CONFIDENCE)),
-        int(config.get("resamples", DEFAULT_RESAMPLES)),
-        int(config.get("seed", DEFAULT_SEED)),
-    )
+    """Return the resampling settings of a manifest's configuration, with defaults."""
+    return {
+        "confidence": float(config.get("confidence", DEFAULT_CONFIDENCE)),
+        "resamples": int(config.get("resamples", DEFAULT_RESAMPLES)),
+        "seed": int(config.get("seed", DEFAULT_SEED)),
+    }
 
 
 _BACKEND = tuple(BackendSettings.model_fields)
@@ -377,7 +359,7 @@ class BenchmarkConfig(DataSettings):
     @property
     def resampling(self) -> Resampling:
         """The settings of intervals and tests."""
-        return Resampling(self.confidence, self.resamples, self.seed)
+        return {"confidence": self.confidence, "resamples": self.resamples, "seed": self.seed}
 
     @property
     def mode_keys(self) -> tuple[str, ...]:

@@ -187,7 +187,9 @@ def testset_overfitting(
         testsets.load_test_set(used),
         testsets.load_test_set(held_out),
         measures=None if measure is None else measures.split_names(",".join(measure)),
-        resampling=benchmark.Resampling(confidence, resamples, seed),
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
     )
     if output_format == "json":
         write_json(reporting.overfitting_document(found))
