@@ -14,7 +14,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     ROUNDING,
     FloatArray,
-    Resampling,
+    ResamplingOptions,
     as_pair,
     as_table,
     check_choice,
@@ -65,7 +65,7 @@ def paired_difference(
     *,
     tests: Sequence[str] = tuple(PAIRED_TESTS),
     interval: str = "percentile",
-    **resampling: Unpack[Resampling],
+    **resampling: Unpack[ResamplingOptions],
 ) -> PairedComparison:
     """Compare two systems' scores of the same queries.
 
