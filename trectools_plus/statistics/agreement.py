@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
-    DEFAULT_RESAMPLES,
-    DEFAULT_SEED,
     FloatArray,
     IntArray,
     ResamplingOptions,
@@ -20,7 +18,11 @@ from trectools_plus.statistics.arrays import (
     check_level,
     check_resamples,
 )
-from trectools_plus.statistics.resamples import draw_counts, map_chunks
+from trectools_plus.statistics.resamples import (
+    Resampling,
+    draw_counts,
+    map_chunks,
+)
 
 WEIGHTS = ("none", "linear", "quadratic")
 
@@ -139,18 +141,16 @@ def _with_interval(
     **resampling: Unpack[ResamplingOptions],
 ) -> Agreement:
     """Add the interval: percentiles of the resampled values that are defined."""
-    confidence = resampling.get("confidence", 0.95)
-    resamples = resampling.get("resamples", DEFAULT_RESAMPLES)
-    seed = resampling.get("seed", DEFAULT_SEED)
-    check_resamples(resamples, "agreement")
-    check_level(confidence, "agreement")
-    resampled = np.concatenate(map_chunks(resample, cells, resamples, seed))
+    options = Resampling(**resampling)
+    check_resamples(options.resamples, "agreement")
+    check_level(options.confidence, "agreement")
+    resampled = np.concatenate(map_chunks(resample, cells, options.resamples, options.seed))
     defined = resampled[~np.isnan(resampled)]
     low = high = np.nan
     if not np.isnan(value) and items > 1 and len(defined):
-        tail = (1.0 - confidence) / 2.0
+        tail = (1.0 - options.confidence) / 2.0
         low, high = np.quantile(defined, [tail, 1.0 - tail]).tolist()
-    return Agreement(value, low, high, items, confidence, resamples, seed)
+    return Agreement(value, low, high, items, options.confidence, options.resamples, options.seed)
 
 
 def _codes(

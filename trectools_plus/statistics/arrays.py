@@ -21,17 +21,11 @@ ROUNDING = 1e-12
 
 
 class ResamplingOptions(TypedDict, total=False):
-    """Keyword arguments of functions that draw resamples.
+    """The fields of ``resamples.ResamplingOptions`` as optional keyword arguments."""
 
-    Attributes:
-        confidence: The level of the intervals, between 0 and 1; 0.95 by default.
-        resamples: The number of resamples, at least 1; 10,000 by default.
-        seed: The seed of all draws; 42 by default.
-    """
-
-    confidence: float
     resamples: int
     seed: int
+    confidence: float
 
 
 def as_table(values: npt.ArrayLike, where: str, *, undefined: bool = False) -> FloatArray:

@@ -24,7 +24,7 @@ from trectools_plus.statistics.arrays import (
 from trectools_plus.statistics.correction import CORRECTIONS, adjust_p_values
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
-from trectools_plus.statistics.resamples import map_chunks
+from trectools_plus.statistics.resamples import Resampling, map_chunks
 from trectools_plus.text import plural
 
 TUKEY = "tukey_hsd"
@@ -130,11 +130,8 @@ def pairwise_differences(
     differences = np.column_stack([table[:, two] - table[:, one] for one, two in pairs])
     comparisons = compare_columns(differences, tests=tests, **resampling)
     if correction == TUKEY:
-        p_table = randomised_tukey(
-            table,
-            resamples=resampling.get("resamples", DEFAULT_RESAMPLES),
-            seed=resampling.get("seed", DEFAULT_SEED),
-        )
+        options = Resampling(**resampling)
+        p_table = randomised_tukey(table, resamples=options.resamples, seed=options.seed)
         adjusted = np.array([p_table[pair] for pair in pairs])
     else:
         adjusted = adjust_p_values([one.tests[test].p_value for one in comparisons], correction)
