@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 """Values that differ by less are equal: the order of a sum changes its last bits."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Resampling:
     """Settings of bootstrap intervals and randomisation tests.
 
