@@ -74,7 +74,7 @@ def test_sweep_writes_the_plot(call, words, tmp_path):
         (["--unverified"], 2, "--unverified is a setting of retrieval"),
         (["--similarity", "none"], 2, "formula"),
         (["--predictions", "none.jsonl"], 2, "none.jsonl"),
-        (["--predictions", "x", "--method", "both"], 2, "--method is a setting of our own"),
+        (["--predictions", "x", "--method", "both"], 2, "--method is a setting of the built-in"),
         (["--resamples", "0"], 2, "bootstrap"),
     ],
 )

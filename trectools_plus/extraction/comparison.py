@@ -98,6 +98,9 @@ def compare_extractions(
         matching: exact or soft.
         resampling: Settings of the intervals and tests.
 
+    Returns:
+        Differences of precision, recall and F1 with intervals and p-values, and F1 by document.
+
     Raises:
         IncomparableError: If documents or gold terms differ, or the formulas or ontologies of soft
             figures do.

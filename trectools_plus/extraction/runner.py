@@ -102,6 +102,9 @@ def run_extraction(
         options: Predictions, retriever, similarity and intervals.
         progress: Notified of each document.
 
+    Returns:
+        The report with all scores, and the predictions.
+
     Raises:
         MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
         InputError: If a file cannot be read.

@@ -166,6 +166,9 @@ def sweep_extraction(
         options: Systems and values.
         progress: Notified of every value.
 
+    Returns:
+        Precision, recall and F1 of each system by value of the setting.
+
     Raises:
         UsageError: If a system, setting or value is unknown, repeated or out of range.
         InputError: If a file cannot be read.

@@ -21,7 +21,7 @@ ROUNDING = 1e-12
 
 
 class ResamplingOptions(TypedDict, total=False):
-    """The fields of ``resamples.Resampling`` as optional keyword arguments."""
+    """The fields of ``resamples.ResamplingOptions`` as optional keyword arguments."""
 
     resamples: int
     seed: int

@@ -74,7 +74,7 @@ def paired_difference(
         baseline: The same queries in the same order.
         tests: Names of ``PAIRED_TESTS``; all five by default.
         interval: Method of the mean difference's interval: ``percentile``, ``bca`` or ``t``.
-        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         The comparison of contrast minus baseline. The order of the pairs changes no p-value.

@@ -22,7 +22,7 @@ from trectools_plus.statistics.arrays import DEFAULT_RESAMPLES, DEFAULT_SEED, Fl
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Resampling:
     """Settings of bootstrap intervals and randomisation tests.
 

@@ -101,7 +101,7 @@ def pairwise_differences(
         correction: As in :func:`adjust_p_values`, or ``tukey_hsd``: the randomised Tukey HSD test
             of all pairs in place of a paired test.
         resampling: ``confidence`` (of the intervals, which are not adjusted), ``resamples`` and
-            ``seed``; see :class:`Resampling`.
+            ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         The comparisons with their adjusted p-values.

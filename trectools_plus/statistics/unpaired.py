@@ -74,6 +74,9 @@ def unpaired_difference(
         resamples: The number of permutations drawn if they are not all enumerated; at least 1.
         seed: The seed of the permutations.
 
+    Returns:
+        Both means, their difference with its interval, and the p-value.
+
     Raises:
         UsageError: If a sample has fewer than 2 values or one that is NaN or infinite, or an option
             is out of range.

@@ -87,6 +87,9 @@ def grade_agreement(
         threshold: The value that it must exceed.
         resampling: Settings of the intervals, over pairs.
 
+    Returns:
+        Kappas with intervals, the verdict, and the pairs with different grades.
+
     Raises:
         IncomparableError: If no pair was graded by both.
         UsageError: If an option is out of range.

@@ -76,7 +76,9 @@ class BenchmarkReport(ReportModel):
     """The result of a benchmark."""
 
     schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
+    """The version of this schema."""
     manifest: Manifest
+    """Data, settings, versions and hashes."""
     modes: dict[str, ModeResult]
     """By mode, in the order of the configuration."""
     unscored: dict[str, UnscoredMode] = Field(default_factory=dict)
@@ -186,6 +188,12 @@ def report_json_schema() -> dict[str, Any]:
 
 def load_report(path: str | Path) -> BenchmarkReport:
     """Read a report that :func:`trectools_plus.reporting.files.write_json` wrote.
+
+    Args:
+        path: The file ``BenchmarkReport.json``.
+
+    Returns:
+        The report.
 
     Raises:
         InputError: If the file cannot be read, is not a report, or has another schema version.
