@@ -31,7 +31,7 @@ from trectools_plus.extraction.settings import ExtractionSettings, make_extracti
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.statistics.resamples import Resampling
+from trectools_plus.statistics.arrays import Resampling
 
 SYSTEMS: dict[str, dict[str, Any]] = {
     "both": {"method": "both"},

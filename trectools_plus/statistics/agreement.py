@@ -13,16 +13,13 @@ from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     FloatArray,
     IntArray,
+    Resampling,
     ResamplingOptions,
     check_choice,
     check_level,
     check_resamples,
 )
-from trectools_plus.statistics.resamples import (
-    Resampling,
-    draw_counts,
-    map_chunks,
-)
+from trectools_plus.statistics.resamples import draw_counts, map_chunks
 
 WEIGHTS = ("none", "linear", "quadratic")
 

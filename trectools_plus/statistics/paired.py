@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
     ROUNDING,
@@ -91,7 +92,7 @@ def compare_columns(
     *,
     tests: Sequence[str] = tuple(PAIRED_TESTS),
     interval: str = "percentile",
-    confidence: float = 0.95,
+    confidence: float = DEFAULT_CONFIDENCE,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
 ) -> list[PairedComparison]:

@@ -16,6 +16,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     ROUNDING,
     FloatArray,
+    Resampling,
     ResamplingOptions,
     as_table,
     check_choice,
@@ -24,7 +25,7 @@ from trectools_plus.statistics.arrays import (
 from trectools_plus.statistics.correction import CORRECTIONS, adjust_p_values
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
-from trectools_plus.statistics.resamples import Resampling, map_chunks
+from trectools_plus.statistics.resamples import map_chunks
 from trectools_plus.text import plural
 
 TUKEY = "tukey_hsd"

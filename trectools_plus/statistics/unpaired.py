@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
     ROUNDING,
@@ -56,7 +57,7 @@ def unpaired_difference(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     *,
-    confidence: float = 0.95,
+    confidence: float = DEFAULT_CONFIDENCE,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
 ) -> UnpairedComparison:

@@ -21,7 +21,6 @@ from trectools_plus.benchmark.report.modes import (
     UnscoredMode,
 )
 from trectools_plus.benchmark.report.parts import (
-    DEFAULT_CONFIDENCE,
     MeasureResult,
     NearMiss,
     ReportModel,
@@ -29,6 +28,7 @@ from trectools_plus.benchmark.report.parts import (
 )
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
+from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.text import html_table
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
