@@ -436,7 +436,7 @@ def test_no_common_ids_shows_both_sides_and_the_cause(
     ("old", "new", "affix"),
     [(" d0", " web-d0", "prefix 'web-'"), ("d01 ", "d01.txt ", "suffix '.txt'")],
 )
-def test_documents_with_an_affix_are_reported(old: str, new: str, affix: str, tmp_path: Path) -> None:
+def test_documents_with_an_affix(old: str, new: str, affix: str, tmp_path: Path) -> None:
     run = RUN if old == " d0" else "1 Q0 d01 1 9.5 base\n"
     case = Case("", "", None, qrels=QRELS)
     finding = _finding("P106", _report("P106", run.replace(old, new), case, tmp_path))
