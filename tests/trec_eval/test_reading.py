@@ -1,4 +1,4 @@
-"""What is refused where trec_eval stops or prints zeros, and what --permissive lets through."""
+"""Input that is refused because trec_eval stops or prints zeros, and --permissive."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ FLAGS = ["-q", "-c", "-J", "-M3", "-l2", "-n"]
 
 @given(data=st.data(), version=st.sampled_from(["9", "10"]))
 def test_a_file_gives_what_its_table_gives(tmp_path_factory, data, version):
-    """Clean runs are read piece by piece, others as a whole."""
+    """Clean runs are read in chunks, others as a whole."""
     folder = tmp_path_factory.mktemp("pieces")
     scores = st.sampled_from(["3", "2.00000001", "2", "1", "-1", "2e30"])
     documents = st.dictionaries(st.sampled_from("abcdefgh"), scores, min_size=1)

@@ -22,7 +22,7 @@ from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Missing, score_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import bootstrap_means
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.statistics.arrays import ResamplingOptions
 
 RECALL_LEVELS = tuple(step / 10 for step in range(11))
 """The eleven standard levels."""
@@ -59,7 +59,7 @@ def precision_recall_curves(
     *,
     levels: Iterable[float] = RECALL_LEVELS,
     missing: Missing = "zero",
-    **resampling: Unpack[Resampling],
+    **resampling: Unpack[ResamplingOptions],
 ) -> Curves:
     """Compute the interpolated precision of every run at recall levels.
 
@@ -71,6 +71,9 @@ def precision_recall_curves(
         **resampling: ``confidence`` of the bootstrap intervals between 0 and 1 (0.95), number of
             ``resamples`` (10,000), and ``seed`` (42); the seed of a report gives the resamples of
             its means.
+
+    Returns:
+        Means and interval ends per mode, arrays of shape (levels,), all in [0, 1].
 
     Raises:
         UsageError: If there is no run, or a level or option is out of range.
@@ -86,7 +89,7 @@ def hit_rate_curves(
     *,
     ranks: Iterable[int] | None = None,
     missing: Missing = "zero",
-    **resampling: Unpack[Resampling],
+    **resampling: Unpack[ResamplingOptions],
 ) -> Curves:
     """Compute the share of queries with a relevant document in the first k results.
 
@@ -96,6 +99,9 @@ def hit_rate_curves(
         ranks: The values of k, from 1; by default :data:`RANKS` up to the longest ranking.
         missing: As in :func:`precision_recall_curves`.
         **resampling: As in :func:`precision_recall_curves`.
+
+    Returns:
+        Means and interval ends per mode, arrays of shape (ranks,), all in [0, 1].
 
     Raises:
         UsageError: As :func:`precision_recall_curves`.
@@ -111,7 +117,7 @@ def _curves(
     qrels: Qrels,
     runs: Mapping[str, Run],
     missing: Missing,
-    resampling: Resampling,
+    resampling: ResamplingOptions,
 ) -> Curves:
     if not runs or not points:
         raise UsageError("expected at least one run and one point", where=measure)

@@ -13,7 +13,7 @@ from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.statistics.arrays import ResamplingOptions
 from trectools_plus.statistics.correction import adjust_p_values
 from trectools_plus.statistics.unpaired import UnpairedComparison, unpaired_difference
 from trectools_plus.testsets.model import TestSet
@@ -67,7 +67,7 @@ def check_overfitting(
     held_out: TestSet,
     *,
     measures: Sequence[str] | None = None,
-    **resampling: Unpack[Resampling],
+    **resampling: Unpack[ResamplingOptions],
 ) -> OverfittingCheck:
     """Compare each mode's values on the used queries with those on the held-out ones.
 
@@ -83,6 +83,9 @@ def check_overfitting(
         **resampling: ``confidence`` of the intervals between 0 and 1 (0.95), number of
             permutations ``resamples`` (10,000), and ``seed`` (42); a p-value of at most 1 -
             ``confidence`` is flagged.
+
+    Returns:
+        One contrast per mode and measure with its p-values and flag, and notes.
 
     Raises:
         InputError: If a report or its values per query cannot be read.

@@ -33,7 +33,7 @@ class Extractor:
 
     Raises:
         UsageError: If the root in the settings is not a term.
-        InputError: If an index cannot be written.
+        InputError: If retrieval has no term to search, or an index cannot be written.
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -62,8 +62,22 @@ class ExtractionSettings(BaseModel):
         return values
 
 
+class SettingOptions(TypedDict, total=False):
+    """Settings from the command line; ``None`` means the default."""
+
+    method: ExtractionMethod | None
+    retriever: str | None
+    level: ChunkLevel | None
+    num_results: int | None
+    chunk_threshold: float | None
+    min_confidence: float | None
+    top_term_only: bool | None
+    verify: bool | None
+    assertions: bool | None
+
+
 def make_extraction_settings(
-    values: Mapping[str, Any], called: Mapping[str, str] | None = None
+    values: Mapping[str, object], called: Mapping[str, str] | None = None
 ) -> ExtractionSettings:
     """Build settings from a user's values; ``None`` means the default.
 

@@ -76,7 +76,7 @@ def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
         ({"dataset": "hpo", "cutoffs": ""}, "no cutoff is named"),
         ({"dataset": "hpo", "cutoffs": "0"}, "at least 1"),
         ({"dataset": "hpo", "cutoffs": "1,x"}, "a whole number but got 'x' — --cutoffs"),
-        ({"dataset": "hpo", "annotations": "x"}, "--annotations — ask for one"),
+        ({"dataset": "hpo", "annotations": "x"}, "--annotations — add a measure"),
     ],
 )
 def test_what_does_not_go_together_is_a_usage_error(values: dict[str, Any], words: str) -> None:

@@ -1,4 +1,4 @@
-"""Scoring piece by piece is scoring, bit for bit; what may not be scored is left to the reader."""
+"""Scores in chunks equal those of the whole run, bit for bit; other runs are left to the reader."""
 
 import gzip
 import itertools
@@ -43,7 +43,7 @@ def ready(qrels):
 
 
 def in_pieces(run, qrels, measures=MEASURES):
-    """What scoring the file piece by piece gives; ``None`` where it is left to the reader."""
+    """Return the scores in chunks; ``None`` if the run is left to the reader."""
     scored = score_file(run, ready(qrels), measures)
     return scored and score_runs(qrels, {"run": scored}, measures, "zero")
 
@@ -239,7 +239,7 @@ class TestOpenFiles:
         with pytest.raises(CheckFailedError, match="Q110"):
             open_files(str(qrels), [str(run)], MEASURES)
 
-    def test_what_is_wrong_with_a_run_is_told_by_its_reader(self, tmp_path):
+    def test_the_reader_reports_errors_of_a_run(self, tmp_path):
         qrels, run = tmp_path / "qrels", tmp_path / "run"
         qrels.write_text("1 0 a 1\n", encoding="utf-8")
         run.write_text("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", encoding="utf-8")

@@ -275,7 +275,7 @@ def test_evaluate_refuses_measures_before_it_asks() -> None:
     assert asked == []
 
 
-def test_evaluate_looks_as_deep_as_asked_and_collapses() -> None:
+def test_evaluate_searches_to_the_depth_and_collapses() -> None:
     depths = []
 
     def search(text: str, depth: int) -> list[tuple[str, float]]:

@@ -77,7 +77,7 @@ def test_same_request_same_bytes(tmp_path: Path) -> None:
     assert runs[0] == runs[1]
 
 
-def test_a_deeper_run_than_usual_is_what_was_asked_for(tmp_path: Path) -> None:
+def test_a_deeper_run_than_usual_is_accepted_on_request(tmp_path: Path) -> None:
     corpus = Corpus.from_dict({f"d{n}": "wing " + "speed " * n for n in range(150)})
     topics = Topics.from_dict({"1": "wing"})
     file = fetch_to_dir(

@@ -224,7 +224,7 @@ def test_an_inconsistent_index_of_splade_is_built_again(
     assert "is inconsistent" in warning
 
 
-def test_splade_joins_the_fusion_where_it_is_asked_for(tiny: dict[str, str]) -> None:
+def test_splade_is_part_of_the_fusion_on_request(tiny: dict[str, str]) -> None:
     settings = RetrievalSettings(splade_model=tiny["splade"])
     topics = Topics.from_dict({"q1": "short wing", "q2": "seizure"})
     modes = ["bm25", "splade", "dense", "hybrid"]

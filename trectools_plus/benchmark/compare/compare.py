@@ -12,11 +12,6 @@ import numpy as np
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.report import Comparison, ConfidenceInterval
 from trectools_plus.benchmark.report.parts import none_if_nan
-from trectools_plus.benchmark.run.config import (
-    DEFAULT_CONFIDENCE,
-    DEFAULT_RESAMPLES,
-    DEFAULT_SEED,
-)
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
@@ -29,7 +24,12 @@ from trectools_plus.statistics import (
     randomised_tukey,
     smallest_detectable_difference,
 )
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    ResamplingOptions,
+)
 from trectools_plus.statistics.correction import CORRECTIONS
 from trectools_plus.text import plural
 
@@ -80,7 +80,7 @@ def compare(
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])
     family = describe_family(len(names), len(baselines), len(pairs))
-    resampling = Resampling(confidence=confidence, resamples=resamples, seed=seed)
+    resampling = ResamplingOptions(confidence=confidence, resamples=resamples, seed=seed)
     return compare_pairs(evaluation, pairs, family, correction, resampling)
 
 
@@ -89,7 +89,7 @@ def compare_pairs(
     pairs: Sequence[tuple[int, int]],
     family: str,
     correction: str,
-    resampling: Resampling,
+    resampling: ResamplingOptions,
 ) -> list[Comparison]:
     """Test the differences of pairs of runs, on each measure as one family.
 
@@ -173,7 +173,7 @@ def _tukey(
     evaluation: Evaluation,
     pairs: Sequence[tuple[int, int]],
     measure: str,
-    resampling: Resampling,
+    resampling: ResamplingOptions,
 ) -> FloatArray:
     """Compute Tukey's p-values over the queries for which every run defines the measure."""
     table = np.column_stack([evaluation.values(name, measure) for name in evaluation.run_names])

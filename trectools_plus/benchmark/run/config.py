@@ -17,7 +17,6 @@ from pydantic import (
     model_validator,
 )
 
-from trectools_plus.benchmark.report.parts import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
 from trectools_plus.choices import MODES, Correction, Missing
 from trectools_plus.errors import UsageError
@@ -26,7 +25,12 @@ from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    ResamplingOptions,
+)
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
@@ -161,11 +165,9 @@ DEFAULT_MODE_NAMES = {
     "hybrid": "Hybrid",
     "splade": "SPLADE",
 }
-DEFAULT_SEED = 42
-DEFAULT_RESAMPLES = 10_000
 
 
-def resampling_of(config: Mapping[str, Any]) -> Resampling:
+def resampling_of(config: Mapping[str, Any]) -> ResamplingOptions:
     """Return the resampling settings of a manifest's configuration, with defaults."""
     return {
         "confidence": float(config.get("confidence", DEFAULT_CONFIDENCE)),
@@ -357,7 +359,7 @@ class BenchmarkConfig(DataSettings):
             )
 
     @property
-    def resampling(self) -> Resampling:
+    def resampling(self) -> ResamplingOptions:
         """The settings of intervals and tests."""
         return {"confidence": self.confidence, "resamples": self.resamples, "seed": self.seed}
 

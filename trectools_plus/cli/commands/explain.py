@@ -91,7 +91,7 @@ def _definition_lines(definition: measures.Definition) -> Iterator[str]:
 
 
 def _rules(name: str) -> list[validation.Rule]:
-    """Return the rules of a code or name, none if there are none of this name.
+    """Return the rules with a code or a name; an empty list if no rule has the name.
 
     Raises:
         UsageError: If there is no rule of this code.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -177,21 +177,21 @@ def extraction_run(
 
     \b
     Examples:
-      extraction run data --dataset GeneReviews
-      extraction run data --dataset GeneReviews --method dictionary --output-dir results/names
-      extraction run data --dataset GeneReviews --predictions mine.jsonl --format json
+      trectools-plus extraction run data --dataset GeneReviews
+      trectools-plus extraction run data --method dictionary --output-dir results/names
+      trectools-plus extraction run data --predictions mine.jsonl --format json
     """
-    values: dict[str, Any] = {
-        "method": method,
-        "retriever": retriever,
-        "level": chunks,
-        "num_results": num_results,
-        "chunk_threshold": chunk_threshold,
-        "min_confidence": min_confidence,
-        "top_term_only": top_term_only or None,
-        "verify": False if unverified else None,
-        "assertions": False if no_assertions else None,
-    }
+    values = extraction.SettingOptions(
+        method=method,
+        retriever=retriever,
+        level=chunks,
+        num_results=num_results,
+        chunk_threshold=chunk_threshold,
+        min_confidence=min_confidence,
+        top_term_only=top_term_only or None,
+        verify=False if unverified else None,
+        assertions=False if no_assertions else None,
+    )
     _check_effect(values, predictions is not None)
     with show_progress() as progress:
         result = extraction.run_extraction(
@@ -242,8 +242,8 @@ def extraction_compare(
 
     \b
     Examples:
-      extraction compare results/names results/both
-      extraction compare results/names results/both --matching soft --format markdown
+      trectools-plus extraction compare results/names results/both
+      trectools-plus extraction compare results/names results/both --matching soft --format markdown
     """
     comparison = extraction.compare_extractions(
         extraction.load_extraction_report(first),
@@ -299,8 +299,8 @@ def extraction_sweep(
 
     \b
     Examples:
-      extraction sweep data --dataset GeneReviews --output-dir results/sweep
-      extraction sweep data --systems both --parameter num_results --values 1,5,10,30
+      trectools-plus extraction sweep data --dataset GeneReviews --output-dir results/sweep
+      trectools-plus extraction sweep data --systems both --parameter num_results --values 1,5,10,30
     """
     with show_progress() as progress:
         found = extraction.sweep_extraction(
@@ -325,7 +325,7 @@ def extraction_sweep(
             typer.echo(f"written  {file}")
 
 
-def _check_effect(values: dict[str, Any], has_predictions: bool) -> None:
+def _check_effect(values: extraction.SettingOptions, has_predictions: bool) -> None:
     """Refuse settings without effect on the chosen method or on given predictions."""
     given = [name for name, value in values.items() if value is not None]
     if has_predictions and given:
@@ -335,7 +335,7 @@ def _check_effect(values: dict[str, Any], has_predictions: bool) -> None:
             remedy="leave one of the two out",
         )
     unused = [name for name in given if name in _OF_RETRIEVAL]
-    if values["method"] == "dictionary" and unused:
+    if values.get("method") == "dictionary" and unused:
         raise UsageError(
             f"{_OPTIONS[unused[0]]} is a setting of retrieval",
             where="--method dictionary",

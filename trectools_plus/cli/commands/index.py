@@ -8,7 +8,7 @@ import typer
 
 from trectools_plus import retrieval
 from trectools_plus.cli import completion
-from trectools_plus.cli.options.common import CorpusFile, Dataset, OntologyFile, TextOrJson
+from trectools_plus.cli.options.common import CorpusFile, DatasetOrHpo, OntologyFile, TextOrJson
 from trectools_plus.cli.options.retrieval import (
     DeviceName,
     EmbeddingModel,
@@ -24,7 +24,7 @@ from trectools_plus.text import split_list
 
 
 def index_build(
-    dataset: Dataset = None,
+    dataset: DatasetOrHpo = None,
     corpus: CorpusFile = None,
     ontology: OntologyFile = None,
     modes: Annotated[

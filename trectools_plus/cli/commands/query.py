@@ -10,7 +10,7 @@ from trectools_plus import formats, retrieval
 from trectools_plus import ontology as ontologies
 from trectools_plus.choices import ALL_MODES
 from trectools_plus.cli import completion
-from trectools_plus.cli.options.common import CorpusFile, Dataset, OntologyFile
+from trectools_plus.cli.options.common import CorpusFile, DatasetOrHpo, OntologyFile
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions, open_documents
 from trectools_plus.cli.printing import print_table, write_json
@@ -22,7 +22,7 @@ from trectools_plus.errors import UsageError
 def query_text(
     *,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for.")],
-    dataset: Dataset = None,
+    dataset: DatasetOrHpo = None,
     corpus: CorpusFile = None,
     ontology: OntologyFile = None,
     mode: Annotated[

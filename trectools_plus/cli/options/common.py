@@ -35,6 +35,15 @@ Dataset = Annotated[
         autocompletion=completion.complete_dataset,
     ),
 ]
+DatasetOrHpo = Annotated[
+    str | None,
+    typer.Option(
+        "--dataset",
+        help="hpo (built in; the default), irds:<ir_datasets id>, or a folder in BEIR or TREC "
+        "layout.",
+        autocompletion=completion.complete_dataset,
+    ),
+]
 CorpusFile = Annotated[
     str | None,
     typer.Option(

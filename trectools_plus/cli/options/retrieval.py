@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from trectools_plus.choices import AggregationName, Device
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import MODELS, SEARCH
 from trectools_plus.errors import UsageError
+
+SettingValue = str | bool | list[str] | None
+"""A value of ``RetrievalSettings`` before it is checked: a text of ``--set``, or an option."""
 
 MultiVector = Annotated[
     bool,
@@ -101,7 +104,7 @@ class RetrievalOptions:
     device: DeviceName = None
     setting: Setting = None
 
-    def values(self, *, beside_file: bool = False) -> dict[str, Any]:
+    def values(self, *, beside_file: bool = False) -> dict[str, SettingValue]:
         """Return the options that were given, as fields of ``RetrievalSettings``.
 
         Args:
@@ -114,7 +117,7 @@ class RetrievalOptions:
         values = parse_assignments(self.setting or [])
         if self.reranker_model and not self.enable_reranker:
             raise UsageError("--reranker-model needs --enable-reranker")
-        given: dict[str, Any] = {
+        given: dict[str, SettingValue] = {
             "multi_vector": self.multi_vector or None,
             "aggregation_strategy": self.aggregation_strategy,
             "reranker_model": self.reranker_model,
@@ -139,13 +142,13 @@ class RetrievalOptions:
         return values
 
 
-def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
+def parse_assignments(assignments: Sequence[str]) -> dict[str, SettingValue]:
     """Return the ``NAME=VALUE`` texts of ``--set`` as a dictionary.
 
     Raises:
         UsageError: If one has no ``=``, a name is set twice, or a setting has no effect.
     """
-    values: dict[str, Any] = {}
+    values: dict[str, SettingValue] = {}
     for assignment in assignments:
         name, equals, text = (part.strip() for part in assignment.partition("="))
         if not equals or name in values:
@@ -162,7 +165,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def _setting_value(name: str, text: str) -> str | list[str] | None:
+def _setting_value(name: str, text: str) -> SettingValue:
     if name in ("stemmer", "stopwords") and text == "none":
         return None
     if name == "weights" or (name == "stopwords" and "," in text):

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.formats.writing import open_output
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.draft import Draft, FixOptions, Job
+from trectools_plus.validation.draft import Draft, FixOptions, Job, LineNumbers
 from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, as_qrels_view, as_run_view
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
@@ -121,13 +121,10 @@ def fix_run(
         UsageError: If the output is the input, or a code has no fix for runs.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    given = qrels if isinstance(qrels, str | Path) else None
-    refuse_overwriting(output, (path, given))
-    asked = frozenset(codes)
+    refuse_overwriting(output, (path, qrels if isinstance(qrels, str | Path) else None))
     view = as_qrels_view(qrels)
     other = None if isinstance(view, FileReport) else view
-    job = Job(CATALOGUE, "run", asked, options, max_depth, other)
-    return _fix(path, output, job)
+    return _fix(path, output, Job(CATALOGUE, "run", frozenset(codes), options, max_depth, other))
 
 
 def fix_qrels(
@@ -147,16 +144,17 @@ def fix_qrels(
         options: Choices that some fixes need.
         run: For P104: a run whose spelling of query ids is used.
 
+    Returns:
+        The fixes applied and not applied, and the changed lines.
+
     Raises:
         UsageError: If the output is the input, or a code has no fix for qrels.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    given = run if isinstance(run, str | Path) else None
-    refuse_overwriting(output, (path, given))
+    refuse_overwriting(output, (path, run if isinstance(run, str | Path) else None))
     view = as_run_view(run)
     other = None if isinstance(view, FileReport) else view
-    job = Job(CATALOGUE, "qrels", frozenset(codes), options, other=other)
-    return _fix(path, output, job)
+    return _fix(path, output, Job(CATALOGUE, "qrels", frozenset(codes), options, other=other))
 
 
 def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
@@ -176,18 +174,40 @@ def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
         why = _why_refused(draft)
     if why is not None:
         return replace(summary, refused=why, notes=tuple(job.notes))
+    return write_fixed(output, source, job, text, draft.data, draft.origin)
+
+
+def write_fixed(
+    output: str | Path,
+    source: Source,
+    job: Job,
+    before: bytes,
+    after: bytes,
+    origin: LineNumbers | None,
+) -> FixSummary:
+    """Write a fixed file, and summarise its changes.
+
+    Args:
+        output: The file to write; its suffix decides its compression.
+        source: The input.
+        job: The log of the fixes.
+        before: The input as UTF-8.
+        after: The fixed text.
+        origin: The line in ``before`` of each line of ``after``; ``None`` for 1, 2, 3, …
+    """
     repacked = note_compression(source, output, job)
     with open_output(output) as stream:
-        stream.write(draft.data)
-    return replace(
-        summary,
-        output=str(output),
+        stream.write(after)
+    return FixSummary(
+        source.path,
+        job.kind,
+        str(output),
         applied=tuple(job.applied),
         notes=tuple(job.notes),
         repacked=repacked,
-        lines_before=_count_lines(text),
-        lines_after=_count_lines(draft.data),
-        _changes=partial(iter_changes, source.data, text, draft.data, draft.origin),
+        lines_before=count_lines(before),
+        lines_after=count_lines(after),
+        _changes=partial(iter_changes, source.data, before, after, origin),
     )
 
 
@@ -251,5 +271,6 @@ def _why_refused(draft: Draft) -> str | None:
     return None
 
 
-def _count_lines(text: bytes) -> int:
+def count_lines(text: bytes) -> int:
+    """Return the number of lines of a text."""
     return text.count(b"\n") + (not text.endswith(b"\n"))

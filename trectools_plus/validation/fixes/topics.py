@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,17 @@ import numpy as np
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.topic_schema import Form, form_of, is_header
-from trectools_plus.formats.writing import open_output
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.draft import FixOptions, Job
-from trectools_plus.validation.fixes.engine import fix_bytes, refuse_overwriting
+from trectools_plus.validation.fixes.engine import (
+    count_lines,
+    fix_bytes,
+    refuse_overwriting,
+    write_fixed,
+)
 from trectools_plus.validation.fixes.structured import quote_values
-from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
-from trectools_plus.validation.rules.file.compression import note_compression
+from trectools_plus.validation.fixes.summary import FixSummary
 from trectools_plus.validation.topics.loading import with_tab
 
 _BLANKS = " \t\x0b\x0c"
@@ -46,6 +48,9 @@ def fix_topics(
         codes: Fixes to apply in addition to the safe ones, for example ``T113``.
         options: Choices that some fixes need.
 
+    Returns:
+        The fixes applied and not applied, and the changed lines.
+
     Raises:
         UsageError: If the output is the input, or a code has no fix for topics.
         InputError: If a file cannot be read, or the output cannot be written.
@@ -69,24 +74,8 @@ def fix_topics(
     # The last line of a tree needs no line end; an existing one is an empty line in ``kept``.
     is_by_lines = form in ("tsv", "jsonl")
     written = "\n".join(line for _, line in kept).encode() + b"\n" * is_by_lines
-    repacked = note_compression(source, output, job)
-    with open_output(output) as stream:
-        stream.write(written)
     origin = np.array([line for line, text in kept], dtype=np.uint32)
-    return replace(
-        summary,
-        output=str(output),
-        applied=tuple(job.applied),
-        notes=tuple(job.notes),
-        repacked=repacked,
-        lines_before=_count_lines(data),
-        lines_after=_count_lines(written),
-        _changes=partial(iter_changes, source.data, data, written, origin[: _count_lines(written)]),
-    )
-
-
-def _count_lines(data: bytes) -> int:
-    return data.count(b"\n") + (not data.endswith(b"\n"))
+    return write_fixed(output, source, job, data, written, origin[: count_lines(written)])
 
 
 def _why_refused(data: bytes) -> str | None:

@@ -128,6 +128,18 @@ def map_stretches(work: Callable[[int, int], _T], cuts: Sequence[Stretch]) -> li
         return list(pool.map(lambda cut: work(*cut), cuts))
 
 
+def find_rows(work: Callable[[int, int], Rows], cuts: Sequence[Stretch]) -> Rows:
+    """Concatenate the rows that a function finds in each stretch."""
+    return np.concatenate([np.empty(0, np.int64), *map_stretches(work, cuts)])
+
+
+def places_in_query(query: npt.NDArray[np.uint32]) -> Rows:
+    """0, 1, 2, … within each block of rows of one query."""
+    places = np.arange(len(query))
+    heads = np.concatenate([[True], query[1:] != query[:-1]])
+    return places - np.maximum.accumulate(np.where(heads, places, 0))
+
+
 def holds_everywhere(test: Callable[[int, int], bool], cuts: Sequence[Stretch]) -> bool:
     """Return whether a test holds on every stretch; the first failure ends the search."""
     failed = False
@@ -323,8 +335,7 @@ def find_repeats(
 
     n_rows = len(query)
     whole = [(0, n_rows)] if n_rows else []
-    found = map_stretches(suspects, whole if starts is None else stretches(n_rows, starts))
-    rows = np.concatenate([np.empty(0, np.int64), *found])
+    rows = find_rows(suspects, whole if starts is None else stretches(n_rows, starts))
     pairs = pl.DataFrame({"row": rows, "query": query[rows], "doc_id": doc_ids.gather(rows)})
     with_first = pairs.with_columns(first=pl.col("row").min().over("query", "doc_id"))
     return with_first.filter(pl.col("row") > pl.col("first")).select("row", "first")

@@ -23,8 +23,8 @@ from trectools_plus.validation.views.order import (
     Flags,
     KeyTable,
     Rows,
+    find_rows,
     keys_of,
-    map_stretches,
     stretches,
 )
 from trectools_plus.validation.views.qrels import QrelsView
@@ -183,7 +183,7 @@ class PairView:
             keys = keys_of(query[begin:end], doc_ids.slice(begin, end - begin))
             return table.find(keys)[0] + begin
 
-        rows = _joined(map_stretches(find, stretches(self.run.n_rows)))
+        rows = find_rows(find, stretches(self.run.n_rows))
         likely = pl.DataFrame({"query": query[rows], "doc_id": doc_ids.gather(rows), "row": rows})
         found = likely.join(judgments, on=["query", "doc_id"], how="semi", maintain_order="left")
         return found["row"].to_numpy()
@@ -228,7 +228,7 @@ class PairView:
                 return np.empty(0, np.int64) if all_plain else self._unjudged(table, begin, ours)
             return self._unjudged(table, begin, folded(ours))
 
-        rows = _joined(map_stretches(find, stretches(self.run.n_rows)))
+        rows = find_rows(find, stretches(self.run.n_rows))
         ours = pl.DataFrame({"query": query[rows], "doc_id": doc_ids.gather(rows), "row": rows})
         ours = ours.with_columns(fold=folded(ours["doc_id"]))
         near = ours.join(theirs, on=["query", "fold"], maintain_order="left_right")
@@ -263,7 +263,3 @@ class PairView:
         if found is not None:
             return "qrels", f"{found[0]} '{found[1]}'", rows
         return None
-
-
-def _joined(rows: list[Rows]) -> Rows:
-    return np.concatenate([np.empty(0, np.int64), *rows])

@@ -201,7 +201,7 @@ def test_one_that_asks_for_too_long_a_rest_is_left_alone() -> None:
         ("SSL_CERT_FILE", "/no/such/hidden.pem", "correct the variable, or unset it"),
     ],
 )
-def test_an_environment_that_cannot_be_used_is_said(
+def test_an_unusable_environment_is_reported(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, remedy: str
 ) -> None:
     if variable == "ALL_PROXY" and find_spec("socksio"):
@@ -405,7 +405,7 @@ def test_documents_may_have_members_of_any_name() -> None:
         {"content": b"no gzip at all", "headers": {"content-encoding": "gzip"}},
     ],
 )
-def test_what_is_no_answer_is_asked_again(bad: dict[str, Any]) -> None:
+def test_invalid_answers_are_requested_again(bad: dict[str, Any]) -> None:
     sent: list[int] = []
 
     def reply(request: httpx.Request) -> httpx.Response:
@@ -422,7 +422,7 @@ def test_what_is_no_answer_is_asked_again(bad: dict[str, Any]) -> None:
     assert failure.reason.endswith("(2 attempts)")
 
 
-def test_the_mapping_of_a_document_is_not_asked_for_again() -> None:
+def test_the_mapping_of_a_document_is_requested_once() -> None:
     sent: list[int] = []
 
     def reply(request: httpx.Request) -> httpx.Response:

@@ -119,7 +119,7 @@ def not_utf8(table: TableView) -> Hit | None:
     "as one row. A CR inside a row is part of an id for some tools and a line end for others, so "
     "only a file whose line ends are all CR can be fixed.",
     example="run.txt:1: error F105: line ends are bare CR; trec_eval reads the whole file as one "
-    "row. Convert to LF.",
+    "row. Convert to LF: tr '\\r' '\\n'.",
     remedy="Convert to LF: tr '\\r' '\\n'",
     blocks_fixing=True,
 )

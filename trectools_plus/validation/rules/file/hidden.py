@@ -12,12 +12,11 @@ from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.lexer import BOM
 from trectools_plus.text import plural, quoted, visible
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView
 
 
 def _behind_hash(table: TableView) -> Hit | None:
+    """A comment looks like a row."""
     rows = table.rows_behind_hash
     if rows.is_empty():
         return None
@@ -29,7 +28,7 @@ def _behind_hash(table: TableView) -> Hit | None:
     return Hit(f"{quoted(rows['text'][0])} skipped as comment{many}", lines, len(lines))
 
 
-@rule(
+run_row_behind_hash = rule(
     "R112",
     "row-behind-hash",
     on="run",
@@ -43,13 +42,10 @@ def _behind_hash(table: TableView) -> Hit | None:
     "it starts with '#'.",
     remedy="Rename the id if it starts with '#'",
     may_be_error=True,
-)
-def run_row_behind_hash(run: RunView) -> Hit | None:
-    """A comment looks like a row of a run."""
-    return _behind_hash(run)
+)(_behind_hash)
 
 
-@rule(
+qrels_row_behind_hash = rule(
     "Q112",
     "row-behind-hash",
     on="qrels",
@@ -63,10 +59,7 @@ def run_row_behind_hash(run: RunView) -> Hit | None:
     "'#'.",
     remedy="Rename the id if it starts with '#'",
     may_be_error=True,
-)
-def qrels_row_behind_hash(qrels: QrelsView) -> Hit | None:
-    """A comment looks like a judgment."""
-    return _behind_hash(qrels)
+)(_behind_hash)
 
 
 INVISIBLE_BLANKS = (
@@ -97,7 +90,19 @@ _NAMES = {
 }
 
 
-@rule(
+def _find_invisible(table: TableView) -> Hit | None:
+    """A row contains an invisible character."""
+    columns = table.columns
+    if columns is None or not table.shape.has_rows or not _suspicious(columns):
+        return None
+    hits = _lines_with(columns, INVISIBLE_BLANKS, range(1, columns.n_fields + 1))
+    if not hits.is_empty():
+        return _invisible_hit(table, hits, INVISIBLE_BLANKS, "error")
+    hits = _lines_with(columns, INVISIBLE_IN_IDS, (1, table.place_of(3)))
+    return None if hits.is_empty() else _invisible_hit(table, hits, INVISIBLE_IN_IDS, "warning")
+
+
+invisible_character = rule(
     "R114",
     "invisible-character",
     on="run",
@@ -112,13 +117,10 @@ _NAMES = {
     example="run.txt:2: error R114: no-break space inside 'd\\u00a002'; Python splits here, "
     "trec_eval does not. Replace it with a plain blank, or remove it from the id.",
     remedy="Replace it with a plain blank, or remove it from the id",
-)
-def invisible_character(run: RunView) -> Hit | None:
-    """A row contains an invisible character."""
-    return _find_invisible(run)
+)(_find_invisible)
 
 
-@rule(
+invisible_character_in_qrels = rule(
     "Q114",
     "invisible-character",
     on="qrels",
@@ -133,21 +135,7 @@ def invisible_character(run: RunView) -> Hit | None:
     example="qrels.txt:2: error Q114: no-break space inside 'd\\u00a002'; Python splits here, "
     "trec_eval does not. Replace it with a plain blank, or remove it from the id.",
     remedy="Replace it with a plain blank, or remove it from the id",
-)
-def invisible_character_in_qrels(qrels: QrelsView) -> Hit | None:
-    """A row of the qrels contains an invisible character."""
-    return _find_invisible(qrels)
-
-
-def _find_invisible(table: TableView) -> Hit | None:
-    columns = table.columns
-    if columns is None or not table.shape.has_rows or not _suspicious(columns):
-        return None
-    hits = _lines_with(columns, INVISIBLE_BLANKS, range(1, columns.n_fields + 1))
-    if not hits.is_empty():
-        return _invisible_hit(table, hits, INVISIBLE_BLANKS, "error")
-    hits = _lines_with(columns, INVISIBLE_IN_IDS, (1, table.place_of(3)))
-    return None if hits.is_empty() else _invisible_hit(table, hits, INVISIBLE_IN_IDS, "warning")
+)(_find_invisible)
 
 
 def _suspicious(columns: Columns) -> bool:

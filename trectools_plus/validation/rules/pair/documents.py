@@ -268,13 +268,8 @@ def self_retrieval(pair: PairView) -> Hit | None:
         return None
     query_id = pair.run.query_id(rows[0])
     more = f" ({len(rows):,} such rows)" if len(rows) > 1 else ""
-    return Hit(
-        f"query {visible(query_id)} retrieves document {visible(query_id)}{more}",
-        pair.run.lines(rows),
-        len(rows),
-        pair.run.column(rows[0], 3),
-        query_id,
-        query_id,
+    return pair.run.hit(
+        f"query {visible(query_id)} retrieves document {visible(query_id)}{more}", rows, 3
     )
 
 

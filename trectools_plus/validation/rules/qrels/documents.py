@@ -33,14 +33,11 @@ def duplicate_agrees(qrels: QrelsView) -> Hit | None:
         return None
     row = again["row"][0]
     more = f" ({again.height:,} such rows)" if again.height > 1 else ""
-    return Hit(
+    return qrels.hit(
         f"{visible(qrels.doc_id(row))} judged again for query {visible(qrels.query_id(row))} "
         f"with grade {number(qrels.grade[row])}{more}",
-        qrels.lines(again["row"].to_list()),
-        again.height,
-        qrels.column(row, 3),
-        qrels.query_id(row),
-        qrels.doc_id(row),
+        again["row"].to_numpy(),
+        3,
     )
 
 
@@ -71,14 +68,11 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
     row, first = again["row"][0], again["first"][0]
     more = f" ({again.height:,} such rows)" if again.height > 1 else ""
     here, there = number(qrels.grade[row]), number(qrels.grade[first])
-    return Hit(
+    return qrels.hit(
         f"{visible(qrels.doc_id(row))} is {here} here, {there} on {qrels.at_line(first)}"
         f", in query {visible(qrels.query_id(row))}{more}",
-        qrels.lines(again["row"].to_list()),
-        again.height,
-        qrels.column(row, 4),
-        qrels.query_id(row),
-        qrels.doc_id(row),
+        again["row"].to_numpy(),
+        4,
     )
 
 
@@ -109,15 +103,12 @@ def looks_diversity(qrels: QrelsView) -> Hit | None:
     row, first = again["row"][0], again["first"][0]
     subtopics = qrels.frame["iteration"]
     more = f" ({again.height:,} such rows)" if again.height > 1 else ""
-    return Hit(
+    return qrels.hit(
         f"column 2 holds subtopics: {visible(qrels.doc_id(row))} is judged for "
         f"{visible(subtopics[first])} and {visible(subtopics[row])} in query "
         f"{visible(qrels.query_id(row))}{more}",
-        qrels.lines(again["row"].to_list()),
-        again.height,
-        qrels.column(row, 2),
-        qrels.query_id(row),
-        qrels.doc_id(row),
+        again["row"].to_numpy(),
+        2,
     )
 
 

@@ -179,13 +179,10 @@ def grade_range(qrels: QrelsView) -> Hit | None:
                 if qrels.columns is not None
                 else number(qrels.grade[rows[0]])
             )
-            return Hit(
+            return qrels.hit(
                 f"grade {visible(text)}{on(len(rows))}; {why}",
-                qrels.lines(rows),
-                len(rows),
-                qrels.column(rows[0], GRADE_FIELD),
-                qrels.query_id(rows[0]),
-                qrels.doc_id(rows[0]),
+                rows,
+                GRADE_FIELD,
                 severity=severity,
             )
     return None

@@ -11,7 +11,7 @@ from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.columns import may_hold_documents
-from trectools_plus.validation.views.order import Rows
+from trectools_plus.validation.views.order import Rows, places_in_query
 from trectools_plus.validation.views.runs import TREC_MAX_DEPTH, RunView
 
 
@@ -44,14 +44,11 @@ def duplicate_document(run: RunView) -> Hit | None:
     n_queries = len(np.unique(run.blocks.query[repeats["row"].to_numpy()]))
     queries = f" in {plural(n_queries, 'query', 'queries')}"
     more = f" ({repeats.height:,} rows{queries})" if repeats.height > 1 else ""
-    return Hit(
+    return run.hit(
         f"{visible(run.doc_id(row))} again in query {visible(run.query_id(row))} "
         f"({run.at_line(first)}, score {_score(run, first)}; here {_score(run, row)}){more}",
-        run.lines(repeats["row"].to_list()),
-        repeats.height,
-        run.column(row, 3),
-        run.query_id(row),
-        run.doc_id(row),
+        repeats["row"].to_numpy(),
+        3,
         fix="safe" if _are_copies(run) else None,
     )
 
@@ -175,11 +172,8 @@ def depth(run: RunView) -> Hit | None:
 
 def _first_beyond(run: RunView, limit: int) -> Rows:
     """For each query with more than ``limit`` rows: the first row beyond, in file order."""
-    grouped = run.grouped
-    places = np.arange(run.n_rows)
-    heads = np.concatenate([[True], ~grouped.same_query])
-    position = places - np.maximum.accumulate(np.where(heads, places, 0))
-    return np.sort(grouped.rows(np.flatnonzero(position == limit)))
+    places = np.flatnonzero(places_in_query(run.grouped.query) == limit)
+    return np.sort(run.grouped.rows(places))
 
 
 @fix_step("R161", order=140)

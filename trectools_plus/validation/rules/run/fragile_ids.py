@@ -7,7 +7,7 @@ import polars as pl
 
 from trectools_plus.text import number, on, quoted, visible
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views.order import Flags, Rows, map_stretches, stretches
+from trectools_plus.validation.views.order import Flags, Rows, find_rows, stretches
 from trectools_plus.validation.views.runs import RunView
 
 _WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"
@@ -77,7 +77,7 @@ def _fragile_rows(doc_ids: pl.Series) -> Rows:
         found: Rows = suspects[_is_fragile(part.gather(suspects))] if len(suspects) else suspects
         return found + begin
 
-    return np.concatenate([np.empty(0, np.int64), *map_stretches(look, stretches(doc_ids.len()))])
+    return find_rows(look, stretches(doc_ids.len()))
 
 
 def _is_suspect(ids: pl.Series) -> Flags:

@@ -24,7 +24,7 @@ from trectools_plus.validation.rules.run.ranks import (
     rank_start,
     scores_reversed,
 )
-from trectools_plus.validation.views.order import Ordered, Rows
+from trectools_plus.validation.views.order import Ordered, Rows, places_in_query
 from trectools_plus.validation.views.runs import RunView
 
 _RANK_RULES = (
@@ -46,7 +46,8 @@ _RANK_RULES = (
     checks="rows of a query not in rank order",
     rationale="Evaluators ignore the order of the rows. Tools that use the first rows of a query "
     "as its best results do not.",
-    example="run.txt:2: info R126: rows not in rank order. Nothing to do for evaluation.",
+    example="run.txt:2: info R126: rows not in rank order. Nothing to do for evaluation; sort by "
+    "rank for tools that read from the top.",
     remedy="Nothing to do for evaluation; sort by rank for tools that read from the top",
 )
 def row_order(run: RunView) -> Hit | None:
@@ -169,7 +170,8 @@ def order_rows(draft: Draft, job: Job) -> Draft:
         job.done(code, count)
     fields = draft.fields[order]
     if ranks_too:
-        fields = fields.with_columns(c4=_positions(run.blocks.query[order]).cast(pl.String))
+        ranks = pl.Series(places_in_query(run.blocks.query[order]) + 1)
+        fields = fields.with_columns(c4=ranks.cast(pl.String))
     elif np.array_equal(order, np.arange(len(order))):
         return draft
     return draft.rewritten(fields, order)
@@ -203,13 +205,6 @@ def _by_document(run: RunView, scored: Ordered, order: Rows, places: Rows) -> Ro
     order = order.copy()
     order[places] = table["row"].to_numpy()
     return order
-
-
-def _positions(query: Rows | np.ndarray[tuple[int], np.dtype[np.uint32]]) -> pl.Series:
-    """1, 2, 3, … within each block of rows of one query."""
-    heads = np.concatenate([[True], query[1:] != query[:-1]])
-    places = np.arange(len(query))
-    return pl.Series(places - np.maximum.accumulate(np.where(heads, places, 0)) + 1)
 
 
 def _queries_in_order(run: RunView, order: Rows) -> tuple[Rows, int]:

@@ -235,14 +235,11 @@ def duplicate_rank(run: RunView) -> Hit | None:
     rows, place = _in_file_order(run.ranked, places)
     row, first = int(rows[0]), int(run.ranked.rows(place - 1)[0])
     where = visible(run.query_id(row))
-    return Hit(
+    return run.hit(
         f"rank {number(run.rank[row])} twice in query {where} (first: {run.at_line(first)})"
         f"{on(len(rows))}",
-        run.lines(rows),
-        len(rows),
-        run.column(row, RANK_FIELD),
-        run.query_id(row),
-        run.doc_id(row),
+        rows,
+        RANK_FIELD,
     )
 
 
@@ -306,14 +303,11 @@ def rank_gap(run: RunView) -> Hit | None:
         return None
     rows, place = _in_file_order(ranked, places)
     row, before = int(rows[0]), number(ranked.rank[place[0] - 1])
-    return Hit(
+    return run.hit(
         f"rank {number(run.rank[row])} follows {before} in query {visible(run.query_id(row))}"
         f"{in_all(len(places), 'gap')}; rows lost?",
-        run.lines(rows),
-        len(places),
-        run.column(row, RANK_FIELD),
-        run.query_id(row),
-        run.doc_id(row),
+        rows,
+        RANK_FIELD,
     )
 
 
@@ -338,16 +332,13 @@ def rank_score_conflict(run: RunView) -> Hit | None:
         return None
     ranked = run.ranked
     rows, places = _in_file_order(ranked, rises)
-    row, place = int(rows[0]), places[0]
-    return Hit(
+    place = places[0]
+    return run.hit(
         f"rank {number(ranked.rank[place])} scores {number(ranked.score[place])}, rank "
         f"{number(ranked.rank[place - 1])} scores {number(ranked.score[place - 1])}"
         f"{in_all(len(rises), 'such pair')}; evaluation follows the score",
-        run.lines(rows),
-        len(rises),
-        run.column(row, 5),
-        run.query_id(row),
-        run.doc_id(row),
+        rows,
+        5,
     )
 
 

@@ -73,14 +73,11 @@ def _conflict(run: RunView, against: Rows, n_ties: int) -> Hit:
     row, before = int(rows[at]), int(run.scored.rows(against - 1)[at])
     first, second = visible(run.doc_id(before)), visible(run.doc_id(row))
     more = f" ({len(rows):,} such pairs, {n_ties:,} ties in all)" if n_ties > 1 else ""
-    return Hit(
+    return run.hit(
         f"{first} and {second} tie at {run.text(row, 5)}; trec_eval puts {second} first, "
         f"rank column {first}{more}",
-        run.lines(np.sort(rows)),
-        len(rows),
-        run.column(row, 5),
-        run.query_id(row),
-        run.doc_id(row),
+        np.sort(rows),
+        5,
     )
 
 
@@ -235,14 +232,11 @@ def tie_in_float32(run: RunView) -> Hit | None:
     row, before = int(rows[at]), int(scored.rows(places - 1)[at])
     changed = int(_against_doc_id(run, places).sum())
     more = f" ({len(rows):,} pairs, {changed:,} change places)" if len(rows) > 1 else ""
-    return Hit(
+    return run.hit(
         f"{_score_text(run, before)} and {_score_text(run, row)} are equal in float32{more}: "
         "trec_eval 9, pytrec_eval and ir_measures tie them, trec_eval 10 and ranx do not",
-        run.lines(np.sort(rows)),
-        len(rows),
-        run.column(row, 5),
-        run.query_id(row),
-        run.doc_id(row),
+        np.sort(rows),
+        5,
     )
 
 
@@ -261,14 +255,11 @@ def _tie_in_float64(run: RunView) -> Hit | None:
     ]
     if not pairs:
         return None
-    row, above, below = min(pairs)
-    return Hit(
+    _, above, below = min(pairs)
+    return run.hit(
         f"{visible(above)} and {visible(below)} are equal even in float64; every tool ties them",
-        run.lines(sorted(pair[0] for pair in pairs)),
-        len(pairs),
-        run.column(row, 5),
-        run.query_id(row),
-        run.doc_id(row),
+        np.array(sorted(pair[0] for pair in pairs)),
+        5,
     )
 
 
