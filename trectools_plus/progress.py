@@ -1,6 +1,6 @@
-"""Progress of long work, shown as bars on the stderr of a terminal.
+"""Progress bars on stderr for long operations, if stderr is a terminal.
 
-Warnings that are logged meanwhile are written to stderr too, one line each.
+While bars are shown, logged warnings are written to stderr too, one line each.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from time import monotonic
 from typing import Any, Protocol
 
-_LONG = 2.0  # seconds; shorter work shows no bar
-_GUESS = 0.3  # seconds after which the total time is estimated
+_MIN_TOTAL_SECONDS = 2.0  # shorter work has no bar
+_ESTIMATE_AFTER_SECONDS = 0.3
 
 
 class Progress(Protocol):
@@ -24,16 +24,16 @@ class Progress(Protocol):
 
 
 def no_progress(description: str, done: int, total: int) -> None:
-    """Show nothing."""
+    """Report nothing."""
 
 
 @contextmanager
 def progress_bar(clock: Callable[[], float] = monotonic) -> Iterator[Progress]:
     """Yield a function ``progress(description, done, total)`` that draws bars on stderr.
 
-    It does nothing if stderr is not a terminal. A bar appears if its work is expected to take more
-    than two seconds, and disappears at the end. Inside the context, ``print`` writes to stderr,
-    also from user code such as a retriever: stdout is for the result.
+    The function does nothing if stderr is not a terminal. A bar appears if its work is expected to
+    take more than two seconds, and disappears at the end. Inside the context, ``print`` writes to
+    stderr, also in user code (for example a retriever), because stdout is for the result.
 
     Args:
         clock: Returns the time in seconds.
@@ -63,7 +63,7 @@ class _Bars:
     def __init__(self, stack: ExitStack, clock: Callable[[], float]) -> None:
         self._stack = stack
         self._clock = clock
-        self._screen: Any = None
+        self._display: Any = None
         self._tasks: dict[str, Any] = {}
         self._description = ""
         self._began = self._latest = clock()
@@ -73,21 +73,25 @@ class _Bars:
             self._description, self._began = description, self._latest
         self._latest = self._clock()
         if description in self._tasks:
-            self._screen.update(self._tasks[description], completed=done, total=total)
+            self._display.update(self._tasks[description], completed=done, total=total)
         elif self._is_long(done, total):
             self._tasks[description] = self._open().add_task(
                 description, completed=done, total=total
             )
 
     def _is_long(self, done: int, total: int) -> bool:
+        if done == 0:
+            return True
         elapsed = self._latest - self._began
-        return done == 0 or (done < total and elapsed > _GUESS and elapsed * total / done > _LONG)
+        estimated_total = elapsed * total / done
+        can_estimate = done < total and elapsed > _ESTIMATE_AFTER_SECONDS
+        return can_estimate and estimated_total > _MIN_TOTAL_SECONDS
 
     def _open(self) -> Any:
-        if self._screen is None:
+        if self._display is None:
             from rich.console import Console
             from rich.progress import Progress
 
             progress = Progress(console=Console(stderr=True), transient=True)
-            self._screen = self._stack.enter_context(progress)
-        return self._screen
+            self._display = self._stack.enter_context(progress)
+        return self._display
