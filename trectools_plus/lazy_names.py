@@ -42,6 +42,11 @@ def read_stub(package: str) -> tuple[dict[str, tuple[str, str]], list[str]]:
     return sources, sorted(sources) if public is None else public
 
 
+def _is_module(package: str, name: str) -> bool:
+    path = Path(str(sys.modules[package].__file__)).parent / name
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
 def import_lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions ``__getattr__`` and ``__dir__`` of a package with a stub.
 
@@ -51,7 +56,9 @@ def import_lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list
     def get(name: str) -> Any:
         if name == "__all__":
             return read_stub(package)[1]
-        if name.startswith("__") or name not in read_stub(package)[0]:
+        # For a module, as in "from trectools_plus import benchmark", the stub is not needed.
+        known = not name.startswith("__") and not _is_module(package, name)
+        if not known or name not in read_stub(package)[0]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, original = read_stub(package)[0][name]
         return getattr(import_module(module), original)

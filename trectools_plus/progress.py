@@ -1,6 +1,6 @@
-"""Progress bars on stderr for long operations, if stderr is a terminal.
+"""Show the progress of long operations on stderr, as bars or lines.
 
-While bars are shown, logged warnings are written to stderr too, one line each.
+Warnings that are logged meanwhile are written to stderr too, one line each.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 _MIN_TOTAL_SECONDS = 2.0  # shorter work has no bar
 _ESTIMATE_AFTER_SECONDS = 0.3
@@ -28,20 +28,27 @@ def no_progress(description: str, done: int, total: int) -> None:
 
 
 @contextmanager
-def progress_bar(clock: Callable[[], float] = monotonic) -> Iterator[Progress]:
-    """Yield a function ``progress(description, done, total)`` that draws bars on stderr.
+def progress_bar(
+    clock: Callable[[], float] = monotonic, style: Literal["bar", "lines", "none"] = "bar"
+) -> Iterator[Progress]:
+    """Yield a function ``progress(description, done, total)`` that shows progress on stderr.
 
-    The function does nothing if stderr is not a terminal. A bar appears if its work is expected to
-    take more than two seconds, and disappears at the end. Inside the context, ``print`` writes to
-    stderr, also in user code (for example a retriever), because stdout is for the result.
+    Inside the context, ``print`` writes to stderr, also in user code (for example a retriever),
+    because stdout is for the result.
 
     Args:
         clock: Returns the time in seconds.
+        style: ``bar`` draws bars if stderr is a terminal: a bar appears if its work is expected to
+            take more than two seconds, and disappears at the end. ``lines`` prints a line for each
+            finished operation, with its time. ``none`` shows nothing.
     """
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))
         stack.enter_context(_shown_warnings())
-        yield _Bars(stack, clock) if sys.stderr.isatty() else no_progress
+        if style == "lines":
+            yield _Lines(clock)
+        else:
+            yield _Bars(stack, clock) if style == "bar" and sys.stderr.isatty() else no_progress
 
 
 @contextmanager
@@ -57,8 +64,24 @@ def _shown_warnings() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
+class _Lines:
+    """Prints one line for each finished description."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._latest = clock()
+        self._began: dict[str, float] = {}
+
+    def __call__(self, description: str, done: int, total: int) -> None:
+        began = self._began.setdefault(description, self._latest)
+        self._latest = self._clock()
+        if done == total:
+            print(f"{description}: {total:,} in {self._latest - began:.2f} s", file=sys.stderr)
+            del self._began[description]
+
+
 class _Bars:
-    """One bar for each description, drawn by rich."""
+    """Draws one bar for each description with Rich."""
 
     def __init__(self, stack: ExitStack, clock: Callable[[], float]) -> None:
         self._stack = stack

@@ -1,4 +1,4 @@
-"""The gate: what fails, what passes, what is refused, and that nothing is green by accident."""
+"""The gate: what fails, passes or is refused, and that no error passes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_several_measures_and_modes_each_count(bench: Any) -> None:
     assert len(result.entries) == 4
 
 
-def test_significance_can_be_asked_for(bench: Any) -> None:
+def test_significance_can_be_required(bench: Any) -> None:
     before = bench.make("before", {"bm25": {}})
     after = bench.make("after", {"bm25": lost(4)})
     rules = GateRules(("R@10",), require_significant=True)
@@ -197,7 +197,7 @@ def test_nothing_is_green_by_accident(
         run_gate(after, before, R10)
 
 
-def test_a_baseline_of_nothing_is_no_baseline(bench: Any) -> None:
+def test_a_baseline_of_zero_is_refused(bench: Any) -> None:
     before = bench.make("before", {"bm25": lost(60)})
     after = bench.make("after", {"bm25": {}})
     with pytest.raises(IncomparableError, match="cannot get worse"):

@@ -1,4 +1,4 @@
-"""A run added to a report: as if it had been there from the start, but for what is kept."""
+"""A run added to a report: the figures are those of one benchmark with all runs."""
 
 from __future__ import annotations
 
@@ -106,13 +106,18 @@ def test_queries_left_out_are_dropped_only_where_that_is_comparable(bench: Any) 
 def test_standard_input_is_read_once(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = bench.make("out", {"a": {}})
     run = bench.folder / "out-data" / "a.run"
-    told: list[str] = []
+    shown: list[str] = []
     with run.open() as stream:
         monkeypatch.setattr(sys, "stdin", stream)
-        report = merge_run(folder, "b", "-", lambda what, done, total: told.append(what)).report
+        report = merge_run(folder, "b", "-", lambda what, done, total: shown.append(what)).report
     assert report.modes["b"].measures == report.modes["a"].measures
     assert report.modes["b"].run.source is None
-    assert list(dict.fromkeys(told)) == ["reading runs", "adding the run", "scoring", "comparing"]
+    assert list(dict.fromkeys(shown)) == [
+        "reading runs",
+        "adding the run",
+        "scoring",
+        "comparing",
+    ]
     strange = bench.folder / "strange.run"
     strange.write_text("other Q0 good 1 1.0 x\n")
     with strange.open() as stream:

@@ -1,4 +1,4 @@
-"""Languages evaluated apart, and what their means say together."""
+"""Languages are evaluated separately, and their means combined."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_mixed_and_repeated_languages_are_refused(
         languages_of(["hpo-en-tiny", str(path)])
 
 
-def test_one_language_is_no_comparison() -> None:
+def test_one_language_is_refused() -> None:
     with pytest.raises(UsageError, match="at least two languages"):
         run_multilingual(["hpo-en-tiny"])
 

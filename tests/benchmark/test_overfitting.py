@@ -1,4 +1,4 @@
-"""Used against held-out queries of a report."""
+"""Comparison of used and held-out queries of a report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 from trectools_plus.benchmark.overfitting import check_overfitting
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.run.config import Resampling
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.statistics import unpaired_difference
 from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
@@ -45,9 +44,7 @@ def test_a_mode_that_learned_its_queries_is_flagged(bench) -> None:
 
 def test_figures_are_those_of_the_two_samples(bench) -> None:
     folder = bench.make("r", {"learned": LEARNED})
-    [one] = check_overfitting(
-        [folder], USED, HELD_OUT, measures=["MRR@10"], resampling=Resampling(seed=5)
-    ).contrasts
+    [one] = check_overfitting([folder], USED, HELD_OUT, measures=["MRR@10"], seed=5).contrasts
     table = ReportFolder(folder).per_query.filter(measure="RR@10")
     values = dict(table.select("query_id", "value").iter_rows())
     samples = [[values[query.query_id] for query in side.queries] for side in (USED, HELD_OUT)]

@@ -1,4 +1,4 @@
-"""A report's figures hold, or what does not is named."""
+"""Verification names every figure and file that changed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def edit(folder: Path, change: Any) -> None:
     path.write_text(json.dumps(document))
 
 
-def test_an_untouched_report_holds(report: Path) -> None:
+def test_an_unchanged_report_is_verified(report: Path) -> None:
     found = verify_report(report)
     assert found.problems == []
     # Two modes and measures: 9 figures each; one pair; every query.
@@ -48,13 +48,13 @@ def test_an_untouched_report_holds(report: Path) -> None:
     assert found.files > 5
 
 
-def test_progress_is_told(report: Path) -> None:
-    told: list[tuple[str, int, int]] = []
-    verify_report(report, lambda *step: told.append(step))
-    steps = list(dict.fromkeys(what for what, _, _ in told))
+def test_progress_is_reported(report: Path) -> None:
+    steps_done: list[tuple[str, int, int]] = []
+    verify_report(report, lambda *step: steps_done.append(step))
+    steps = list(dict.fromkeys(what for what, _, _ in steps_done))
     assert steps == ["hashing files", "reading runs", "scoring", "comparing"]
     for what in steps:
-        done = [(place, total) for name, place, total in told if name == what]
+        done = [(place, total) for name, place, total in steps_done if name == what]
         assert [place for place, _ in done] == list(range(done[-1][1] + 1)), what
 
 
@@ -67,7 +67,7 @@ def test_latencies_are_those_of_each_query(small: Any, tmp_path: Path) -> None:
     assert any("lexical latency_ms p95: 1e-06 is" in line for line in verify_report(out).problems)
 
 
-def test_a_changed_run_is_named_with_the_figures_that_fell(report: Path) -> None:
+def test_a_changed_run_is_named_with_the_figures_that_differ(report: Path) -> None:
     path = report / "runs" / "a.run"
     lines = path.read_text().splitlines()
     rest = [line for line in lines if not (line.startswith("q3 ") and " good " in line)]
@@ -185,7 +185,7 @@ def test_a_file_that_the_checksums_leave_out_is_named(report: Path, name: str) -
     ]
 
 
-def test_files_of_others_in_the_folder_are_no_finding(report: Path) -> None:
+def test_other_files_in_the_folder_are_not_reported(report: Path) -> None:
     (report / "notes.md").write_text("mine")
     (report / "runs" / "mine.run").write_text("q1 Q0 d1 1 1.0 mine\n")
     assert verify_report(report).problems == []

@@ -39,7 +39,7 @@ def test_an_example_can_be_typed_as_it_stands(line: str) -> None:
     context = None
     while hasattr(command, "commands"):
         name, *words = words
-        command = command.commands[name]
+        command = command.load(name)
         context = command.make_context(name, list(words), parent=context, resilient_parsing=True)
     with command.make_context(command.name, list(words)) as parsed:
         assert parsed.params

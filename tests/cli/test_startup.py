@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
+
+from trectools_plus.cli.app import app
+from trectools_plus.cli.lazy import Entry
 
 pytestmark = pytest.mark.process
 
@@ -51,3 +58,109 @@ def test_validation_and_scoring_load_what_they_use(tmp_path: Path) -> None:
     assert loaded("qrels", "validate", qrels) & {*HEAVY, *scorers} == set()
     assert loaded("eval", qrels, run) & {*HEAVY, *scorers} == {"pytrec_eval_ext"}
     assert loaded("trec-eval", qrels, run) & HEAVY == set()
+
+
+HELP_OF_ALL = """
+import json, os, sys
+from trectools_plus.cli.app import main
+for words in json.loads(sys.argv[1]):
+    sys.argv[1:] = words
+    if not os.fork():
+        sys.stdout = open(os.devnull, "w")
+        try:
+            main()
+        except SystemExit as end:
+            print(*([] if end.code else sys.modules), file=sys.stderr)
+        os._exit(0)
+    os.wait()
+"""
+LIGHT = {"choices", "errors", "lazy_names", "plugins", "progress", "provenance"}
+LIGHT |= {"redaction", "text"}
+"""Modules of the package itself that every command may load for its help."""
+TABLE = "retrieval.backends.registry"
+"""The table of backends, for the help of --backend and its completion."""
+ALSO = {"benchmark compare-vectors": {"benchmark.run"}}
+"""Files of other commands that a command imports."""
+
+
+def entries(group: object, prefix: tuple[str, ...] = ()) -> dict[tuple[str, ...], Entry | None]:
+    """Every command with its entry in the table, and every group with ``None``."""
+    found: dict[tuple[str, ...], Entry | None] = {prefix: None}
+    for name, member in group.commands.items():
+        own = (*prefix, name)
+        found |= entries(member, own) if hasattr(member, "commands") else {own: group.entries[name]}
+    return found
+
+
+ENTRIES = entries(get_command(app))
+
+
+def own_modules(calls: Sequence[Sequence[str]], **variables: str) -> list[set[str]]:
+    """The modules of the package that each call loads, without the name of the package."""
+    done = subprocess.run(
+        [sys.executable, "-c", HELP_OF_ALL, json.dumps(calls)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **variables},
+    )
+    found = [set(line.split()) for line in done.stderr.splitlines()]
+    assert len(found) == len(calls)
+    for loaded in found:
+        assert loaded & {*HEAVY, "numpy", "polars", "pytrec_eval", "ir_measures"} == set()
+    return [{n.partition(".")[2] for n in one if n.startswith("trectools_plus.")} for one in found]
+
+
+def files_of_commands(modules: set[str]) -> set[str]:
+    start = "cli.commands."
+    groups = {"benchmark", "runs", "testset"}
+    return {name.removeprefix(start) for name in modules if name.startswith(start)} - groups
+
+
+@pytest.mark.skipif(os.name == "nt", reason="forks")
+def test_help_of_a_command_loads_its_file_and_light_modules() -> None:
+    commands = {words: entry for words, entry in ENTRIES.items() if entry is not None}
+    loaded = own_modules([[*words, "--help"] for words in commands])
+    for (words, entry), modules in zip(commands.items(), loaded, strict=True):
+        name = " ".join(words)
+        home = entry.home.partition(":")[0]
+        assert files_of_commands(modules) == {home} | ALSO.get(name, set()), name
+        others = {one for one in modules if not one.startswith("cli")}
+        packages = {one.partition(".")[0] for one in others - LIGHT}
+        inside = {one for one in others if "." in one}
+        assert inside <= {TABLE, TABLE.rpartition(".")[0], "distributed.workers"}, name
+        assert packages <= {
+            *("benchmark", "distributed", "extraction", "formats", "measures", "ontology"),
+            *("reporting", "retrieval", "service", "statistics", "testsets", "trec_eval"),
+            "validation",
+        }, name
+
+
+@pytest.mark.skipif(os.name == "nt", reason="forks")
+def test_groups_and_versions_load_no_command() -> None:
+    groups = [words for words, entry in ENTRIES.items() if entry is None]
+    calls = [[*words, option] for words in groups for option in ("--help", "--version", "-V")]
+    for modules in own_modules(calls):
+        assert files_of_commands(modules) == set()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="forks")
+@pytest.mark.parametrize("rest", ["e", "benchmark ", "runs f"])
+def test_completion_of_names_loads_no_command(rest: str) -> None:
+    words = ["trectools-plus", *rest.split(" ")]
+    done = subprocess.run(
+        [sys.executable, "-c", MODULES],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={
+            **os.environ,
+            "_TRECTOOLS_PLUS_COMPLETE": "complete_bash",
+            "COMP_WORDS": "\n".join(words),
+            "COMP_CWORD": str(len(words) - 1),
+        },
+    )
+    assert done.stdout.split()
+    names = {name.removeprefix("trectools_plus.") for name in done.stderr.split()}
+    assert files_of_commands(names) == set()
+    assert {"numpy", "polars"} & names == set()

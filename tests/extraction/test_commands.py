@@ -51,7 +51,7 @@ def test_sweep_writes_the_plot(call, words, tmp_path):
         *("--values", "0.3,0.5,0.9", "--output-dir", tmp_path / "s"),
     )
     assert code == 0
-    assert "each document with the value best on the others" in out
+    assert "each document with the best value for the other documents" in out
     assert (tmp_path / "s" / "precision_recall_tradeoff.png").read_bytes()[:4] == b"\x89PNG"
     svg = (tmp_path / "s" / "precision_recall_tradeoff.svg").read_text("utf-8")
     assert "Best F1: dictionary" in svg
@@ -74,7 +74,7 @@ def test_sweep_writes_the_plot(call, words, tmp_path):
         (["--unverified"], 2, "--unverified is a setting of retrieval"),
         (["--similarity", "none"], 2, "formula"),
         (["--predictions", "none.jsonl"], 2, "none.jsonl"),
-        (["--predictions", "x", "--method", "both"], 2, "--method is a setting of our own"),
+        (["--predictions", "x", "--method", "both"], 2, "--method is a setting of the built-in"),
         (["--resamples", "0"], 2, "bootstrap"),
     ],
 )

@@ -203,7 +203,7 @@ def changed(**fields):
             r"HP:1 is 2 here, 1 on line 1.* \(Q142\) —",
         ),
         (changed(category="funny"), r"category is 'funny', not one of .*\(T118\)"),
-        (changed(difficulty=3), r"difficulty is 3, which is no text, not one of .*\(T118\)"),
+        (changed(difficulty=3), r"difficulty is 3, which is not text, not one of .*\(T118\)"),
         (changed(description=["a"]), r"description is a list \(T118\)"),
         ({**OWN, "metadata": {"version": 1.0}}, r"version of the metadata is 1.0, .*\(T118\)"),
         (changed(colour="blue"), r"unknown key 'colour' \(T106\)"),

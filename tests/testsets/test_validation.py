@@ -53,7 +53,7 @@ def test_ids_are_looked_up_and_the_replacement_named(tmp_path: Path) -> None:
     )
     found = findings(path, ontology=TOY)
     assert found.keys() == {"T201", "T202", "T203"}
-    assert "TOY:7777 is no term" in found["T201"].message
+    assert "TOY:7777 is not a term" in found["T201"].message
     assert found["T202"].message == (
         "3 obsolete terms: TOY:0010 (use TOY:0006), TOY:0011 (use TOY:0006 or TOY:0007), "
         "TOY:0012 (no replacement named)"
@@ -68,7 +68,7 @@ def test_ids_are_looked_up_and_the_replacement_named(tmp_path: Path) -> None:
         ("TOY:0010", "Use TOY:0006"),
         ("TOY:0013", "Use TOY:0006"),  # by way of another obsolete one
         ("TOY:0011", "Use TOY:0006 or TOY:0007"),
-        ("TOY:0012", "Choose a term in its place"),
+        ("TOY:0012", "Choose another term"),
     ],
 )
 def test_one_obsolete_term_has_its_replacement_as_remedy(
@@ -178,7 +178,7 @@ def test_near_duplicates_are_not_repeats(tmp_path: Path) -> None:
     found = findings(path)
     assert found.keys() == {"T122", "T231"}
     assert found["T231"].query_id == "3"
-    assert "is nearly query 1 'Recurrent infections' (line " in found["T231"].message
+    assert "is nearly the same as query 1 'Recurrent infections' (line " in found["T231"].message
 
 
 def test_leakage_between_parts(tmp_path: Path) -> None:
@@ -196,13 +196,16 @@ def test_leakage_between_parts(tmp_path: Path) -> None:
     )
     shared = write(tmp_path, "shared.json", case("3", "tall stature", "d7"))
     assert findings(used, same)["T241"].message.startswith(
-        "query 9 'seizures' is query 1 of used.json (line "
+        "query 9 'seizures' is the same as query 1 of used.json (line "
     )
-    assert "'Seizure' is nearly query 1 'Seizures' of" in findings(used, near)["T241"].message
+    assert (
+        "'Seizure' is nearly the same as query 1 'Seizures' of"
+        in findings(used, near)["T241"].message
+    )
     assert findings(used, near)["T241"].severity == "error"
     assert findings(used, other)["T241"].severity == "warning"
     assert findings(used, shared).keys() == {"T242"}
-    assert "query id 3 stands in used.json too" in findings(used, shared)["T242"].message
+    assert "query id 3 is also in used.json" in findings(used, shared)["T242"].message
     assert findings(used, same, apart=True) == {}
 
 

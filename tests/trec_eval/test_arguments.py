@@ -81,11 +81,11 @@ MISTAKES = [
     (["-m"], "-m"),
     (["-m", "nDCG"], "ndcg"),
     (["-m", "P."], "dot"),
-    (["-m", "P.0,5"], "from 1"),
+    (["-m", "P.0,5"], "start at 1"),
     (["-m", "P.5,5"], "twice"),
     (["-m", "Rprec_mult.5,5.0"], "twice"),
     (["-m", "P.ten"], "'ten'"),
-    (["-m", "P.99999999999999999999"], "beyond"),
+    (["-m", "P.99999999999999999999"], "too large for trec_eval"),
     (["-m", "ndcg.1"], "grade=gain"),
     (["-m", "ndcg.1=2,3"], "grade=gain"),
     (["-m", "ndcg.p=2"], "grade=gain"),
@@ -150,8 +150,8 @@ def test_the_name_of_a_line_leads_to_its_measure(word, instead):
     parse_arguments([*instead.split(), *FILES])
 
 
-@pytest.mark.parametrize(("flag", "remedy"), [("-l0", "leave -l out"), ("-M0", "leave -M out")])
+@pytest.mark.parametrize(("flag", "remedy"), [("-l0", "leave out -l"), ("-M0", "leave out -M")])
 def test_a_number_too_low_says_what_to_do(flag, remedy):
-    with pytest.raises(UsageError, match="from 1 but got '0'") as refused:
+    with pytest.raises(UsageError, match="at least 1 but got '0'") as refused:
         parse_arguments([flag, *FILES])
     assert refused.value.remedy.startswith(remedy)

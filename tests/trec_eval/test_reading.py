@@ -107,7 +107,7 @@ STOPS = {
     "five columns": (QRELS, RUN + "1 Q0 c 3 0.5\n", "R101"),
     "three columns": (QRELS + "1 0 c\n", RUN, "Q101"),
     "a grade of -2 alone": (QRELS + "3 0 a -2\n", RUN, "Q132"),
-    "a grade of twenty thousand million": (QRELS + "1 0 c 20000000000\n", RUN, "grade of more"),
+    "a grade of twenty thousand million": (QRELS + "1 0 c 20000000000\n", RUN, "grade above"),
     "a score of NaN": (QRELS, RUN.replace("2.0", "nan"), "NaN"),
     "queries that never meet": (
         QRELS,
@@ -204,7 +204,7 @@ FLAGS = ["-q", "-c", "-J", "-M3", "-l2", "-n"]
 
 @given(data=st.data(), version=st.sampled_from(["9", "10"]))
 def test_a_file_gives_what_its_table_gives(tmp_path_factory, data, version):
-    """Clean runs are read piece by piece, others as a whole."""
+    """Clean runs are read in chunks, others as a whole."""
     folder = tmp_path_factory.mktemp("pieces")
     scores = st.sampled_from(["3", "2.00000001", "2", "1", "-1", "2e30"])
     documents = st.dictionaries(st.sampled_from("abcdefgh"), scores, min_size=1)

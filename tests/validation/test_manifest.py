@@ -27,7 +27,7 @@ def _report(folder: Path, entry: dict[str, Any]) -> FileReport:
 
 
 def _complaint(folder: Path, entry: dict[str, Any]) -> str | None:
-    """What is not as the manifest says; ``None`` if all is."""
+    """The difference from the manifest; ``None`` if there is none."""
     name, report = entry["file"], _report(folder, entry)
     if (report.kind, _worst(report)) != (entry["kind"], entry["expect"]):
         return f"{name}: {report.kind} {_worst(report)}, expected {entry['expect']}"

@@ -79,7 +79,7 @@ def test_a_rule_that_is_off_takes_its_whole_code() -> None:
 def test_an_unknown_code_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="X1"):
         CATALOGUE.chooser(["X1"], [])
-    with pytest.raises(UsageError, match="none is called so — did you mean rank-gap"):
+    with pytest.raises(UsageError, match="or that name — did you mean rank-gap"):
         CATALOGUE.chooser(["rank-gaps"], [])
     with pytest.raises(UsageError) as caught:
         CATALOGUE.chooser([], ["R999"])

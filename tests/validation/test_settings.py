@@ -96,7 +96,7 @@ def test_what_does_not_exist_is_an_error_with_file_and_key(
 
 def test_the_table_of_another_file_is_not_passed_over(tmp_path: Path) -> None:
     path = write(tmp_path / "trectools.toml", f"{OURS}strict = true\n")
-    with pytest.raises(UsageError, match=r"call it \[validate\] in this file") as caught:
+    with pytest.raises(UsageError, match=r"name it \[validate\] in this file") as caught:
         find_settings(tmp_path)
     assert str(path) in str(caught.value)
     write(path, "[other]\n")

@@ -1,4 +1,4 @@
-"""Comparing modes of retrieval on one set of queries: config, dataset, runner, report."""
+"""Comparison of retrieval modes on one set of queries: run, compare, report."""
 
 from trectools_plus.lazy_names import import_lazily
 

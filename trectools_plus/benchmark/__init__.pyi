@@ -27,6 +27,7 @@ from trectools_plus.benchmark.report.model import load_report as load_report
 from trectools_plus.benchmark.report.model import report_json_schema as report_json_schema
 from trectools_plus.benchmark.report.modes import Comparison as Comparison
 from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConfig
+from trectools_plus.benchmark.run.config_file import ConfigOptions as ConfigOptions
 from trectools_plus.benchmark.run.config_file import FetchSettings as FetchSettings
 from trectools_plus.benchmark.run.config_file import load_config as load_config
 from trectools_plus.benchmark.run.config_file import load_fetch_settings as load_fetch_settings

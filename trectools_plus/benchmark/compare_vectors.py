@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from trectools_plus.benchmark.run.config_file import ConfigOptions
+from trectools_plus.choices import STRATEGIES
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.embedded.modes import STRATEGIES
 
 SINGLE = "vector"
 SINGLE_LABEL = "Single-Vector"
 
 
 def compare_vectors_options(
-    options: Mapping[str, Any], strategies: Sequence[str] | None = None, *, single: bool = True
-) -> dict[str, Any]:
+    options: ConfigOptions, strategies: Sequence[str] | None = None, *, single: bool = True
+) -> ConfigOptions:
     """Return the settings of a benchmark whose modes are the ways to score by vectors.
 
     Args:
@@ -58,7 +58,7 @@ def compare_vectors_options(
             where="--strategies",
             remedy="name at least one strategy, and two with --no-single",
         )
-    settings: dict[str, Any] = {**options, "modes": modes}
+    settings: ConfigOptions = {**options, "modes": modes}
     if single:
-        settings |= {"baseline": (SINGLE,), "mode_names": {SINGLE: SINGLE_LABEL}}
+        settings = {**settings, "baseline": (SINGLE,), "mode_names": {SINGLE: SINGLE_LABEL}}
     return settings

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
-from trectools_plus.benchmark.run.config import DEFAULT_RESAMPLING, Resampling
+from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Missing, score_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import bootstrap_means
+from trectools_plus.statistics.arrays import ResamplingOptions
 
 RECALL_LEVELS = tuple(step / 10 for step in range(11))
 """The eleven standard levels."""
@@ -57,7 +59,7 @@ def precision_recall_curves(
     *,
     levels: Iterable[float] = RECALL_LEVELS,
     missing: Missing = "zero",
-    resampling: Resampling = DEFAULT_RESAMPLING,
+    **resampling: Unpack[ResamplingOptions],
 ) -> Curves:
     """Compute the interpolated precision of every run at recall levels.
 
@@ -66,15 +68,19 @@ def precision_recall_curves(
         runs: The runs by mode, from ``load_run`` or a benchmark; they are not checked.
         levels: Recall levels in [0, 1], to two decimals.
         missing: ``zero`` counts a query without results as 0, ``drop`` leaves it out.
-        resampling: Settings of the bootstrap intervals; the seed of a report gives the resamples
-            of its means.
+        **resampling: ``confidence`` of the bootstrap intervals between 0 and 1 (0.95), number of
+            ``resamples`` (10,000), and ``seed`` (42); the seed of a report gives the resamples of
+            its means.
+
+    Returns:
+        Means and interval ends per mode, arrays of shape (levels,), all in [0, 1].
 
     Raises:
         UsageError: If there is no run, or a level or option is out of range.
         IncomparableError: If ``missing`` is ``drop`` and the runs answer different queries, or
             none.
     """
-    return _curves("IPrec", sorted(set(levels)), qrels, runs, missing, resampling)
+    return _curves("IPrec", sorted(set(levels)), qrels, runs, missing, resampling_of(resampling))
 
 
 def hit_rate_curves(
@@ -83,7 +89,7 @@ def hit_rate_curves(
     *,
     ranks: Iterable[int] | None = None,
     missing: Missing = "zero",
-    resampling: Resampling = DEFAULT_RESAMPLING,
+    **resampling: Unpack[ResamplingOptions],
 ) -> Curves:
     """Compute the share of queries with a relevant document in the first k results.
 
@@ -92,14 +98,17 @@ def hit_rate_curves(
         runs: The runs, by mode.
         ranks: The values of k, from 1; by default :data:`RANKS` up to the longest ranking.
         missing: As in :func:`precision_recall_curves`.
-        resampling: As in :func:`precision_recall_curves`.
+        **resampling: As in :func:`precision_recall_curves`.
+
+    Returns:
+        Means and interval ends per mode, arrays of shape (ranks,), all in [0, 1].
 
     Raises:
         UsageError: As :func:`precision_recall_curves`.
         IncomparableError: As :func:`precision_recall_curves`.
     """
     points = sorted(set(_reached(runs) if ranks is None else ranks))
-    return _curves("HitRate", points, qrels, runs, missing, resampling)
+    return _curves("HitRate", points, qrels, runs, missing, resampling_of(resampling))
 
 
 def _curves(
@@ -108,7 +117,7 @@ def _curves(
     qrels: Qrels,
     runs: Mapping[str, Run],
     missing: Missing,
-    resampling: Resampling,
+    resampling: ResamplingOptions,
 ) -> Curves:
     if not runs or not points:
         raise UsageError("expected at least one run and one point", where=measure)
@@ -120,7 +129,7 @@ def _curves(
     values = np.concatenate([evaluation.tables[mode] for mode in modes], axis=1)
     if not len(values):
         raise IncomparableError("there is no query to average over", where=measure)
-    intervals = bootstrap_means(values, **vars(resampling))
+    intervals = bootstrap_means(values, **resampling)
 
     def by_mode(row: FloatArray) -> dict[str, FloatArray]:
         return dict(zip(modes, np.split(row, len(modes)), strict=True))
@@ -132,7 +141,7 @@ def _curves(
         low=by_mode(intervals.low),
         high=by_mode(intervals.high),
         n=len(values),
-        level=resampling.confidence,
+        level=resampling["confidence"],
     )
 
 

@@ -20,6 +20,7 @@ from trectools_plus.benchmark.compare.compare import (
 from trectools_plus.benchmark.compare.compare_reports import (
     QueryChange,
     note_undefined,
+    pair_values,
 )
 from trectools_plus.benchmark.compare.preconditions import refuse_incomparable
 from trectools_plus.benchmark.report import BenchmarkReport
@@ -142,7 +143,9 @@ def run_gate(
     books = ScoreBook(ours, measures), ScoreBook(theirs, measures)
     cases = [(mode, name) for mode in theirs.report.modes for name in names]
     means = [_means(books, case) for case in cases]
-    pairs = [_pair_values(books, case) for case in cases]
+    pairs = [
+        pair_values(books, (mode, mode), name, ("current", "baseline")) for mode, name in cases
+    ]
     shared = [
         _share_queries(ours.report, theirs.report, case, pair)
         for case, pair in zip(cases, pairs, strict=True)
@@ -216,26 +219,6 @@ def _means(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> tuple[f
             remedy="leave that mode or measure out, or make a new baseline",
         )
     return current, baseline
-
-
-def _pair_values(books: tuple[ScoreBook, ScoreBook], case: tuple[str, str]) -> pl.DataFrame | None:
-    """Return columns ``query_id, current, baseline``; ``None`` without per-query values."""
-    current, baseline = (book.values(*case) for book in books)
-    if current is None or baseline is None:
-        return None
-    if current["query_id"].to_list() != baseline["query_id"].to_list():
-        differing = set(current["query_id"]) ^ set(baseline["query_id"])
-        raise IncomparableError(
-            f"{case[1]} of {case[0]} is averaged over different queries: {len(differing)} are in "
-            f"only one report, for example {min(differing)}"
-        )
-    return pl.DataFrame(
-        {
-            "query_id": current["query_id"],
-            "current": current["value"],
-            "baseline": baseline["value"],
-        }
-    )
 
 
 def _share_queries(
@@ -355,11 +338,11 @@ def _test_changes(
         comparisons += compare_columns(
             (pair["current"] - pair["baseline"]).to_numpy(),
             tests=(ADJUSTED_TEST,),
-            **vars(resampling),
+            **resampling,
         )
     found: list[tuple[float, bool] | None] = [None] * len(pairs)
     for index, p_value in zip(tested, adjust(comparisons, DEFAULT_CORRECTION), strict=True):
-        found[index] = (float(p_value), bool(p_value <= alpha_of(resampling.confidence)))
+        found[index] = (float(p_value), bool(p_value <= alpha_of(resampling["confidence"])))
     return found
 
 

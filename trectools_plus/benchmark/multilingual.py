@@ -16,7 +16,7 @@ from pydantic import Field
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel
-from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress, no_progress
@@ -113,7 +113,7 @@ class MultilingualResult:
 
 def run_multilingual(
     sets: Sequence[str],
-    options: Mapping[str, Any] | None = None,
+    options: ConfigOptions | None = None,
     progress: Progress | None = None,
     *,
     command: str | None = None,
@@ -151,7 +151,11 @@ def run_multilingual(
     results: dict[str, BenchmarkResult] = {}
     try:
         for language, name in by_language.items():
-            own = {"dataset": "hpo", "test_file": name, "output_dir": str(folder / language)}
+            own: ConfigOptions = {
+                "dataset": "hpo",
+                "test_file": name,
+                "output_dir": str(folder / language),
+            }
             results[language] = run_benchmark(
                 load_config(options={**options, **own}),
                 _prefix(progress or no_progress, language),

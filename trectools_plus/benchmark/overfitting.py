@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import polars as pl
 
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.run.config import DEFAULT_RESAMPLING, Resampling
+from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.statistics.arrays import ResamplingOptions
 from trectools_plus.statistics.correction import adjust_p_values
 from trectools_plus.statistics.unpaired import UnpairedComparison, unpaired_difference
 from trectools_plus.testsets.model import TestSet
@@ -65,7 +67,7 @@ def check_overfitting(
     held_out: TestSet,
     *,
     measures: Sequence[str] | None = None,
-    resampling: Resampling = DEFAULT_RESAMPLING,
+    **resampling: Unpack[ResamplingOptions],
 ) -> OverfittingCheck:
     """Compare each mode's values on the used queries with those on the held-out ones.
 
@@ -78,8 +80,12 @@ def check_overfitting(
         used: The part that was used for development.
         held_out: The other part.
         measures: Names; by default the first measure of the reports.
-        resampling: Confidence level of the intervals, and number and seed of the permutations; a
-            p-value of at most 1 minus the confidence level is flagged.
+        **resampling: ``confidence`` of the intervals between 0 and 1 (0.95), number of
+            permutations ``resamples`` (10,000), and ``seed`` (42); a p-value of at most 1 -
+            ``confidence`` is flagged.
+
+    Returns:
+        One contrast per mode and measure with its p-values and flag, and notes.
 
     Raises:
         InputError: If a report or its values per query cannot be read.
@@ -87,6 +93,7 @@ def check_overfitting(
         IncomparableError: If the parts share a query id, or two reports contain different values
             for one query.
     """
+    options = resampling_of(resampling)
     parts = {
         name: [query.query_id for query in part.queries]
         for name, part in (("used", used), ("held-out", held_out))
@@ -110,7 +117,7 @@ def check_overfitting(
         for measure in names:
             values = table.filter(run=mode, measure=measure)
             samples = [_sample(values, part, ids) for part, ids in parts.items()]
-            found.append((mode, measure, unpaired_difference(*samples, **vars(resampling))))
+            found.append((mode, measure, unpaired_difference(*samples, **resampling)))
     adjusted = adjust_p_values([one.p_permutation for *_, one in found])
     contrasts = tuple(
         PartContrast(
@@ -118,7 +125,7 @@ def check_overfitting(
             measure,
             one,
             float(p),
-            bool(p <= 1.0 - resampling.confidence),
+            bool(p <= 1.0 - options["confidence"]),
             (one.difference > 0) if directions[measure] else (one.difference < 0),
         )
         for (mode, measure, one), p in zip(found, adjusted, strict=True)

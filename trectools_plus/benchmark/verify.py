@@ -43,12 +43,8 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
 
 _NEAR = 1e-9
-_FIGURES = ("mean", "median", "std", "n", "ci", "target")
-_NUMBERS = (
-    *("n", "difference", "wins", "ties", "losses", "effect_size", "detectable_difference"),
-    *("p_adjusted", "significant"),
-)
-_PARTS = ("ci", "paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
+_NOT_COMPARED = {"baseline", "contrast", "measure", "test", "correction", "family"}
+"""Fields of a comparison that are not figures."""
 
 Check = Callable[[ReportFolder, Evaluation], Iterator[str]]
 """Yields one item per figure: empty, or the problem."""
@@ -82,6 +78,9 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     Args:
         path: The report's JSON, or its folder.
         progress: Called as ``progress(description, done, total)``.
+
+    Returns:
+        The number of checked figures and files, and the problems.
 
     Raises:
         InputError: If the report, a run or the judgments are missing or cannot be read.
@@ -170,10 +169,11 @@ def _compare_figures(source: ReportFolder, evaluation: Evaluation) -> Iterator[s
     for mode, result in report.modes.items():
         for name, figures in result.measures.items():
             again = summaries[mode][name]
-            for field in _FIGURES:
-                yield from _differ(
-                    f"{mode} {name} {field}", getattr(figures, field), getattr(again, field)
-                )
+            yield from _differ(
+                f"{mode} {name}",
+                figures.model_dump(exclude={"definition"}),
+                again.model_dump(exclude={"definition"}),
+            )
 
 
 def _compare_differences(source: ReportFolder, evaluation: Evaluation) -> Iterator[str]:
@@ -189,8 +189,9 @@ def _compare_differences(source: ReportFolder, evaluation: Evaluation) -> Iterat
         if other is None:
             yield f"{what}: not a comparison of these modes"
             continue
-        for field in (*_NUMBERS, *_PARTS):
-            yield from _differ(f"{what} {field}", getattr(entry, field), getattr(other, field))
+        yield from _differ(
+            what, entry.model_dump(exclude=_NOT_COMPARED), other.model_dump(exclude=_NOT_COMPARED)
+        )
     yield from _compare_best(source, evaluation, tested)
     yield from _compare_components(source, tested)
 
@@ -267,7 +268,7 @@ def _compare_strata(source: ReportFolder, evaluation: Evaluation) -> Iterator[st
     if topics is None:
         return
     again = make_strata(topics, evaluation, source.config)
-    for field in reported.keys() | again.keys():
+    for field in {**reported, **again}:
         yield from _differ(f"strata {field}", reported.get(field), again.get(field))
 
 
@@ -305,7 +306,7 @@ def _differ(what: str, reported: Any, again: Any) -> Iterator[str]:
         part.model_dump() if isinstance(part, BaseModel) else part for part in (reported, again)
     )
     if isinstance(reported, dict) and isinstance(again, dict):
-        for key in reported.keys() | again.keys():
+        for key in {**reported, **again}:
             yield from _differ(f"{what} {key}", reported.get(key), again.get(key))
     elif _is_number(reported) and _is_number(again):
         near = math.isclose(reported, again, rel_tol=_NEAR, abs_tol=_NEAR)

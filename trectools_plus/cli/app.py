@@ -2,119 +2,155 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
-from trectools_plus.cli import (
-    bench,
-    compare,
-    compare_vectors,
-    explain,
-    extraction,
-    gate,
-    index,
-    multilingual,
-    query,
-    reports,
-    retrieve,
-    review,
-    run_files,
-    score,
-    serve,
-    testset,
-    testset_checks,
-    trec_eval,
-    validate,
-    validate_topics,
-)
 from trectools_plus.cli.errors import run_command
+from trectools_plus.cli.lazy import Entry, LazyGroup
 
-
-def _group(help_text: str) -> typer.Typer:
-    return typer.Typer(
-        help=help_text,
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    )
-
-
-runs_app = _group("Validate, fetch, fuse and describe TREC run files.")
-runs_app.command("validate")(validate.runs_validate)
-runs_app.command("fetch")(retrieve.runs_fetch)
-runs_app.command("fuse")(run_files.runs_fuse)
-runs_app.command("info")(run_files.runs_info)
-
-qrels_app = _group("Check relevance judgments.")
-qrels_app.command("validate")(validate.qrels_validate)
-
-topics_app = _group("Check topics and test sets.")
-topics_app.command("validate")(validate_topics.topics_validate)
-
-index_app = _group("Build indexes ahead of searching.")
-index_app.command("build")(index.index_build)
-
-benchmark_app = _group("Compare retrieval modes or run files on the same queries.")
-benchmark_app.command("run")(bench.benchmark_run)
-benchmark_app.command("compare")(compare.benchmark_compare)
-benchmark_app.command("compare-vectors")(compare_vectors.benchmark_compare_vectors)
-benchmark_app.command("multilingual")(multilingual.benchmark_multilingual)
-benchmark_app.command("gate")(gate.benchmark_gate)
-benchmark_app.command("verify")(reports.benchmark_verify)
-benchmark_app.command("merge")(reports.benchmark_merge)
-benchmark_app.command("list")(reports.benchmark_list)
-benchmark_app.command("show")(reports.benchmark_show)
-benchmark_app.command("metrics")(serve.benchmark_metrics)
-
-testset_app = _group("Check, convert, split and renew test sets: queries with graded terms.")
-testset_app.command("validate")(testset_checks.testset_validate)
-testset_app.command("list")(testset.testset_list)
-testset_app.command("convert")(testset.testset_convert)
-testset_app.command("split")(testset.testset_split)
-testset_app.command("overfitting")(testset_checks.testset_overfitting)
-testset_app.command("refresh")(testset.testset_refresh)
-testset_app.command("agreement")(testset_checks.testset_agreement)
-
-extraction_app = _group("Extract ontology terms from documents, and score what was extracted.")
-extraction_app.command("run")(extraction.extraction_run)
-extraction_app.command("compare")(extraction.extraction_compare)
-extraction_app.command("sweep")(extraction.extraction_sweep)
-
-review_app = _group("Have people judge results side by side, and see what they think.")
-review_app.command("serve")(review.review_serve)
-review_app.command("show")(review.review_show)
-review_app.command("export")(review.review_export)
-
-app = _group(
-    """Validate, fetch, score and compare TREC runs.
-
-    \b
-    Start here:
-      trectools-plus runs validate my.run --qrels qrels.txt      is my run file sound?
-      trectools-plus eval qrels.txt my.run                       how good is it?
-      trectools-plus benchmark run --dataset DIR --modes lexical,vector,hybrid
-                                                                 which mode is best here?
-      trectools-plus explain nDCG@10                             what does that figure mean?
-
-    Exit codes: 0 done, 1 a check found something, 2 wrong usage or unreadable input,
-    3 two things that cannot be compared.
-    """
-)
-app.add_typer(runs_app, name="runs")
-app.add_typer(qrels_app, name="qrels")
-app.add_typer(topics_app, name="topics")
-app.add_typer(testset_app, name="testset")
-app.add_typer(benchmark_app, name="benchmark")
-app.add_typer(extraction_app, name="extraction")
-app.add_typer(index_app, name="index")
-app.add_typer(review_app, name="review")
-app.command("query")(query.query_text)
-app.command("eval")(score.evaluate_runs)
-app.command("explain")(explain.explain_name)
-app.command("serve")(serve.serve)
-app.command("trec-eval", context_settings=trec_eval.CONTEXT)(trec_eval.trec_eval)
+RUNS = {
+    "validate": Entry(
+        "runs.validate:runs_validate",
+        "Check TREC run files: columns, scores, ranks, duplicates, ties, depth, coverage.",
+    ),
+    "fetch": Entry(
+        "runs.fetch:runs_fetch", "Search a collection and write one run file for each mode."
+    ),
+    "fuse": Entry("runs.fuse:runs_fuse", "Merge run files into one, query by query."),
+    "info": Entry("runs.info:runs_info", "Show the contents of a run file in figures."),
+}
+QRELS = {
+    "validate": Entry(
+        "qrels:qrels_validate",
+        "Check relevance judgments: columns, grades, conflicts, queries with nothing relevant.",
+    ),
+}
+TOPICS = {
+    "validate": Entry(
+        "topics:topics_validate",
+        "Check topics (TSV, JSON Lines, TREC SGML, XML) and test sets (YAML, JSON).",
+    ),
+}
+TESTSET = {
+    "validate": Entry(
+        "testset.checks:testset_validate",
+        "Check test sets (YAML, JSON): ids, texts, grades, terms, language, near-duplicates, "
+        "leakage.",
+    ),
+    "list": Entry("testset.convert:testset_list", "List the test sets that the package contains."),
+    "convert": Entry(
+        "testset.convert:testset_convert", "Convert a test set to topics and qrels, or back."
+    ),
+    "split": Entry(
+        "testset.split:testset_split",
+        "Split a test set: a part to develop with, and one to hold out.",
+    ),
+    "refresh": Entry(
+        "testset.split:testset_refresh",
+        "Replace queries by new ones of the same category and difficulty: the next version.",
+    ),
+    "agreement": Entry(
+        "testset.checks:testset_agreement",
+        "Compare two annotators' grades: Cohen's kappa with its interval, and where they differ.",
+    ),
+    "overfitting": Entry(
+        "testset.checks:testset_overfitting",
+        "Flag modes that do better on the used part than on the held-out one, beyond chance.",
+    ),
+}
+BENCHMARK = {
+    "run": Entry(
+        "benchmark.run:benchmark_run",
+        "Compare retrieval modes or existing runs, and write a report.",
+    ),
+    "compare": Entry(
+        "benchmark.compare:benchmark_compare",
+        "Compare two reports, or two configurations, query by query: B minus A.",
+    ),
+    "compare-vectors": Entry(
+        "benchmark.compare_vectors:benchmark_compare_vectors",
+        "Compare one vector for each document with one for each of its parts.",
+    ),
+    "multilingual": Entry(
+        "benchmark.multilingual:benchmark_multilingual",
+        "Evaluate test sets of several languages over the HPO, each language separately.",
+    ),
+    "gate": Entry(
+        "benchmark.gate:benchmark_gate", "Fail when a measure dropped against a baseline report."
+    ),
+    "verify": Entry(
+        "benchmark.reports:benchmark_verify",
+        "Score the runs of a report again, and check that its figures hold.",
+    ),
+    "merge": Entry(
+        "benchmark.reports:benchmark_merge", "Add a run to a report, and render the report again."
+    ),
+    "list": Entry(
+        "benchmark.reports:benchmark_list", "List the reports of a folder, the newest first."
+    ),
+    "show": Entry(
+        "benchmark.reports:benchmark_show", "Show a report again, or write its table for a paper."
+    ),
+    "metrics": Entry(
+        "benchmark.metrics:benchmark_metrics",
+        "Turn a report's figures into metrics for Prometheus.",
+    ),
+}
+EXTRACTION = {
+    "run": Entry(
+        "extraction:extraction_run", "Extract terms from annotated documents, and score them."
+    ),
+    "compare": Entry(
+        "extraction:extraction_compare",
+        "Compare two extractions, document by document: B minus A.",
+    ),
+    "sweep": Entry(
+        "extraction:extraction_sweep", "Vary one setting, and show how precision and recall change."
+    ),
+}
+INDEX = {
+    "build": Entry(
+        "index:index_build",
+        "Build the indexes that searching needs, so that the first search does not wait.",
+    ),
+}
+REVIEW = {
+    "serve": Entry(
+        "review:review_serve", "Serve a page on which people judge results side by side."
+    ),
+    "show": Entry(
+        "review:review_show", "Show how far people agree, and which mode they would choose."
+    ),
+    "export": Entry(
+        "review:review_export", "Write grades as qrels: one person's, or everyone's merged."
+    ),
+}
+TOP = {
+    "eval": Entry("eval:evaluate_runs", "Score run files against relevance judgments."),
+    "explain": Entry(
+        "explain:explain_name", "Explain what a measure computes, or what a validation rule checks."
+    ),
+    "query": Entry(
+        "query:query_text", "Search the terms of an ontology, or any documents, for one text."
+    ),
+    "serve": Entry(
+        "serve:serve",
+        "Serve evaluation, validation and scoring over HTTP, and figures for Prometheus.",
+    ),
+    "trec-eval": Entry(
+        "trec_eval:score_like_trec_eval",
+        "Score a run as trec_eval does, byte for byte.",
+        # -h is trec_eval's own, and all other flags are read by `parse_arguments`.
+        settings={
+            "help_option_names": ["--help"],
+            "ignore_unknown_options": True,
+            "allow_interspersed_args": False,
+        },
+        reads_flags=True,
+    ),
+}
 
 
 def _print_version(wanted: bool) -> None:
@@ -125,24 +161,69 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _common(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+            "--version",
+            "-V",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and exit.",
         ),
     ] = False,
 ) -> None:
     """Options before the command."""
 
 
-# A callback of its own keeps these groups although each holds one command.
-@qrels_app.callback()
-@topics_app.callback()
-@index_app.callback()
-def _keep_group() -> None:
-    """Only a group."""
+def _group(help_text: str, entries: Mapping[str, Entry]) -> typer.Typer:
+    group = typer.Typer(
+        cls=type("Group", (LazyGroup,), {"entries": entries}),
+        help=help_text,
+        short_help=help_text.partition("\n")[0],
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    group.callback()(_common)
+    return group
+
+
+runs_app = _group("Validate, fetch, fuse and describe TREC run files.", RUNS)
+benchmark_app = _group("Compare retrieval modes or run files on the same queries.", BENCHMARK)
+app = _group(
+    """Validate, fetch, score and compare TREC runs.
+
+    \b
+    Start here:
+      trectools-plus runs validate my.run --qrels qrels.txt      is my run file valid?
+      trectools-plus eval qrels.txt my.run                       how good is it?
+      trectools-plus benchmark run --dataset DIR --modes lexical,vector,hybrid
+                                                                 which mode is best here?
+      trectools-plus explain nDCG@10                             what does that figure mean?
+
+    Exit codes: 0 success, 1 a check failed, 2 wrong usage or unreadable input, 3 two things that
+    cannot be compared.
+    """,
+    TOP,
+)
+_GROUPS = {
+    "runs": runs_app,
+    "qrels": _group("Check relevance judgments.", QRELS),
+    "topics": _group("Check topics and test sets.", TOPICS),
+    "testset": _group(
+        "Check, convert, split and renew test sets: queries with graded terms.", TESTSET
+    ),
+    "benchmark": benchmark_app,
+    "extraction": _group(
+        "Extract ontology terms from documents, and score what was extracted.", EXTRACTION
+    ),
+    "index": _group("Build indexes ahead of searching.", INDEX),
+    "review": _group("Let people judge results side by side, and show what they chose.", REVIEW),
+}
+for _name, _member in _GROUPS.items():
+    app.add_typer(_member, name=_name)
 
 
 def _entry(group: typer.Typer, name: str) -> Any:

@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import typer
 
 from trectools_plus.cli.signals import end_soon, handle_signals
+from trectools_plus.cli.verbosity import is_verbose
 from trectools_plus.errors import SeveralFilesError, TrectoolsPlusError, UsageError
 from trectools_plus.redaction import hide_secrets
 
@@ -26,7 +28,7 @@ _CLICK_ERROR: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == 
 
 @contextlib.contextmanager
 def translated_errors() -> Iterator[None]:
-    """Turn errors that a user can cause into lines ``error: what — where — how to mend``.
+    """Turn errors that a user can cause into lines ``error: what — where — how to fix it``.
 
     Raises:
         SystemExit: With the error's own exit code, 2 for what the operating system refuses,
@@ -39,11 +41,11 @@ def translated_errors() -> Iterator[None]:
     except TrectoolsPlusError as error:
         _leave(str(error), error.exit_code)
     except BrokenPipeError:
-        # The reader (head, less) has gone; a second error at interpreter exit would be noise.
+        # The reader (head, less) has gone; avoid a second error when the interpreter exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
-        _leave(_words_of(error), UNREADABLE)
+        _leave(_describe(error), UNREADABLE)
     except KeyboardInterrupt:
         _leave("interrupted — nothing half-written was left behind", INTERRUPTED)
 
@@ -58,14 +60,14 @@ def run_command(command: Callable[..., object], name: str) -> None:
     Raises:
         SystemExit: Always: 0 when all went well or the reader of stdout has gone.
     """
-    # A command's life is short and what it loads stays: to look through all of it for garbage,
-    # again and again and once more on leaving, takes a fifth of the time of a small one.
+    # A command ends soon and keeps what it loads: looking through all of it for garbage takes a
+    # fifth of the time of a small command.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     _prepare_streams()
     handle_signals()
     if hasattr(signal, "siginterrupt") and not _only_asks(sys.argv[1:]):
         # Polars' signal handler, set on import, restarts a blocked read, and Ctrl-C would wait
-        # for its end. Every command that reads needs Polars anyway; help does without.
+        # for its end. Every command that reads needs Polars anyway; help does not.
         import polars  # noqa: F401
 
         signal.siginterrupt(signal.SIGINT, True)
@@ -102,11 +104,11 @@ def _call(command: Callable[..., object], name: str) -> int:
 
 
 _REMOVED_OPTIONS = {"--review": "to serve the review page, use trectools-plus review serve REPORT"}
-"""Options that had a meaning once, with what to type instead."""
+"""Options of earlier versions, with their replacements."""
 
 
 def _report_usage(error: Any) -> int:
-    """What Typer refuses, as one line; without any argument, the help text."""
+    """Print an error of Typer as one line, or the help if there was no argument."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return int(error.exit_code)
@@ -120,8 +122,8 @@ def _report_usage(error: Any) -> int:
 
 
 def _only_asks(arguments: list[str]) -> bool:
-    """Whether the user asks for help, the version or a shell's completion, and not for work."""
-    asks = {"-h", "--help", "--version"}
+    """Return whether the user asks only for help, the version or a shell's completion."""
+    asks = {"-h", "--help", "--version", "-V"}
     return (
         not arguments
         or bool(asks & {*arguments})
@@ -129,11 +131,13 @@ def _only_asks(arguments: list[str]) -> bool:
     )
 
 
-def _words_of(error: OSError) -> str:
+def _describe(error: OSError) -> str:
     reason = (error.strerror or type(error).__name__).lower()
     return f"{reason} — {error.filename}" if error.filename else reason
 
 
 def _leave(message: str, code: int) -> None:
+    if is_verbose():
+        traceback.print_exc()
     print(f"error: {hide_secrets(message)}", file=sys.stderr)
     sys.exit(code)

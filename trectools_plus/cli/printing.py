@@ -1,4 +1,4 @@
-"""Writing what a command has to say, to a file or to stdout."""
+"""Writing the output of a command, to a file or to stdout."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus import formats, reporting
+from trectools_plus.text import make_console
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from trectools_plus.measures import Definition
+    from trectools_plus.reporting import Column
+
+WIDTH = 100
+"""Columns of text that is wrapped."""
 
 
 def write_text(lines: Iterator[str], output: Path | None = None) -> None:
@@ -34,7 +41,7 @@ def write_frame(
     table: pl.DataFrame, kind: Literal["csv", "parquet"], output: Path | None = None
 ) -> None:
     """Write a table to a file, or to stdout."""
-    # Made in memory first: Polars reports a full disk as an error of its own.
+    # Made in memory first: Polars raises another error for a full disk than the system.
     content = io.BytesIO()
     if kind == "csv":
         table.write_csv(content)
@@ -45,13 +52,13 @@ def write_frame(
 
 def _write(content: bytes, output: Path | None) -> None:
     if output is not None:
-        with atomic_write(output, "wb") as stream:
+        with formats.atomic_write(output, "wb") as stream:
             stream.write(content)
         return
     try:
-        with atomic_write("-", "wb") as stream:
+        with formats.atomic_write("-", "wb") as stream:
             stream.write(content)
-    except BrokenPipeError:  # the reader has gone: no error of ours
+    except BrokenPipeError:  # the reader has gone, which is not an error
         raise
     except OSError as error:
         _drop_what_is_buffered()
@@ -62,3 +69,22 @@ def _drop_what_is_buffered() -> None:
     """Keep the interpreter from failing a second time, with a traceback, when it exits."""
     with contextlib.suppress(OSError):  # a stream without a file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_table(
+    header: Sequence[str | Column], rows: list[list[str]], right: Sequence[str] = ()
+) -> None:
+    """Print a table to stdout.
+
+    Args:
+        header: Names of the columns, or columns.
+        rows: Their texts.
+        right: Columns that are aligned to the right.
+    """
+    table = reporting.Table.of(header, rows, right=right)
+    reporting.print_table(make_console(sys.stdout), table)
+
+
+def shown_name(definition: Definition) -> str:
+    """Return the name of a measure, with the alias that the user wrote."""
+    return f"{definition.name} ({definition.alias})" if definition.alias else definition.name

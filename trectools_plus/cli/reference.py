@@ -9,25 +9,27 @@ from typing import Any
 
 from typer.main import get_command
 
+from trectools_plus import benchmark, extraction, measures, testsets, validation
+from trectools_plus.cli.app import app
+from trectools_plus.errors import UsageError
+
 MADE_BY = "<!-- Made by scripts/docs from the code; edit the code, not this page. -->\n\n"
 
 
 def generated_pages() -> dict[str, str]:
-    """Every generated page, as ``{path below docs/: text}``."""
-    from trectools_plus.benchmark.multilingual import multilingual_report_schema
-    from trectools_plus.benchmark.report import report_json_schema
-    from trectools_plus.extraction.report import extraction_report_schema
-    from trectools_plus.testsets.model import json_schema_of_test_sets
-    from trectools_plus.validation.rendering.rules_page import render_rules_markdown
-
+    """Return every generated page, as ``{path below docs/: text}``."""
     return {
         "commands.md": MADE_BY + render_commands_markdown(),
         "measures.md": MADE_BY + render_measures_markdown(),
-        "rules.md": MADE_BY + render_rules_markdown(),
-        "schema/BenchmarkReport.schema.json": _render_schema(report_json_schema()),
-        "schema/ExtractionReport.schema.json": _render_schema(extraction_report_schema()),
-        "schema/MultilingualReport.schema.json": _render_schema(multilingual_report_schema()),
-        "schema/TestSet.schema.json": _render_schema(json_schema_of_test_sets()),
+        "rules.md": MADE_BY + validation.render_rules_markdown(),
+        "schema/BenchmarkReport.schema.json": _render_schema(benchmark.report_json_schema()),
+        "schema/ExtractionReport.schema.json": _render_schema(
+            extraction.extraction_report_schema()
+        ),
+        "schema/MultilingualReport.schema.json": _render_schema(
+            benchmark.multilingual_report_schema()
+        ),
+        "schema/TestSet.schema.json": _render_schema(testsets.json_schema_of_test_sets()),
     }
 
 
@@ -37,8 +39,6 @@ def _render_schema(schema: dict[str, Any]) -> str:
 
 def iter_commands() -> Iterator[tuple[str, str]]:
     """Yield each command's full name and its help text, as ``-h`` prints it."""
-    from trectools_plus.cli.app import app
-
     yield from _walk(get_command(app), "trectools-plus", None)
 
 
@@ -52,61 +52,57 @@ def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
         max_content_width=100,
     )
     yield name, context.get_help()
-    for child_name, child in getattr(command, "commands", {}).items():
-        yield from _walk(child, f"{name} {child_name}", context)
+    for child in getattr(command, "commands", {}):
+        yield from _walk(command.load(child), f"{name} {child}", context)
 
 
 def render_commands_markdown() -> str:
-    """The help text of every command, a section each."""
+    """Render the help text of every command, a section each."""
     parts = [
         "# Commands\n\n"
-        "`runs …` and `benchmark …` are also console commands of their own. Results go to stdout,\n"
-        "progress and notes to stderr. Exit codes: 0 done, 1 a check found something, 2 wrong\n"
-        "usage or unreadable input, 3 two things that cannot be compared.\n"
+        "`runs …` and `benchmark …` are also separate console commands. Results go to stdout,\n"
+        "progress and notes to stderr. Exit codes: 0 success, 1 a check failed, 2 wrong usage\n"
+        "or unreadable input, 3 two things that cannot be compared.\n\n"
+        "`-q` suppresses notes and progress; `-v` prints the time of each step, and the traceback\n"
+        "of an error. `trectools-plus --install-completion` lets the shell complete commands,\n"
+        "options, measures, modes, datasets, test sets and rules; `runs` and `benchmark` have the\n"
+        "option too.\n"
     ]
     parts += [f"## {name}\n\n```text\n{text.rstrip()}\n```\n" for name, text in iter_commands()]
     return "\n".join(parts)
 
 
 def render_measures_markdown() -> str:
-    """The definition of every measure this package knows by itself."""
-    from trectools_plus.measures.parser import ALIASES
-    from trectools_plus.measures.registry import measure_labels
-
+    """Render the definition of every measure with a definition in this package."""
     aliases = ", ".join(
         f"`{name}` = `{alias.label}`"
-        for name, alias in sorted(ALIASES.items())
+        for name, alias in sorted(measures.ALIASES.items())
         if not alias.trec_eval
     )
     parts = [
         "# Measures\n\n"
         "Names are those of `ir_measures`: `Label(parameter=value)@cutoff`. Any other measure\n"
-        "that `ir_measures` can compute is asked for by its name too, and trec_eval's spellings\n"
-        "(`ndcg_cut.10`, `map`, `P_5`) are understood. `trectools-plus explain NAME` prints an\n"
+        "that `ir_measures` can compute works by its name too, and so do trec_eval's spellings\n"
+        "(`ndcg_cut.10`, `map`, `P_5`). `trectools-plus explain NAME` prints an\n"
         "entry of this page for the parameters you use.\n\n"
         f"Other spellings: {aliases}.\n"
     ]
-    parts += [_measure_section(label) for label in measure_labels()]
+    parts += [_measure_section(label) for label in measures.measure_labels()]
     return "\n".join(parts)
 
 
 def example_of(label: str) -> str:
-    """A name that is valid for this label: with a cutoff where it needs one."""
-    from trectools_plus.errors import UsageError
-    from trectools_plus.measures.parser import parse_measure
-
+    """Return a valid name with this label: with a cutoff where it needs one."""
     for name in (f"{label}@10", f"{label}@0.1", label):
         try:
-            return parse_measure(name).name
+            return measures.parse_measure(name).name
         except UsageError:
             continue
     return label
 
 
 def _measure_section(label: str) -> str:
-    from trectools_plus.measures.parser import explain
-
-    definition = explain(example_of(label))
+    definition = measures.explain(example_of(label))
     rows = {
         "formula": definition.formula,
         "gain": definition.gain,

@@ -1,4 +1,4 @@
-"""Signals that ask a command to end: it cleans up first, and ends soon whatever it is doing."""
+"""Signals that end a command: it cleans up first, and ends soon even if it is busy."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from time import sleep
 from trectools_plus.plugins import SIGNALS, end_for_signal
 
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
-"""How a user, a batch system or a closed terminal asks; not every system has all of them."""
+"""Sent by a user, a batch system or a closed terminal; not every system has all of them."""
 _SECONDS = 2.0
 
 
 def handle_signals() -> None:
-    """Raise an error for a signal where the system would end the process on the spot.
+    """Raise an error for a signal instead of ending the process at once.
 
-    So temporary files, which can be as large as a run, are removed. The error may not get through
-    to the user's own code: that may catch everything, or be busy in C, where Python handles no
-    signal. Therefore a thread ends the process after some seconds, for SIGINT at the second one.
+    The error lets the command remove its temporary files, which can be as large as a run. User
+    code may catch the error, or be busy in C, where Python handles no signal. Therefore a thread
+    ends the process after some seconds; for SIGINT, after the second one.
     """
     if threading.current_thread() is not threading.main_thread():
         return
     usual = (signal.SIG_DFL, signal.default_int_handler)
     for name in _ENDINGS:
         number = getattr(signal, name, None)
-        # Under nohup a signal is ignored, and stays so.
+        # A signal that is ignored, as under nohup, stays ignored.
         if number is not None and signal.getsignal(number) in usual:
             signal.signal(number, end_for_signal)
             if hasattr(signal, "siginterrupt"):  # not on Windows
                 signal.siginterrupt(number, True)
-    if hasattr(os, "register_at_fork"):  # nor this
+    if hasattr(os, "register_at_fork"):  # not on Windows
         _watch_signals()
 
 
 def end_soon() -> None:
-    """After a signal: don't wait long for threads that are still at work."""
+    """After a signal, end without waiting long for threads that still work."""
     if SIGNALS:
         threading.Thread(target=_end, args=[128 + SIGNALS[-1]], daemon=True).start()
 
 
 def _watch_signals() -> None:
-    """Start a thread that hears of signals even while the main thread is busy in C."""
+    """Start a thread that receives signals even while the main thread is busy in C."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     others = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -52,7 +52,7 @@ def _watch_signals() -> None:
         os.close(reader)
         os.close(writer)
         return
-    # The signals of a child are not this process's.
+    # The signals of a child do not concern this process.
     os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
     threading.Thread(target=_watch, args=[reader], daemon=True).start()
 
@@ -62,7 +62,7 @@ def _watch(reader: int) -> None:
     while True:
         number = os.read(reader, 1)[0]
         if signal.getsignal(number) is not end_for_signal:
-            continue  # a server ends in its own way
+            continue  # a server handles the signal itself
         if number == signal.SIGINT and not interrupted:
             interrupted = True
             continue
@@ -70,7 +70,7 @@ def _watch(reader: int) -> None:
 
 
 def _end(code: int) -> None:
-    """End the process a little later, unless it has ended by then."""
+    """End the process after some seconds, unless it has ended by then."""
     last = threading.Timer(2 * _SECONDS, os._exit, [code])
     last.daemon = True
     last.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Self
 
+from trectools_plus.choices import STRATEGIES
 from trectools_plus.extraction.assertion import assert_mentions
 from trectools_plus.extraction.dictionary import Dictionary, eligible_terms, names_of
 from trectools_plus.extraction.predictions import Mention, Prediction, aggregate
@@ -13,7 +14,6 @@ from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.backends.embedded.modes import STRATEGIES
 from trectools_plus.retrieval.source import Retriever
 
 _Candidates = tuple[list[Mention], list[Mention]]
@@ -33,7 +33,7 @@ class Extractor:
 
     Raises:
         UsageError: If the root in the settings is not a term.
-        InputError: If an index cannot be written.
+        InputError: If retrieval has no term to search, or an index cannot be written.
     """
 
     def __init__(

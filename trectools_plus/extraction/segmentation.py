@@ -12,12 +12,12 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal, get_args
+from typing import get_args
 
+from trectools_plus.choices import ChunkLevel
 from trectools_plus.statistics.arrays import check_choice
 
-Level = Literal["sentence", "clause", "phrase"]
-LEVELS: tuple[Level, ...] = get_args(Level)
+LEVELS: tuple[ChunkLevel, ...] = get_args(ChunkLevel)
 
 _ABBREVIATION = re.compile(
     r"\b(?:e\.g|i\.e|cf|vs|viz|approx|ca|et al|figs?|nos|vol|dr|mr|mrs|ms|prof|st|dept|resp|incl|"
@@ -49,7 +49,7 @@ class Chunk:
     text: str
 
 
-def chunk(text: str, level: Level = "sentence") -> list[Chunk]:
+def chunk(text: str, level: ChunkLevel = "sentence") -> list[Chunk]:
     """Split a text into sentences, clauses or phrases, which together contain all its words.
 
     A clause ends at ``;``, ``:``, brackets, dashes, and at a comma before *but*, *which* or a

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from trectools_plus.choices import ChunkLevel, ExtractionMethod, RetrieverName
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.segmentation import Level
-from trectools_plus.retrieval.index.parts import AggregationName
 from trectools_plus.retrieval.setting_types import explain_problem
-
-Method = Literal["dictionary", "retrieval", "both"]
-RetrieverName = Literal["lexical", "vector", "hybrid", AggregationName]
 
 
 class ExtractionSettings(BaseModel):
@@ -43,9 +39,9 @@ class ExtractionSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    method: Method = "both"
+    method: ExtractionMethod = "both"
     retriever: RetrieverName = "vector"
-    level: Level = "phrase"
+    level: ChunkLevel = "phrase"
     num_results: int = Field(default=10, ge=1, le=1000)
     chunk_threshold: float = Field(default=0.5, ge=0, allow_inf_nan=False)
     min_confidence: float = Field(default=0.5, ge=0, le=1)
@@ -66,8 +62,22 @@ class ExtractionSettings(BaseModel):
         return values
 
 
+class SettingOptions(TypedDict, total=False):
+    """Settings from the command line; ``None`` means the default."""
+
+    method: ExtractionMethod | None
+    retriever: str | None
+    level: ChunkLevel | None
+    num_results: int | None
+    chunk_threshold: float | None
+    min_confidence: float | None
+    top_term_only: bool | None
+    verify: bool | None
+    assertions: bool | None
+
+
 def make_extraction_settings(
-    values: Mapping[str, Any], called: Mapping[str, str] | None = None
+    values: Mapping[str, object], called: Mapping[str, str] | None = None
 ) -> ExtractionSettings:
     """Build settings from a user's values; ``None`` means the default.
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from trectools_plus.choices import View
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.documents import read_documents
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.runner import extract_all
 from trectools_plus.extraction.scoring import (
     FloatArray,
-    View,
     averages_of,
     bootstrap_averages,
     count,
@@ -31,8 +31,7 @@ from trectools_plus.extraction.settings import ExtractionSettings, make_extracti
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.statistics.arrays import check_choice
-from trectools_plus.statistics.resamples import Resampling
+from trectools_plus.statistics.arrays import Resampling
 
 SYSTEMS: dict[str, dict[str, Any]] = {
     "both": {"method": "both"},
@@ -167,6 +166,9 @@ def sweep_extraction(
         options: Systems and values.
         progress: Notified of every value.
 
+    Returns:
+        Precision, recall and F1 of each system by value of the setting.
+
     Raises:
         UsageError: If a system, setting or value is unknown, repeated or out of range.
         InputError: If a file cannot be read.
@@ -205,13 +207,19 @@ def _check(options: SweepOptions) -> None:
         raise UsageError(
             "no system is given", where="--systems", remedy=f"expected some of {', '.join(SYSTEMS)}"
         )
-    for system in options.systems:
-        check_choice(system, SYSTEMS, "system")
-    check_choice(options.parameter, _PARAMETERS, "parameter to sweep")
+    for where, given, known in (
+        ("--systems", options.systems, tuple(SYSTEMS)),
+        ("--parameter", [options.parameter], _PARAMETERS),
+    ):
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            raise UsageError(
+                f"unknown name '{unknown[0]}'", where=where, remedy=f"expected {', '.join(known)}"
+            )
     if not options.values:
         raise UsageError("no value is given", where="--values", remedy="write --values 0.3,0.5")
-    for what, given in (("system", options.systems), ("value", options.values)):
-        if len(set(given)) < len(given):
+    for what, items in (("system", options.systems), ("value", options.values)):
+        if len(set(items)) < len(items):
             raise UsageError(f"a {what} is given twice", remedy=f"name each {what} once")
 
 

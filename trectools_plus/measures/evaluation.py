@@ -9,11 +9,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import polars as pl
 
+from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
+from trectools_plus.choices import Missing as Missing
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
@@ -32,10 +34,6 @@ from trectools_plus.progress import Progress, no_progress
 if TYPE_CHECKING:
     import pandas as pd
 
-Missing = Literal["zero", "drop"]
-
-DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10")
-"""The measures that are computed if none is named."""
 
 _NOTHING_JUDGED = "P105"
 

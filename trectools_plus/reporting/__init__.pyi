@@ -20,6 +20,7 @@ from trectools_plus.reporting.results.compare_reports import print_contrast as p
 from trectools_plus.reporting.results.compare_reports import (
     render_contrast_markdown as render_contrast_markdown,
 )
+from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
 from trectools_plus.reporting.results.extraction import comparison_document as comparison_document
 from trectools_plus.reporting.results.extraction import print_comparison as print_comparison
 from trectools_plus.reporting.results.extraction import print_extraction as print_extraction

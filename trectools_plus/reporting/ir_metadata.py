@@ -86,7 +86,7 @@ def write_annotated_runs(report: BenchmarkReport, folder: str | Path) -> list[Pa
 
 def _metadata(report: BenchmarkReport, mode: str) -> dict[str, Any]:
     manifest = report.manifest
-    resamples = resampling_of(manifest.config).resamples
+    resamples = resampling_of(manifest.config)["resamples"]
     intervals = f"{INTERVAL_METHOD}, {report.confidence:g}, {resamples} resamples"
     baselines = list(dict.fromkeys(entry.baseline for entry in report.comparisons))
     given = report.modes[mode].run.source is not None

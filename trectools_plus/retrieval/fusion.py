@@ -20,10 +20,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from trectools_plus.choices import Normalisation
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import rank_documents
-from trectools_plus.retrieval.settings import Normalisation, RetrievalSettings, are_weights
+from trectools_plus.retrieval.settings import RetrievalSettings, are_weights
 from trectools_plus.retrieval.source import (
     CompositeRetriever,
     Ranking,

@@ -17,6 +17,9 @@ def corpus_of(ontology: Ontology) -> Corpus:
 
     The documents are in the order of ids. The title is the label; the text consists of the
     synonyms and the definition.
+
+    Args:
+        ontology: The ontology.
     """
     rows = [(term.term_id, term.name, _text_of(term)) for term in ontology.terms.values()]
     frame = pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row")

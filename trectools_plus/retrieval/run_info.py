@@ -58,6 +58,12 @@ class RunInfo(BaseModel):
 def describe_run(run: Run) -> RunInfo:
     """Describe a run without errors (see ``validation.load_run``).
 
+    Args:
+        run: The run.
+
+    Returns:
+        Numbers of queries, results and ties, and the depth.
+
     Raises:
         InputError: If the run has no rows.
     """

@@ -7,14 +7,11 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from trectools_plus.choices import AggregationName, Device, Normalisation, RerankerName
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.index.parts import DEFAULT_WEIGHTS, KINDS, AggregationName
+from trectools_plus.retrieval.index.parts import DEFAULT_WEIGHTS, KINDS
 from trectools_plus.retrieval.setting_types import Flag, Number, WholeNumber, explain_problem
 from trectools_plus.text import split_list
-
-Normalisation = Literal["min-max", "z-score"]
-RerankerName = Literal["lexical", "cross-encoder"]
-Device = Literal["cpu", "cuda"]
 
 STOPWORD_LANGUAGES = (
     "danish",

@@ -150,7 +150,12 @@ FailureKind = Literal["failed", "unavailable"]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query for a source."""
+    """A query for a source.
+
+    Attributes:
+        query_id: Its id.
+        text: Its text.
+    """
 
     query_id: str
     text: str

@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
-    DEFAULT_RESAMPLES,
-    DEFAULT_SEED,
     FloatArray,
     IntArray,
     Resampling,
+    ResamplingOptions,
     check_choice,
     check_level,
     check_resamples,
@@ -58,7 +57,7 @@ def cohens_kappa(
     *,
     weights: str = "none",
     categories: Sequence[Any] | None = None,
-    **resampling: Unpack[Resampling],
+    **resampling: Unpack[ResamplingOptions],
 ) -> Agreement:
     """Return Cohen's kappa of two raters' labels of the same items.
 
@@ -72,7 +71,7 @@ def cohens_kappa(
         weights: ``none``, ``linear`` or ``quadratic``.
         categories: All categories in their order; by default those that occur, sorted. Name them
             for weighted kappa if some may be unused.
-        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         Kappa with its interval. The order of the items changes neither.
@@ -97,7 +96,7 @@ def cohens_kappa(
 
 
 def krippendorffs_alpha(
-    ratings: npt.ArrayLike, *, metric: str = "nominal", **resampling: Unpack[Resampling]
+    ratings: npt.ArrayLike, *, metric: str = "nominal", **resampling: Unpack[ResamplingOptions]
 ) -> Agreement:
     """Return Krippendorff's alpha of any number of raters, who need not rate every item.
 
@@ -110,7 +109,7 @@ def krippendorffs_alpha(
         ratings: Shape (items, raters); ``nan`` or ``None`` where a rating is missing.
         metric: The distance between two values: ``nominal`` (equal or not; values of any type),
             ``ordinal`` (the number of values between them) or ``interval`` (their difference).
-        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         Alpha with its interval. The order of items and raters changes neither.
@@ -136,21 +135,19 @@ def _with_interval(
     items: int,
     resample: Callable[[int, np.random.Generator], FloatArray],
     cells: int,
-    **resampling: Unpack[Resampling],
+    **resampling: Unpack[ResamplingOptions],
 ) -> Agreement:
     """Add the interval: percentiles of the resampled values that are defined."""
-    confidence = resampling.get("confidence", 0.95)
-    resamples = resampling.get("resamples", DEFAULT_RESAMPLES)
-    seed = resampling.get("seed", DEFAULT_SEED)
-    check_resamples(resamples, "agreement")
-    check_level(confidence, "agreement")
-    resampled = np.concatenate(map_chunks(resample, cells, resamples, seed))
+    options = Resampling(**resampling)
+    check_resamples(options.resamples, "agreement")
+    check_level(options.confidence, "agreement")
+    resampled = np.concatenate(map_chunks(resample, cells, options.resamples, options.seed))
     defined = resampled[~np.isnan(resampled)]
     low = high = np.nan
     if not np.isnan(value) and items > 1 and len(defined):
-        tail = (1.0 - confidence) / 2.0
+        tail = (1.0 - options.confidence) / 2.0
         low, high = np.quantile(defined, [tail, 1.0 - tail]).tolist()
-    return Agreement(value, low, high, items, confidence, resamples, seed)
+    return Agreement(value, low, high, items, options.confidence, options.resamples, options.seed)
 
 
 def _codes(

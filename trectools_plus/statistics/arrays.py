@@ -1,8 +1,9 @@
-"""Array types, default options and argument checks shared by the functions of this package."""
+"""Array types, resampling settings and argument checks shared by the functions of this package."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
@@ -14,24 +15,34 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+DEFAULT_CONFIDENCE = 0.95
 DEFAULT_RESAMPLES = 10_000
 DEFAULT_SEED = 42
 ROUNDING = 1e-12
 """Values that differ by less are equal: the order of a sum changes its last bits."""
 
 
-class Resampling(TypedDict, total=False):
-    """Keyword arguments of functions that draw resamples.
+@dataclass(frozen=True)
+class Resampling:
+    """Settings of bootstrap intervals and randomisation tests.
 
     Attributes:
-        confidence: The level of the intervals, between 0 and 1; 0.95 by default.
-        resamples: The number of resamples, at least 1; 10,000 by default.
-        seed: The seed of all draws; 42 by default.
+        resamples: The number of resamples, at least 1.
+        seed: The seed of the draws.
+        confidence: The level of the intervals, between 0 and 1.
     """
 
-    confidence: float
+    resamples: int = DEFAULT_RESAMPLES
+    seed: int = DEFAULT_SEED
+    confidence: float = DEFAULT_CONFIDENCE
+
+
+class ResamplingOptions(TypedDict, total=False):
+    """The fields of :class:`Resampling` as keyword arguments, each optional."""
+
     resamples: int
     seed: int
+    confidence: float
 
 
 def as_table(values: npt.ArrayLike, where: str, *, undefined: bool = False) -> FloatArray:

@@ -17,6 +17,7 @@ from trectools_plus.statistics.arrays import (
     ROUNDING,
     FloatArray,
     Resampling,
+    ResamplingOptions,
     as_table,
     check_choice,
     check_resamples,
@@ -90,7 +91,7 @@ def pairwise_differences(
     baselines: Sequence[int] = (),
     test: str = "randomisation",
     correction: str = "holm",
-    **resampling: Unpack[Resampling],
+    **resampling: Unpack[ResamplingOptions],
 ) -> SystemComparisons:
     """Compare systems with one or several baselines, or all with each other, as one family.
 
@@ -101,7 +102,7 @@ def pairwise_differences(
         correction: As in :func:`adjust_p_values`, or ``tukey_hsd``: the randomised Tukey HSD test
             of all pairs in place of a paired test.
         resampling: ``confidence`` (of the intervals, which are not adjusted), ``resamples`` and
-            ``seed``; see :class:`Resampling`.
+            ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         The comparisons with their adjusted p-values.
@@ -130,11 +131,8 @@ def pairwise_differences(
     differences = np.column_stack([table[:, two] - table[:, one] for one, two in pairs])
     comparisons = compare_columns(differences, tests=tests, **resampling)
     if correction == TUKEY:
-        p_table = randomised_tukey(
-            table,
-            resamples=resampling.get("resamples", DEFAULT_RESAMPLES),
-            seed=resampling.get("seed", DEFAULT_SEED),
-        )
+        options = Resampling(**resampling)
+        p_table = randomised_tukey(table, resamples=options.resamples, seed=options.seed)
         adjusted = np.array([p_table[pair] for pair in pairs])
     else:
         adjusted = adjust_p_values([one.tests[test].p_value for one in comparisons], correction)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from trectools_plus.choices import TestSetForm
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.qrels import read_qrels, write_qrels
@@ -19,8 +20,6 @@ from trectools_plus.formats.topics import read_topics, write_topics
 from trectools_plus.formats.writing import open_output, refuse_unwritable
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.testsets.tables import QUERY_FIELDS, from_tables, qrels_of, topics_of
-
-Form = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
 
 Layout = Literal["trec", "trec-jsonl", "beir"]
 
@@ -53,7 +52,7 @@ class Converted:
     dropped: tuple[str, ...] = ()
 
 
-def form_of_output(path: str | Path) -> Form:
+def form_of_output(path: str | Path) -> TestSetForm:
     """Return the form of an output file, by its name.
 
     Raises:
@@ -69,7 +68,7 @@ def form_of_output(path: str | Path) -> Form:
     return "json" if match[1].lower() == "json" else "yaml"
 
 
-def convert_test_set(test_set: TestSet, output: str | Path, form: Form) -> Converted:
+def convert_test_set(test_set: TestSet, output: str | Path, form: TestSetForm) -> Converted:
     """Write a test set as one file, or as topics and qrels in a folder.
 
     Args:
@@ -77,6 +76,9 @@ def convert_test_set(test_set: TestSet, output: str | Path, form: Form) -> Conve
         output: The file or folder; ``-`` is standard output, for JSON.
         form: ``json`` or ``yaml`` for a file; ``trec``, ``trec-jsonl`` or ``beir`` for a folder,
             see :func:`write_folder`.
+
+    Returns:
+        The files written, and what they omit.
 
     Raises:
         UsageError: If the ending of a file does not match the form.

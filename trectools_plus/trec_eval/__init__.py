@@ -1,12 +1,12 @@
-"""trec_eval without a compiler: its flags, its measures, its output.
+"""trec_eval without a compiler: its flags, measures and output.
 
 ::
 
-    arguments.py    flags and parameters of measures, read as getopt and trec_eval read them
-    reading.py      files, refused where trec_eval would print zeros or stop; rankings with grades
-    scoring.py      a value for each query and measure, from pytrec_eval or from builtin.py
-    builtin.py      what pytrec_eval does not give, and what version 10 computes differently
-    output.py       trec_eval's lines, and the line "all"
+    arguments.py    flags and parameters of measures, parsed as by getopt and trec_eval
+    reading.py      files, refused where trec_eval would print zeros or stop; ranking
+    scoring.py      values of each query and measure, from pytrec_eval or builtin.py
+    builtin.py      measures that pytrec_eval does not have or version 10 computes differently
+    output.py       trec_eval's output lines
     explain.py      the help of -h
 
 The measures in trec_eval's order are in ``measures/definitions/trec_eval_measures.py``. Nothing is

@@ -1,11 +1,11 @@
-"""trec_eval's command line, read as getopt_long reads it.
+"""Parser of trec_eval's command line, with the conventions of getopt_long.
 
-Flags may be joined (``-qcM1000``), carry their value with or without a blank (``-m map``,
-``-mmap``), stand behind the files, and have trec_eval's long names, cut short if they stay clear.
+Flags may be joined (``-qcM1000``), be followed by their value with or without a blank (``-m map``,
+``-mmap``), come after the files, and be spelled as trec_eval's long names, abbreviated or not.
 
 Parameters follow the dot of a measure: ``P.5,7,3``, ``iprec_at_recall..10,.20``, ``ndcg.1=3,2=9``.
-trec_eval reads numbers as C's ``atol`` and ``atof`` do: as far as they go (``23.4`` is cutoff 23).
-That is kept; a text that does not begin with a number, which C takes for 0, is refused.
+As in trec_eval, which uses C's ``atol`` and ``atof``, text after a number is ignored (``23.4`` is
+cutoff 23). A text that does not begin with a number, which C reads as 0, is refused.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _SWITCHES = {
 }
 _NUMBERS = {"l": ("level", 1), "M": ("max_retrieved", 1), "N": ("collection_size", 0)}
 _INSTEAD = {
-    "l": "leave -l out for grades from 1 on; to count grade 0 too, write 1 for it",
-    "M": "leave -M out for all documents",
+    "l": "leave out -l to count grades from 1; to count grade 0 too, change it to 1 in the qrels",
+    "M": "leave out -M for all documents",
 }
 _VERSIONS = ("9", "10")
 N_FILES = 2
@@ -66,12 +66,12 @@ USAGE = "trectools-plus trec-eval [-q] [-c] [-m MEASURE]... QRELS RUN"
 _INTEGER = re.compile(r"\s*([+-]?[0-9]+)")
 _DECIMAL = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _MAX_DIGITS = 8
-"""trec_eval's buffer for a decimal in a name; the rest is cut off."""
+"""The size of trec_eval's buffer for a decimal in a name; further digits are cut off."""
 _MAX_CUTOFF = 2**62
 _MAX_GRADE = 2**20
 N_COEFFICIENTS = 4
 PERSISTENCE = "p"
-"""The parameter of rbp and rbp_resid that is no grade."""
+"""The parameter of rbp and rbp_resid that is not a grade."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ class Requested:
     Attributes:
         measure: The measure.
         names: The names of its lines.
-        numbers: Cutoffs or points, rising; or numbers as they were given.
-        pairs: ``(grade, gain)`` as they were given, the persistence aside.
+        numbers: Cutoffs or points, ascending; or numbers in the order given.
+        pairs: ``(grade, gain)`` in the order given, without the persistence.
         persistence: The ``p`` of rbp and rbp_resid.
-        given: Whether there were parameters on the command line.
+        given: Whether the command line has parameters.
     """
 
     measure: TrecMeasure
@@ -96,19 +96,19 @@ class Requested:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The names of its lines in the answer of pytrec_eval."""
+        """The names of its lines in pytrec_eval's answer."""
         return self.names if self.measure.takes in ("cutoffs", "points") else (self.measure.name,)
 
     @property
     def gains(self) -> dict[int, float]:
-        """The gain of each grade that has one of its own; the first counts, as in trec_eval."""
+        """The gains given for grades; the first gain of a grade counts, as in trec_eval."""
         return dict(reversed(self.pairs))
 
     def request(self, numbers: Iterable[float] | None = None) -> str:
-        """Return how trec_eval itself is asked: ``P.3,5,7``.
+        """Return the value of trec_eval's ``-m``, for example ``P.3,5,7``.
 
         Args:
-            numbers: Only these, of cutoffs or points.
+            numbers: Only these cutoffs or points; ``None`` for all.
         """
         if not self.given:
             return self.measure.name
@@ -121,25 +121,25 @@ class Requested:
 
 @dataclass
 class Arguments:
-    """The request.
+    """A parsed command line.
 
     Attributes:
-        files: Qrels and run; empty where only help or the version is wanted.
+        files: Qrels and run; may be empty if help or the version is requested.
         requested: The measures in trec_eval's order.
-        version: Which trec_eval to be.
+        version: The version of trec_eval to match.
         per_query: ``-q``: print every query too.
         summary: Not ``-n``: print the figures over all queries.
         complete: ``-c``: average over all queries of the qrels.
-        judged_only: ``-J``: take unjudged documents out of the rankings first.
+        judged_only: ``-J``: remove unjudged documents from the rankings first.
         level: ``-l``: the lowest grade that is relevant.
         max_retrieved: ``-M``: documents of each query that count; ``None`` for all.
         collection_size: ``-N``: documents in the collection, for utility.
         only_query: ``-D level.query_id``: this query alone.
-        permissive: Read on where trec_eval would.
+        permissive: ``--permissive``: accept errors at which trec_eval continues.
         help: ``-h``.
         version_wanted: ``-v``.
-        measures_named: Whether there was a ``-m``.
-        notes: What trec_eval would pass over in silence, a line each.
+        measures_named: Whether there is a ``-m``.
+        notes: The arguments that trec_eval ignores without a message, one line each.
     """
 
     files: list[str] = field(default_factory=list)
@@ -161,15 +161,15 @@ class Arguments:
 
     @property
     def precision(self) -> Literal[32, 64]:
-        """In how many bits scores are compared."""
+        """The number of bits in which scores are compared."""
         return 32 if self.version == 9 else 64
 
 
 def parse_arguments(words: Sequence[str]) -> Arguments:
-    """Read a command line.
+    """Parse a command line.
 
     Args:
-        words: What stands behind ``trec-eval``.
+        words: The arguments after ``trec-eval``.
 
     Raises:
         UsageError: For a flag, value or measure that does not exist or is not supported, or if
@@ -206,7 +206,7 @@ def _take(arguments: Arguments, letter: str, value: str) -> None:
     elif letter == "V":
         if value not in _VERSIONS:
             raise UsageError(
-                f"there is no version {value}", where="--trec-eval-version", remedy="9 or 10"
+                f"there is no version {value}", where="--trec-eval-version", remedy="use 9 or 10"
             )
         arguments.version = cast(Version, int(value))
     elif letter == "D":
@@ -215,7 +215,7 @@ def _take(arguments: Arguments, letter: str, value: str) -> None:
         if level.strip("0"):
             arguments.notes.append(f"-D {value}: no debugging output is printed")
     elif letter == "o":
-        arguments.notes.append("-o: trec_eval takes it and prints what it always prints")
+        arguments.notes.append("-o: has no effect, as in trec_eval")
     elif letter in "wW":
         arguments.notes.append(f"-{letter}: unknown to trec_eval 9.0.8 and 10; ignored")
     else:
@@ -225,7 +225,7 @@ def _take(arguments: Arguments, letter: str, value: str) -> None:
 def _whole_number(letter: str, value: str, least: int) -> int:
     if not re.fullmatch(r"\s*\+?[0-9]{1,18}", value) or int(value) < least:
         raise UsageError(
-            f"expected a whole number from {least} but got {value!r}",
+            f"expected a whole number of at least {least} but got {value!r}",
             where=f"-{letter}",
             remedy=_INSTEAD.get(letter),
         )
@@ -237,25 +237,25 @@ def _check_format(letter: str, value: str) -> None:
         raise UsageError(
             "z-scores are not computed",
             where=f"-Z {value}",
-            remedy="leave -Z out and standardise the values that -q prints",
+            remedy="leave out -Z, and standardise the values that -q prints",
         )
     if letter == "T" and value != "trec_results":
         raise UsageError(
-            f"there is no results format {value}", where="-T", remedy="-T trec_results"
+            f"there is no results format {value}", where="-T", remedy="use -T trec_results"
         )
     if letter == "R" and value in ("prefs", "qrels_prefs"):
         raise _no_preferences(f"-R {value}")
     if letter == "R" and value == "qrels_jg":
         raise _no_groups(f"-R {value}")
     if letter == "R" and value != "qrels":
-        raise UsageError(f"there is no rel_info format {value}", where="-R", remedy="-R qrels")
+        raise UsageError(f"there is no rel_info format {value}", where="-R", remedy="use -R qrels")
 
 
 def _no_preferences(where: str) -> UsageError:
     return UsageError(
         "preferences are not supported",
         where=where,
-        remedy="give grades as qrels (query_id 0 doc_id grade) and use all_trec; for preference "
+        remedy="use qrels with grades (query_id 0 doc_id grade) and -m all_trec; for preference "
         "measures build NIST's trec_eval",
     )
 
@@ -264,14 +264,14 @@ def _no_groups(where: str) -> UsageError:
     return UsageError(
         "judgment groups are not supported",
         where=where,
-        remedy="split the qrels by judge (column 2) and average what each file gives",
+        remedy="split the qrels by judge (column 2) and average the values of each file",
     )
 
 
 def _measures(words: Sequence[str], arguments: Arguments) -> list[Requested]:
-    """The measures asked for, in trec_eval's order, each with the first parameters it is given."""
+    """Return the requested measures in trec_eval's order, each with its first parameters."""
     known, sets = measures_of(arguments.version), sets_of(arguments.version)
-    wanted: set[str] = set()
+    requested: set[str] = set()
     parameters: dict[str, str] = {}
     for word in words:
         name, dot, text = word.partition(".")
@@ -281,18 +281,24 @@ def _measures(words: Sequence[str], arguments: Arguments) -> list[Requested]:
             raise _no_groups(f"-m {word}")
         if name not in known and name not in sets:
             raise _unknown(name, word, arguments.version)
-        wanted.update(sets.get(name, [name]))
+        requested.update(sets.get(name, [name]))
         if not dot:
             continue
         if not text:
-            raise UsageError(f"no parameters behind the dot of {word!r}", where="-m")
+            raise UsageError(
+                f"no parameters after the dot of {word!r}", where="-m", remedy="leave out the dot"
+            )
         if name in sets or known[name].takes == "none":
             arguments.notes.append(f"-m {word}: {name} takes no parameters, {text} is ignored")
         elif name in parameters:
             arguments.notes.append(f"-m {word}: ignored, the first -m {name}.… counts")
         else:
             parameters[name] = text
-    return [ask(measure, parameters.get(name)) for name, measure in known.items() if name in wanted]
+    return [
+        bind_parameters(measure, parameters.get(name))
+        for name, measure in known.items()
+        if name in requested
+    ]
 
 
 def _unknown(name: str, word: str, version: Version) -> UsageError:
@@ -310,7 +316,7 @@ def _unknown(name: str, word: str, version: Version) -> UsageError:
         )
     folded = {known.lower(): known for known in names}
     near = difflib.get_close_matches(name.lower(), folded, 1)
-    remedy = f"did you mean {folded[near[0]]}?" if near else "-h -m all_trec explains them all"
+    remedy = f"did you mean {folded[near[0]]}?" if near else "-h -m all_trec lists all measures"
     return UsageError(f"there is no measure {name!r}", where="-m", remedy=remedy)
 
 
@@ -321,15 +327,15 @@ def _check_files(files: Sequence[str]) -> None:
         raise UsageError("standard input can be read only once", remedy="name a file instead of -")
 
 
-def ask(measure: TrecMeasure, text: str | None) -> Requested:
-    """Bind parameters to a measure.
+def bind_parameters(measure: TrecMeasure, text: str | None) -> Requested:
+    """Parse the parameters of a measure.
 
     Args:
         measure: The measure.
-        text: What stands behind the dot; ``None`` for the defaults.
+        text: The parameters after the dot; ``None`` for the defaults.
 
     Raises:
-        UsageError: If trec_eval would stop at them, or read 0 where no number is.
+        UsageError: If trec_eval would stop at them, or read 0 for a text.
     """
     where = f"-m {measure.name}" if text is None else f"-m {measure.name}.{text}"
     if text is None or measure.takes == "none":
@@ -345,12 +351,12 @@ def ask(measure: TrecMeasure, text: str | None) -> Requested:
         if len({*numbers}) < len(numbers):
             raise UsageError("a cutoff is given twice", where=where, remedy="name each once")
     if measure.takes == "cutoffs" and numbers[0] < 1:
-        raise UsageError("cutoffs count from 1", where=where, remedy="write as in -m P.5,10")
+        raise UsageError("cutoffs start at 1", where=where, remedy="for example -m P.5,10")
     if measure.name == "utility" and len(numbers) != N_COEFFICIENTS:
         raise UsageError(
             f"utility takes {N_COEFFICIENTS} coefficients, got {len(numbers)}",
             where=where,
-            remedy="write as in -m utility.1,-1,0,0",
+            remedy="for example -m utility.1,-1,0,0",
         )
     return Requested(measure, _line_names(measure, numbers, text), numbers, given=True)
 
@@ -371,11 +377,13 @@ def _number(measure: TrecMeasure, word: str, where: str) -> float:
     if found is None:
         kind = "a whole number" if whole else "a number"
         raise UsageError(
-            f"expected {kind} but got {word!r}, which trec_eval takes for 0", where=where
+            f"expected {kind} but got {word!r}, which trec_eval reads as 0", where=where
         )
     number = int(found[1]) if whole else float(found[1])
     if abs(number) > _MAX_CUTOFF:
-        raise UsageError(f"{word} is beyond what trec_eval can hold", where=where)
+        raise UsageError(
+            f"{word} is too large for trec_eval", where=where, remedy=f"at most {_MAX_CUTOFF:,}"
+        )
     return number
 
 
@@ -392,13 +400,13 @@ def _pairs(
             raise UsageError(
                 f"expected grade=gain but got {word!r}",
                 where=where,
-                remedy=f"write as in -m {measure.name}.1=3,2=9" + (",p=0.8" if takes_p else ""),
+                remedy=f"for example -m {measure.name}.1=3,2=9" + (",p=0.8" if takes_p else ""),
             )
         if whole and not 0 <= int(whole[1]) <= _MAX_GRADE:
             raise UsageError(
                 f"grade {whole[1]} is not between 0 and {_MAX_GRADE:,}",
                 where=where,
-                remedy="a negative grade stands for documents that nobody judged: give it no gain",
+                remedy="a negative grade marks unjudged documents; give it no gain",
             )
         if whole:
             pairs.append((int(whole[1]), float(value[1])))

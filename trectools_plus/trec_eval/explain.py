@@ -1,4 +1,4 @@
-"""The help that ``-h`` prints, in this package's words."""
+"""The help that ``-h`` prints."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ WIDTH = 96
 
 FLAGS = """\
   -q  --query_eval_wanted          Print every query's figures too.
-  -m  --measure NAME[.PARAMETERS]  Measure or set of measures; repeatable. Without: official.
-  -c  --complete_rel_info_wanted   Average over all queries of the qrels; without results is 0.
-  -l  --level_for_rel N            Grades from N on are relevant; 1 without it.
+  -m  --measure NAME[.PARAMETERS]  Measure or set of measures; repeatable. Default: official.
+  -c  --complete_rel_info_wanted   Average over all queries of the qrels; one without results is 0.
+  -l  --level_for_rel N            Lowest grade that is relevant. Default: 1.
   -n  --nosummary                  Do not print the figures over all queries.
-  -M  --Max_retrieved_per_topic N  Only the first N documents of each query count.
-  -J  --Judged_docs_only           Take unjudged documents out of the rankings first.
+  -M  --Max_retrieved_per_topic N  Score only the first N documents of each query.
+  -J  --Judged_docs_only           Remove unjudged documents from the rankings first.
   -N  --Number_docs_in_coll N      Documents in the collection, for utility.
-  -D  --Debug_level N.QUERY        This query alone. No debugging output is printed.
+  -D  --Debug_level N.QUERY        Only this query. No debugging output is printed.
   -R  --Rel_info_format qrels      The only format of judgments.
   -T  --Results_format trec_results
                                    The only format of results.
   -v  --version                    Print the version of trec_eval that is matched.
-  -h                               Print this; with -m also what those measures mean.
-      --trec-eval-version 9|10     Which trec_eval to be: 9.0.8, or 10.
-      --permissive                 Read on where trec_eval would, whatever the figures are worth.
-      --help                       A short help.
+  -h                               Print this help; with -m also explain those measures.
+      --trec-eval-version 9|10     Version of trec_eval to match: 9.0.8 or 10. Default: 9.
+      --permissive                 Accept errors that trec_eval accepts; figures may be wrong.
+      --help                       Print a short help.
 """
 
 FORMATS = """\
 QRELS has rows  query_id iteration doc_id grade , RUN has rows  query_id Q0 doc_id rank score tag .
-Rankings follow the score, highest first, then the document id, descending; the rank column is not
-looked at. A line that begins with # is a comment. - is standard input; gzip, bz2, xz and zstd are
-unpacked. Queries without judgments are left out, and without -c those without results too.
+Documents are ranked by score, highest first, then by document id, descending; the rank column is
+ignored. A line that begins with # is a comment. - is standard input; gzip, bz2, xz and zstd files
+are unpacked. Queries without judgments are left out; without -c, also queries without results.
 """
 
 _GAINS = (
-    " The gain of a document is its grade; -m {name}.1=3,2=9 gives grades others, 0 and negative "
-    "ones too."
+    " The gain of a document is its grade; -m {name}.1=3,2=9 sets the gains of grades, which may "
+    "be 0 or negative."
 )
 _CUTOFFS = " One line for each cutoff; -m {name}.5,10 sets them."
 
 EXPLANATIONS: Mapping[str, str] = {
     "runid": "The last column of the run's last row. In the summary only.",
     "num_q": (
-        "How many queries the means are taken over: those with results and judgments, or with "
-        "-c all queries of the qrels. In the summary only."
+        "Number of queries in the means: those with results and judgments, or with -c all queries "
+        "of the qrels. In the summary only."
     ),
-    "num_ret": "Documents retrieved, as far as -M and -J leave them. Summed over queries.",
+    "num_ret": "Documents retrieved, after -M and -J. Summed over queries.",
     "num_rel": (
         "Relevant documents in the qrels. Summed over queries; with -c the sum counts every "
-        "grade above 0 of all queries, whatever -l says."
+        "grade above 0 of all queries, whatever -l is."
     ),
     "num_rel_ret": "Relevant documents retrieved. Summed over queries.",
     "map": (
@@ -60,59 +60,59 @@ EXPLANATIONS: Mapping[str, str] = {
         "divided by the number of relevant documents; those not retrieved add 0."
     ),
     "gm_map": (
-        "The geometric mean of map over queries, with 0.00001 as the least value, so that poor "
+        "The geometric mean of map over queries, with 0.00001 as the lowest value, so that poor "
         "queries weigh more. In the summary only."
     ),
     "Rprec": "Precision at rank R, where R is the number of relevant documents.",
     "bpref": (
-        "For each relevant document retrieved, 1 minus the share of the first R judged "
-        "non-relevant documents that stand above it (out of R or of all judged non-relevant "
-        "ones, whichever is less); averaged over the R relevant ones. Unjudged documents do not "
-        "count."
+        "For each relevant document retrieved, 1 minus the share of judged non-relevant documents "
+        "above it (at most R of them, divided by R or by the number of judged non-relevant "
+        "documents, whichever is less); averaged over the R relevant documents. Unjudged documents "
+        "do not count."
     ),
     "recip_rank": (
         "1 divided by the rank of the first relevant document; 0 if none is retrieved. It has "
         "no cutoff: use -M for one."
     ),
     "iprec_at_recall": (
-        "The highest precision at any rank from which on this share of the relevant documents "
-        "has been found. One line for each share; -m {name}..10,.20 sets them. Version 9 turns "
-        "a share of R into a number of documents by adding 0.9 and cutting, version 10 rounds."
+        "The highest precision at any rank at which at least this share of the relevant documents "
+        "is found. One line for each share; -m {name}..10,.20 sets them. Version 9 converts a "
+        "share of R to a number of documents by adding 0.9 and truncating, version 10 by rounding."
     ),
     "P": ("Relevant documents in the first k, divided by k, even if fewer were retrieved.")
     + _CUTOFFS,
     "relstring": (
-        "The grades of the first 10 documents as a text: a digit each, > for a grade above 9, - "
-        "for a document that is not in the qrels, . for one with a negative grade. -m {name}.20 "
-        "sets how many. For each query only, with -q."
+        "The grades of the first 10 documents as a text: one digit each, > for a grade above 9, - "
+        "for a document that is not in the qrels, . for a negative grade. -m {name}.20 sets the "
+        "number of documents. Printed per query only, with -q."
     ),
     "recall": "Relevant documents in the first k, divided by all relevant ones." + _CUTOFFS,
     "infAP": (
         "Inferred average precision, for qrels of a sampled pool: precision above each relevant "
-        "document is estimated from the judged ones. A negative grade stands for a document "
-        "that was in the pool but not judged. Without such grades it equals map."
+        "document is estimated from the judged ones. A negative grade marks a document that was "
+        "in the pool but not judged. Without such grades it equals map."
     ),
     "gm_bpref": (
-        "The geometric mean of bpref over queries, with 0.00001 as the least value. In the "
+        "The geometric mean of bpref over queries, with 0.00001 as the lowest value. In the "
         "summary only."
     ),
     "Rprec_mult": "Precision at the rank x times R, for several x. -m {name}.0.5,2 sets them.",
     "utility": (
         "a times relevant retrieved, plus b times other retrieved, plus c times relevant not "
-        "retrieved, plus d times all other documents of the collection (-N says how many it "
-        "holds). 1,-1,0,0 by default; -m {name}.2,-1,0,0 sets all four. Averaged over queries."
+        "retrieved, plus d times all other documents of the collection (-N is its size). a,b,c,d "
+        "are 1,-1,0,0 by default; -m {name}.2,-1,0,0 sets them. Averaged over queries."
     ),
     "11pt_avg": (
-        "The mean of iprec_at_recall over 0, 0.1, … 1. -m {name}..25,.5,.75 takes other points."
+        "The mean of iprec_at_recall over 0, 0.1, … 1. -m {name}..25,.5,.75 sets the points."
     ),
-    "binG": "As G, with every relevant document worth the same.",
+    "binG": "As G, with the same gain for every relevant document.",
     "G": (
-        "Each document's gain, divided by log2 of 2 plus what an ideal ranking would have "
-        "gathered by then and this one has not; summed, and divided by all gain there is."
+        "Each document's gain, divided by log2 of 2 plus the amount by which the total gain down "
+        "to its rank falls short of an ideal ranking's; summed, and divided by the total gain."
     )
     + _GAINS,
     "dcg": "Discounted cumulative gain: the sum of gain / log2(rank + 1)." + _GAINS,
-    "ideal_dcg": "The highest dcg that any order of the judged documents has." + _GAINS,
+    "ideal_dcg": "The highest dcg over all orders of the judged documents." + _GAINS,
     "ndcg": "dcg divided by the dcg of the best possible order; over the whole ranking." + _GAINS,
     "ndcg_rel": (
         "ndcg taken at the rank of each relevant document and averaged over them; a relevant "
@@ -130,15 +130,15 @@ EXPLANATIONS: Mapping[str, str] = {
     + _CUTOFFS,
     "map_cut": "map of the first k documents; divided by all relevant ones, not by k." + _CUTOFFS,
     "relative_P": (
-        "Precision at k divided by the highest there can be: relevant documents in the first k, "
-        "over k or the number of relevant ones, whichever is less."
+        "Precision at k divided by the highest possible: relevant documents in the first k, "
+        "divided by k or the number of relevant documents, whichever is less."
     )
     + _CUTOFFS,
     "success": "1 if a relevant document is in the first k, else 0." + _CUTOFFS,
     "set_P": "Relevant documents retrieved, divided by documents retrieved; ranks do not matter.",
-    "set_relative_P": "set_P divided by the highest it could be for so many documents.",
+    "set_relative_P": "set_P divided by its highest possible value for this number of documents.",
     "set_recall": "Relevant documents retrieved, divided by all relevant ones.",
-    "set_map": "set_P times set_recall: the map of a set without order.",
+    "set_map": "set_P times set_recall: map for sets without an order.",
     "set_F": (
         "(x + 1) P R / (R + x P) with P = set_P and R = set_recall. x is 1 by default: their "
         "harmonic mean; -m {name}.0.5 sets it."
@@ -147,31 +147,31 @@ EXPLANATIONS: Mapping[str, str] = {
         "Documents retrieved that were judged and are not relevant. Summed over queries."
     ),
     "yaap": (
-        "log((1 + s) / (1 + R - s)), with s the sum that map divides by R: map on a scale that "
-        "keeps high values apart. In no set: ask for it by name."
+        "log((1 + s) / (1 + R - s)), where s is the sum that map divides by R: map on a scale on "
+        "which high values differ more. It is in no set of measures."
     ),
     "rbp": (
-        "Rank-biased precision: (1 - p) times the sum of gain p^(rank - 1), the gain of a "
-        "reader who goes on to the next document with probability p = 0.9. Gains beyond 0 to 1 "
-        "are scaled to that. -m {name}.p=0.8,1=0.5 sets p and gains."
+        "Rank-biased precision: (1 - p) times the sum of gain p^(rank - 1), the expected gain of a "
+        "reader who reads the next document with probability p = 0.9. Gains outside 0 to 1 are "
+        "scaled to that range. -m {name}.p=0.8,1=0.5 sets p and gains."
     ),
     "rbp_resid": (
-        "How much rbp could gain if all documents not judged had gain 1; 0 when all that were "
-        "retrieved are judged. -m {name}.p=0.8 sets p."
+        "The increase of rbp if all unjudged documents had gain 1; 0 if all documents retrieved "
+        "are judged. -m {name}.p=0.8 sets p."
     ),
     "unj": "Share of documents in the first k that are not judged." + _CUTOFFS,
 }
 
 
 def help_lines(arguments: Arguments) -> Iterator[str]:
-    """Yield the help, with what the measures mean that were named.
+    """Yield the help, with explanations of the measures that are named.
 
     Args:
-        arguments: The command line that ``-h`` stood in.
+        arguments: The command line with ``-h``.
     """
     yield f"Usage: {USAGE}"
     yield ""
-    yield "Score a run as trec_eval does: its flags, its measures, its output."
+    yield "Score a run as trec_eval does, with its flags, measures and output."
     yield ""
     yield from FLAGS.splitlines()
     yield ""
@@ -181,7 +181,7 @@ def help_lines(arguments: Arguments) -> Iterator[str]:
         yield from _paragraph(f"{name}: {' '.join(members)}", "")
     yield ""
     if not arguments.measures_named:
-        yield "Name measures with -m to have them explained: -h -m all_trec"
+        yield "Explain measures by naming them with -m: -h -m all_trec"
         return
     for requested in arguments.requested:
         yield requested.measure.name
@@ -189,7 +189,7 @@ def help_lines(arguments: Arguments) -> Iterator[str]:
 
 
 def explanation_of(name: str) -> str:
-    """Return what a measure of trec_eval means."""
+    """Return the explanation of a measure of trec_eval."""
     return EXPLANATIONS[name].replace("{name}", name)
 
 

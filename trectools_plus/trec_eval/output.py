@@ -1,6 +1,6 @@
-"""trec_eval's lines: name padded to 22, tab, query, tab, value.
+"""trec_eval's output lines: name padded to 22 characters, tab, query, tab, value.
 
-Sums over queries run query by query from 0.0, as trec_eval adds, so that the last bit is the same.
+Sums over queries are added query by query from 0.0, as in trec_eval, to the same last bit.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from trectools_plus.trec_eval.scoring import Scores
 ALL = "all"
 _REAL, _INTEGER, _TEXT = "%6.4f", "%d", "'%s'"
 _QUERY = "\0"
-"""Stands for the query id in a template; no id can hold it."""
+"""The placeholder of the query id in a template; no id contains it."""
 MIN_GEO_MEAN = 0.00001
 """The value of a 0 in a geometric mean (``trec_eval.h``)."""
 
 
 def output_lines(scores: Scores, arguments: Arguments) -> Iterator[str]:
-    """Yield what trec_eval prints, without final line ends.
+    """Yield the output of trec_eval, without final line ends.
 
     Args:
         scores: The values.
-        arguments: Whether queries and summary are wanted, and what is averaged over.
+        arguments: ``-q``, ``-n`` and ``-c`` are used.
+
+    Returns:
+        The lines.
     """
     if arguments.per_query:
         yield from _query_blocks(scores)
@@ -37,17 +40,17 @@ def output_lines(scores: Scores, arguments: Arguments) -> Iterator[str]:
 
 
 def format_real(value: float) -> str:
-    """A number as C's ``%6.4f`` writes it, the sign of what is no number included."""
+    """Format a number as C's ``%6.4f`` does, including the sign of NaN."""
     if math.isnan(value):
         return f"{'-nan' if math.copysign(1.0, value) < 0 else 'nan':>6}"
     return _REAL % value
 
 
 def summarise(requested: Requested, scores: Scores, *, complete: bool) -> FloatArray:
-    """One figure for each line of a measure.
+    """Return the summary of each line of a measure.
 
     Args:
-        requested: The measure; not a text.
+        requested: A measure whose value is not a text.
         scores: The values of all queries.
         complete: Average over all queries of the qrels, those without results as 0.
 
@@ -60,14 +63,14 @@ def summarise(requested: Requested, scores: Scores, *, complete: bool) -> FloatA
     if average == "queries":
         return np.array([float(n_queries)])
     if complete and requested.measure.name == "num_rel":
-        # trec_eval counts these anew, from the qrels: grades above 0, whatever -l says.
+        # trec_eval counts these in the qrels: grades above 0, whatever -l is.
         return np.array([float(scores.n_relevant)])
     total = _sum(scores.values[requested.measure.name])
     if average == "sum":
         return total
     if average == "geometric":
-        lacking = (n_queries - n_scored) * math.log(MIN_GEO_MEAN)
-        return np.array([math.exp((value + lacking) / n_queries) for value in total.tolist()])
+        missing = (n_queries - n_scored) * math.log(MIN_GEO_MEAN)
+        return np.array([math.exp((value + missing) / n_queries) for value in total.tolist()])
     return total / n_queries
 
 
@@ -77,7 +80,7 @@ def _sum(values: FloatArray) -> FloatArray:
 
 
 def _query_blocks(scores: Scores) -> Iterator[str]:
-    """All lines of a query as one text."""
+    """Yield all lines of each query as one text."""
     shown = [requested for requested in scores.requested if requested.measure.per_query]
     if not shown:
         return
@@ -89,12 +92,12 @@ def _query_blocks(scores: Scores) -> Iterator[str]:
     ]
     table = np.hstack([*columns, np.empty((len(scores.query_ids), 0))])
     text_at = _position_of_text(shown)
-    odd = {int(row) for row in np.flatnonzero(np.isnan(table).any(axis=1))}
+    with_nan = {int(row) for row in np.flatnonzero(np.isnan(table).any(axis=1))}
     for row, query_id in enumerate(scores.query_ids):
         values: list[float | str] = table[row].tolist()
         if text_at is not None:
             values.insert(text_at, scores.strings[row])
-        if row not in odd:
+        if row not in with_nan:
             lines = template
         else:
             lines = plain
@@ -137,7 +140,7 @@ def _has_values(requested: Requested) -> bool:
 
 
 def _position_of_text(shown: Sequence[Requested]) -> int | None:
-    """Return the line of relstring in a query's block; ``None`` without it."""
+    """Return the position of relstring in a query's lines; ``None`` without it."""
     line = 0
     for requested in shown:
         if not _has_values(requested):

@@ -1,8 +1,9 @@
-"""Qrels and run for trec_eval: read, ranked, refused where it would stop, crash or print zeros.
+"""Qrels and run for ``trec-eval``: reading, validation and ranking.
 
-The validators' rules decide, with two differences. What trec_eval is specified to pass over
-refuses nothing here: the rank column, and further columns behind a sound row. And ``--permissive``
-lets through what trec_eval reads in its own way: numbers as far as they go, files that do not meet.
+Files are refused where trec_eval would stop, crash or print zeros. The rules of ``validation/``
+decide, with two exceptions. Errors in what trec_eval ignores by specification are accepted: the
+rank column, and columns after a valid row. ``--permissive`` also accepts what trec_eval reads in
+its own way, for example numbers with a text after them, or files without a common id.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
 MAX_GRADE = 2**20
-"""trec_eval keeps one counter for each grade level: this is 8 MiB."""
+"""trec_eval uses one counter per grade level: for this grade, 8 MiB."""
 
 _RANK_RULES = frozenset({"R120", "R121", "R122"})
-"""Broken by the rank column, which trec_eval does not look at."""
+"""Rules on the rank column, which trec_eval ignores."""
 
 _PERMITTED = _RANK_RULES | {
     "R105",
@@ -61,7 +62,7 @@ _PERMITTED = _RANK_RULES | {
     "P105",
     "P106",
 }
-"""Errors at which trec_eval reads on, in its way; at all others it stops or crashes."""
+"""Errors at which trec_eval continues; at all others it stops or crashes."""
 
 _View = TypeVar("_View", RunView, QrelsView)
 
@@ -84,14 +85,14 @@ _NAN = r"(?i)^[+-]?nan"
 
 @dataclass(frozen=True)
 class Input:
-    """The files as they were read.
+    """Qrels and run.
 
     Attributes:
         qrels: ``query_id, doc_id, relevance``, no pair twice.
-        run: ``query_id, doc_id, score``, or where the judged documents stand, the queries
-            numbered in the byte order of their ids.
+        run: ``query_id, doc_id, score``, or the ranks of judged documents with queries numbered in
+            byte order of their ids.
         run_id: The last column of the run's last row.
-        notes: What was passed over, a line each.
+        notes: The errors that were accepted, one line each.
     """
 
     qrels: pl.DataFrame
@@ -101,7 +102,7 @@ class Input:
 
     @classmethod
     def from_tables(cls, qrels: Qrels, run: Run) -> Input:
-        """Take tables in memory; nothing is checked."""
+        """Use tables in memory without validating them."""
         return cls(
             qrels.frame.select("query_id", "doc_id", "relevance"),
             run.frame.select("query_id", "doc_id", "score"),
@@ -113,11 +114,11 @@ def read_input(arguments: Arguments) -> Input:
     """Read the two files of a command line.
 
     Args:
-        arguments: The files (``-`` is standard input), ``--permissive`` and the version count here.
+        arguments: The files (``-`` is standard input), ``--permissive`` and the version are used.
 
     Raises:
-        FindingsError: If a file holds what trec_eval stops at or misreads.
-        InputError: If a file cannot be read at all.
+        FindingsError: If a file has errors at which trec_eval stops or that it misreads.
+        InputError: If a file cannot be read.
     """
     qrels, run = arguments.files
     permissive = arguments.permissive
@@ -137,15 +138,15 @@ def read_input(arguments: Arguments) -> Input:
 
 
 @dataclass(frozen=True, eq=False)
-class Judging:
-    """Rankings with grades.
+class RankedInput:
+    """The ranks of judged documents.
 
     Attributes:
         query_ids: All queries of the qrels, in byte order.
-        evaluated: Positions of those that are evaluated.
-        missing: Positions of those among them that the run has no results for (version 10).
-        run: Where every judged document stands, unjudged ones in place.
-        seen: The same as measures see it: with ``-J``, judged documents only.
+        evaluated: Positions of the evaluated queries.
+        missing: Positions of evaluated queries without results (version 10).
+        run: The ranks of judged documents among all documents.
+        seen: With ``-J``, the ranks among judged documents; else the same as ``run``.
     """
 
     query_ids: list[str]
@@ -155,12 +156,12 @@ class Judging:
     seen: JudgedRun
 
 
-def judge(data: Input, arguments: Arguments) -> Judging:
-    """Rank, cut and look up.
+def rank_input(data: Input, arguments: Arguments) -> RankedInput:
+    """Rank the documents, apply the cutoff, and look up the judged documents.
 
     Args:
-        data: What was read.
-        arguments: ``-M``, ``-J``, ``-D``, ``-c`` and the version count here.
+        data: The files.
+        arguments: ``-M``, ``-J``, ``-D``, ``-c`` and the version are used.
     """
     query_ids = data.qrels["query_id"].unique().sort().to_list()
     queries = JudgedQueries(query_ids, [], data.qrels.lazy())
@@ -170,23 +171,23 @@ def judge(data: Input, arguments: Arguments) -> Judging:
         ranked = rank_documents(joined, arguments.precision).select("query", "doc_id", "rank")
         run = JudgedRun.from_ranking(queries, ranked)
     run = run.cut(arguments.max_retrieved)
-    there = run.retrieved > 0
-    missing = np.flatnonzero(~there)
+    chosen = run.retrieved > 0
+    missing = np.flatnonzero(~chosen)
     if arguments.version == 10 and arguments.complete:
-        # Version 10 ranks one document that nobody judged for a query without results.
+        # Version 10 ranks one unjudged document for a query without results.
         run = replace(run, retrieved=np.maximum(run.retrieved, 1))
-        there[:] = True
+        chosen[:] = True
     if arguments.only_query is not None:
-        there &= np.array([name == arguments.only_query for name in query_ids])
-    evaluated = np.flatnonzero(there)
+        chosen &= np.array([name == arguments.only_query for name in query_ids])
+    evaluated = np.flatnonzero(chosen)
     seen = _judged_only(run) if arguments.judged_only else run
-    return Judging(query_ids, evaluated, np.intersect1d(missing, evaluated), run, seen)
+    return RankedInput(query_ids, evaluated, np.intersect1d(missing, evaluated), run, seen)
 
 
 def _judged_only(run: JudgedRun) -> JudgedRun:
-    """The ranking of the documents with a grade from 0, renumbered."""
+    """Return the ranking of the documents with a grade of 0 or more."""
     stays: npt.NDArray[np.bool_] = (run.rank > 0) & (run.grade >= 0)
-    # Entries are sorted by query and rank, so new ranks count them off within each query.
+    # Entries are sorted by query and rank, so new ranks count them within each query.
     counted = np.cumsum(stays)
     starts = np.r_[0, np.cumsum(np.bincount(run.query, minlength=len(run.retrieved)))]
     before = np.r_[0, counted][starts[run.query]]
@@ -197,7 +198,7 @@ def _judged_only(run: JudgedRun) -> JudgedRun:
 def _judge_clean(
     grades: pl.DataFrame, run: str | Path, precision: ScorePrecision
 ) -> tuple[JudgedRun, str] | None:
-    """A clean run piece by piece, and its id; ``None`` if it has to be read as a whole."""
+    """Read a clean run in chunks: judged documents and id; ``None`` if that is not possible."""
     judgments = Judgments.of(Qrels(grades))
     ready: Future[Judgments] = Future()
     ready.set_result(judgments)
@@ -205,7 +206,7 @@ def _judge_clean(
     if found is None:
         return None
     judged, run_id = found
-    # Polars sorts texts by their bytes, as trec_eval does.
+    # Polars sorts texts by their bytes, as does trec_eval.
     order = pl.Series(judgments.query_ids).arg_sort().to_numpy()
     place = np.argsort(order)
     return (
@@ -219,10 +220,10 @@ def _as_notes(findings: Iterable[Finding]) -> list[str]:
 
 
 def _refuse_where_it_stops(results: RunView, found: Sequence[Finding]) -> None:
-    """Refuse what is read on at in general, but not in this file.
+    """Refuse errors that are accepted in general, but at which trec_eval stops in this file.
 
-    trec_eval stops at a row with too few columns, whatever the reason for it, and at the second
-    row of a query where column 3 is not the documents.
+    trec_eval stops at a row with too few columns for any reason, and at the second row of a query
+    if column 3 does not contain the documents.
     """
     columns = results.columns
     if columns is not None and (columns.misshapen["n_fields"] < N_FIELDS).any():
@@ -243,10 +244,10 @@ def _open_run(path: str | Path, permissive: bool) -> RunView | FileReport:
 
 
 def _without_further_columns(source: Source, permissive: bool) -> Source:
-    """Cut rows behind their sixth field, where the fourth and fifth are rank and score.
+    """Cut rows after their sixth field if the fourth and fifth are rank and score.
 
-    Elsewhere there is a blank in an id, and trec_eval takes another field for the score. So do
-    we where that is permitted.
+    Otherwise an id contains a blank, and trec_eval reads another field as the score. With
+    ``--permissive``, these rows are cut too.
     """
     longer = _SEVENTH_FIELD if permissive else _LONGER_ROW
     return replace(source, data=longer.sub(rb"\1", source.data))
@@ -260,7 +261,7 @@ def _whole(view: _View | FileReport) -> _View:
 
 
 def _refuse(findings: Sequence[Finding], permissive: bool) -> list[Finding]:
-    """Refuse what must be; return what else is an error to the validators."""
+    """Refuse findings at which trec_eval stops; return the other errors."""
     refused: list[Finding] = []
     passed: list[Finding] = []
     for finding in findings:
@@ -275,13 +276,13 @@ def _grades(view: QrelsView) -> pl.DataFrame:
     frame = view.frame.select("query_id", "doc_id", "relevance")
     if frame["relevance"].dtype != pl.Int64:
         started = view.texts(4).str.extract(f"({_INTEGER_START})")
-        # Beyond 64 bits C's atol gives the nearest there is, and no counter holds that.
+        # Beyond 64 bits, C's atol gives the largest number, for which there is no counter.
         grades = started.cast(pl.Int64, strict=False).set(started.is_null(), 0)
         frame = frame.with_columns(relevance=grades.fill_null(MAX_GRADE + 1))
     highest = frame["relevance"].max()
     if isinstance(highest, int) and highest > MAX_GRADE:
         raise CheckFailedError(
-            f"a grade of more than {MAX_GRADE:,} makes trec_eval hang or crash",
+            f"a grade above {MAX_GRADE:,} makes trec_eval hang or crash",
             where=view.path,
             remedy="rescale the grades to 0 to 4",
         )
@@ -295,9 +296,9 @@ def _scores(view: RunView) -> pl.DataFrame:
     texts = view.texts(5)
     if texts.str.contains(_NAN).any():
         raise CheckFailedError(
-            "a score of NaN has no order: trec_eval puts the document anywhere",
+            "a score is NaN, so trec_eval may rank the document anywhere",
             where=view.path,
-            remedy="score again, or drop the row",
+            remedy="correct the score, or remove the row",
         )
     started = texts.str.extract(f"({_NUMBER_START})").cast(pl.Float64, strict=False).fill_null(0.0)
     infinite = texts.str.contains(_INFINITE)

@@ -1,4 +1,4 @@
-"""A value for each query and measure, as trec_eval of the version asked for computes it."""
+"""Values of each query and measure, as the requested version of trec_eval computes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.measures.providers.pytrec_eval import RenamedRun, visible_depths
 from trectools_plus.trec_eval import builtin
 from trectools_plus.trec_eval.arguments import Arguments, Requested
-from trectools_plus.trec_eval.reading import Input, Judging, judge
+from trectools_plus.trec_eval.reading import Input, RankedInput, rank_input
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +22,9 @@ class Scores:
 
     Attributes:
         requested: The measures, in trec_eval's order.
-        query_ids: The queries that were evaluated, in byte order.
-        values: By measure name: shape (queries, lines). Texts have none.
-        strings: relstring's text of each query; empty if not asked for.
+        query_ids: The evaluated queries, in byte order.
+        values: By measure name, shape (queries, lines); without measures whose value is a text.
+        strings: The text of relstring for each query; empty if it is not requested.
         run_id: The last column of the run's last row.
         n_qrels: Queries in the qrels.
         n_relevant: Documents of the qrels with a grade above 0, whatever the level.
@@ -43,69 +43,71 @@ def score(data: Input, arguments: Arguments) -> Scores:
     """Score a run.
 
     Args:
-        data: What was read.
-        arguments: The request.
+        data: The files.
+        arguments: The command line.
+
+    Returns:
+        The values of all measures per query and in summary.
 
     Raises:
-        CheckFailedError: If there is no query with both results and judgments, at which
-            trec_eval stops too.
+        CheckFailedError: If no query has both results and judgments, as in trec_eval.
     """
-    judging = judge(data, arguments)
-    if not len(judging.evaluated):
+    ranked = rank_input(data, arguments)
+    if not len(ranked.evaluated):
         raise CheckFailedError(
             "no queries with both results and relevance info",
             where=None if arguments.only_query is None else f"-D …{arguments.only_query}",
-            remedy="check that the query ids of both files are the same",
+            remedy="check that both files have the same query ids",
         )
-    values, strings = _score(judging, arguments)
+    values, strings = _score(ranked, arguments)
     if arguments.version == 10:
-        _clear_missing(values, strings, judging, arguments.requested)
+        _clear_missing(values, strings, ranked, arguments.requested)
     return Scores(
         arguments.requested,
-        [judging.query_ids[position] for position in judging.evaluated],
+        [ranked.query_ids[position] for position in ranked.evaluated],
         values,
         strings,
         data.run_id,
-        len(judging.query_ids),
+        len(ranked.query_ids),
         int((data.qrels["relevance"] > 0).sum()),
     )
 
 
-def _score(judging: Judging, arguments: Arguments) -> tuple[dict[str, FloatArray], list[str]]:
+def _score(ranked: RankedInput, arguments: Arguments) -> tuple[dict[str, FloatArray], list[str]]:
     values: dict[str, FloatArray] = {}
     strings: list[str] = []
     delegated = []
-    chosen = judging.evaluated
+    chosen = ranked.evaluated
     for requested in arguments.requested:
         name = requested.measure.name
         if name == "relstring":
-            texts = builtin.relevance_strings(requested, judging.seen)
+            texts = builtin.relevance_strings(requested, ranked.seen)
             strings = [texts[position] for position in chosen]
         elif name == "utility" and arguments.collection_size:
             weighed = builtin.utility(
-                requested, judging.seen, arguments.level, arguments.collection_size
+                requested, ranked.seen, arguments.level, arguments.collection_size
             )
             values[name] = weighed[chosen, None]
         elif arguments.version == 10 and name in builtin.SCORERS:
             scorer = builtin.SCORERS[name]
-            values[name] = scorer(requested, judging.seen, arguments.level)[chosen]
+            values[name] = scorer(requested, ranked.seen, arguments.level)[chosen]
         elif name != "runid":
             delegated.append(requested)
-    values.update(_score_by_pytrec_eval(delegated, judging, arguments.level, arguments.judged_only))
+    values.update(_score_by_pytrec_eval(delegated, ranked, arguments.level, arguments.judged_only))
     return values, strings
 
 
 def _clear_missing(
     values: dict[str, FloatArray],
     strings: list[str],
-    judging: Judging,
+    ranked: RankedInput,
     measures: Sequence[Requested],
 ) -> None:
-    """Take back what the stand-in document of version 10 brought a query without results.
+    """Reset values of queries without results, to which version 10 adds an unjudged document.
 
-    Version 10 goes by the printed name, so ``utility`` with parameters keeps its value.
+    Version 10 compares printed names, so ``utility`` with parameters keeps its value.
     """
-    missing = np.searchsorted(judging.evaluated, judging.missing)
+    missing = np.searchsorted(ranked.evaluated, ranked.missing)
     for requested in measures:
         name = requested.measure.name
         if name == "unj" or requested.names in (("num_ret",), ("utility",), ("rbp_resid",)):
@@ -116,56 +118,59 @@ def _clear_missing(
 
 
 def _score_by_pytrec_eval(
-    measures: Sequence[Requested], judging: Judging, level: int, judged_only: bool
+    measures: Sequence[Requested], ranked: RankedInput, level: int, judged_only: bool
 ) -> dict[str, FloatArray]:
-    """Score the queries that are evaluated.
+    """Score the evaluated queries.
 
-    A call answers by name, so lines of one name, as of ``iprec_at_recall.0.101,0.102``, get a call
-    each.
+    pytrec_eval returns values by name, so lines with the same name, for example those of
+    ``iprec_at_recall.0.101,0.102``, need separate calls.
 
     Args:
         measures: The measures.
-        judging: The rankings.
+        ranked: The rankings.
         level: The lowest grade that is relevant.
-        judged_only: Whether unjudged documents are taken out first.
+        judged_only: Whether unjudged documents are removed first.
 
     Returns:
         By measure name: values of shape (evaluated queries, lines).
     """
-    run = _without_empty_qrels(judging.run)
+    run = _without_empty_qrels(ranked.run)
     cut = not judged_only and all(requested.measure.takes == "cutoffs" for requested in measures)
     deepest = (
         int(max((requested.numbers[-1] for requested in measures), default=1)) if cut else None
     )
     tail = any(requested.measure.sees_tail for requested in measures)
     depth = np.zeros_like(run.retrieved)
-    depth[judging.evaluated] = visible_depths(run, deepest, sees_tail=tail)[judging.evaluated]
+    depth[ranked.evaluated] = visible_depths(run, deepest, sees_tail=tail)[ranked.evaluated]
     renamed = RenamedRun.of(run, run.grade, depth)
 
-    def ask(requests: Sequence[str], keys: Sequence[str]) -> FloatArray:
-        found = renamed.ask(requests, keys, level=level, judged_only=judged_only)
-        return found[judging.evaluated]
+    def call(requests: Sequence[str], keys: Sequence[str]) -> FloatArray:
+        found = renamed.score(requests, keys, level=level, judged_only=judged_only)
+        return found[ranked.evaluated]
 
-    clear = [requested for requested in measures if len({*requested.names}) == len(requested.names)]
-    keys = [key for requested in clear for key in requested.keys]
-    columns = ask([requested.request() for requested in clear], keys) if clear else np.empty((0, 0))
-    ends = np.cumsum([len(requested.keys) for requested in clear], dtype=np.int64)
-    values = {
-        requested.measure.name: columns[:, end - len(requested.keys) : end]
-        for requested, end in zip(clear, ends.tolist(), strict=True)
-    }
+    values: dict[str, FloatArray] = {}
+    together = []
     for requested in measures:
-        if requested not in clear:
-            lines = zip(requested.numbers, requested.names, strict=True)
-            alone = [ask([requested.request([number])], [name]) for number, name in lines]
-            values[requested.measure.name] = np.hstack(alone)
+        if len({*requested.names}) == len(requested.names):
+            together.append(requested)
+            continue
+        lines = zip(requested.numbers, requested.names, strict=True)
+        columns = [call([requested.request([number])], [name]) for number, name in lines]
+        values[requested.measure.name] = np.hstack(columns)
+    if together:
+        keys = [key for requested in together for key in requested.keys]
+        table = call([requested.request() for requested in together], keys)
+        ends = np.cumsum([len(requested.keys) for requested in together])
+        parts = np.split(table, ends[:-1], axis=1)
+        names = [requested.measure.name for requested in together]
+        values.update(zip(names, parts, strict=True))
     return values
 
 
 def _without_empty_qrels(run: JudgedRun) -> JudgedRun:
-    """Give queries without a grade from 0 a document of grade 0 that nobody retrieved.
+    """Add a document of grade 0, not retrieved, to queries without a grade of 0 or more.
 
-    No measure sees it, and trec_eval does not read beyond its counters then.
+    It changes no measure, and prevents trec_eval from reading beyond its counters.
     """
     highest = np.full(len(run.retrieved), -1)
     np.maximum.at(highest, run.query, run.grade)

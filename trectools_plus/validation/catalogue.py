@@ -1,4 +1,4 @@
-"""All rules of the validators, as one value: every module of the package ``rules`` is searched."""
+"""All rules of the validators, collected from the modules of the package ``rules``."""
 
 from __future__ import annotations
 

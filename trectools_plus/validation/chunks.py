@@ -1,8 +1,8 @@
-"""Judging a run in chunks of whole queries, so that it is never in memory as a whole.
+"""Checks of a run in chunks of whole queries, which never load the whole run.
 
-Rules say by their scope what they have to see. Those about single rows or queries are checked on
-each chunk, and their findings are added up. Rules about the whole file either count over the
-chunks, or are decided by the beginning of the file.
+The scope of a rule declares the data that it needs. Rules on single rows or queries are checked on
+each chunk, and their findings are added up. Rules on the whole file are added up over the chunks,
+or decided by the beginning of the file.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from trectools_plus.validation.views.tables import NO_REPEATS
 Chunks = Callable[[], Iterable[Chunk]]
 
 Condition = Literal["clean", "valid", "judged"]
-"""Conditions on a chunk: free of everything that needs a look at the whole file, free of findings
-that block scoring, or part of a run that has been judged already."""
+"""Conditions on a chunk: only rows, and no findings that block scoring; no such findings; or part
+of a run that has been checked already."""
 
 
 class SplitQueryError(Exception):
@@ -37,20 +37,19 @@ class SplitQueryError(Exception):
 
 
 def open_chunk(path: str, data: bytes, condition: Condition) -> RunView | None:
-    """Return a chunk of a run as rules see it, if it may be scored without the others.
+    """Return the view of a chunk of a run, if it can be scored independently.
 
-    In a run whose queries stand together, some chunk breaks a rule that blocks scoring if the
-    whole run does. A chunk that is refused says nothing about what is wrong: the whole run has to
-    be judged for that.
+    If a run breaks a rule that blocks scoring and the rows of each query are together, at least one
+    chunk breaks it too. Check the whole run to find the cause.
 
     Args:
         path: The run's file.
         data: Lines of whole queries.
-        condition: What is asked of the chunk. A ``clean`` one has rows, and neither comments nor
-            lines that are not rows; a ``valid`` one may have no rows.
+        condition: The required condition. A ``clean`` chunk has rows, and neither comments nor
+            lines that are not rows; a ``valid`` chunk may have no rows.
 
     Returns:
-        The chunk; ``None`` if it does not fulfil the condition.
+        The view; ``None`` if the chunk does not meet the condition.
     """
     if condition == "judged":
         return _view_of_chunk(path, data, Shape())
@@ -70,7 +69,7 @@ def _clean_view(path: str, data: bytes) -> RunView | None:
 
 
 def _view_of_chunk(path: str, data: bytes, shape: Shape | None = None) -> RunView:
-    """A view of a chunk; ``shape`` is the verdict on the whole file, if that is known."""
+    """A view of a chunk; ``shape`` is the shape of the whole file, if it is known."""
     columns = scan_columns(source_of(path, data), N_FIELDS)
     view = RunView.of_file(columns if shape is None else _not_wide(columns), shape=shape)
     view.is_chunk = True
@@ -78,18 +77,18 @@ def _view_of_chunk(path: str, data: bytes, shape: Shape | None = None) -> RunVie
 
 
 def _not_wide(columns: Columns) -> Columns:
-    """A chunk of a file that is not in UTF-16 or UTF-32: neither is the chunk."""
+    """Remove a guess of UTF-16 or UTF-32: the file is not in these, so the chunk is not either."""
     guess = None if columns.facts.bad_utf8 is None else "latin-1"
     return replace(columns, facts=replace(columns.facts, encoding_guess=guess))
 
 
 @dataclass(frozen=True, eq=False)
 class Opening:
-    """The beginning of a run file, as much of it as shows which kind of file it is.
+    """The beginning of a run file, which determines its shape.
 
     Attributes:
-        view: Its first lines, and of later ones as many as the verdict depends on.
-        head: All up to the end of a header line; empty if there is none.
+        view: The first lines, and those later ones that the shape depends on.
+        head: Everything up to the end of a header line; empty if there is none.
     """
 
     view: RunView
@@ -97,12 +96,12 @@ class Opening:
 
     @property
     def shape(self) -> Shape:
-        """The verdict on the whole file."""
+        """The shape of the whole file."""
         return self.view.shape
 
     @property
     def n_left_out(self) -> int:
-        """Bytes at the beginning that are not part of a row: the head, or a byte order mark."""
+        """Number of bytes before the first row: the head, or a byte order mark."""
         columns = self.view.columns
         has_mark = columns is not None and columns.facts.has_bom
         return max(len(self.head), len(BOM) if has_mark else 0)
@@ -122,7 +121,7 @@ class Opening:
 
 
 def find_opening(path: str, chunks: Iterable[Chunk]) -> Opening:
-    """Read as many of a file's chunks as show which kind of file it is.
+    """Read as many chunks of a file as determine its shape.
 
     Args:
         path: The run.
@@ -136,7 +135,7 @@ def find_opening(path: str, chunks: Iterable[Chunk]) -> Opening:
         source = source_of(path, chunk())
         columns, overlong = scan_columns(source, N_FIELDS), source.overlong
         shape = shape_of_run(columns)
-        # Rows make a run, and where there are none, lines that are not those of qrels.
+        # A file is a run if it has rows or, without rows, lines that are not those of qrels.
         is_other = shape.first_line is not None and shape.verdict != "wrong-kind"
         is_opening = not has_lines or len(data) < SNIFFED_BYTES
         if is_opening or columns.n_rows or (is_other and not has_other):
@@ -158,13 +157,13 @@ def find_opening(path: str, chunks: Iterable[Chunk]) -> Opening:
 def check_chunks(
     path: str, opening: Opening, chunks: Chunks, *, known_lines: bool
 ) -> list[Finding]:
-    """Find what blocks scoring a run, as ``check_view`` does for a whole one.
+    """Find what blocks scoring a run, like ``check_view`` for a whole run.
 
     Args:
         path: The run.
         opening: Its beginning.
         chunks: Its chunks without the opening's ``head``, whole queries each; called twice.
-        known_lines: Whether they are in the order of the file.
+        known_lines: True if they are in the order of the file.
 
     Returns:
         The findings, one for each rule. Where a rule is broken in several chunks, the message is
@@ -207,7 +206,7 @@ def _views(path: str, opening: Opening, chunks: Chunks) -> Iterator[RunView]:
 
 @dataclass(eq=False)
 class _Whole:
-    """Facts about the whole file, added up over its chunks."""
+    """Facts on the whole file, added up over its chunks."""
 
     query_ids: set[str] = field(default_factory=set)
     second_and_third: SecondAndThird = field(default_factory=SecondAndThird)
@@ -215,7 +214,7 @@ class _Whole:
     has_bad_bytes: bool = False
 
     def add(self, view: RunView) -> None:
-        """Add what a chunk shows."""
+        """Add a chunk."""
         query_ids: list[str] = view.blocks.query_ids.to_list()
         if not self.query_ids.isdisjoint(query_ids):
             raise SplitQueryError
@@ -226,17 +225,17 @@ class _Whole:
             self.has_bad_bytes = True
 
     def apply_to(self, view: RunView) -> None:
-        """Set in a chunk what does not follow from its own rows."""
+        """Set the facts of a chunk that its rows do not determine."""
         if view.n_rows:
-            view.documents_in_column_2 = self.second_and_third.have_changed_places
-            view.swapped_columns = self.rank_and_score.have_changed_places
+            view.documents_in_column_2 = self.second_and_third.are_swapped
+            view.swapped_columns = self.rank_and_score.are_swapped
         if self.has_bad_bytes or not view.n_rows:
             view.repeats = NO_REPEATS
 
 
 @dataclass(eq=False)
 class _Sum:
-    """The findings of one rule: the first, and what follows it."""
+    """The sum of the findings of one rule."""
 
     first: Finding
     count: int = 0

@@ -1,10 +1,8 @@
 """A file while it is being fixed, and the job of fixing it.
 
-A draft is the file's text, with the origin of each line and what a validator sees of it.
-
-Each step of a fix takes a draft and returns the next one. A step looks at its draft through the
-same views as the rules do, so it decides on what a validator would see in a file of that text;
-therefore a file that went through all steps gives none of them anything to do.
+A draft is the text of the file with the origin of each line. Each step of a fix takes a draft and
+returns the next one. Steps use the same views as the rules, so a file that has passed all steps is
+not changed by another pass.
 """
 
 from __future__ import annotations
@@ -13,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.choices import Dedup, OnConflict
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.source import Source
@@ -36,20 +34,20 @@ class FixOptions:
     """Choices for fixes that have more than one way.
 
     Attributes:
-        encoding: For F103: what the bytes are, a name such as ``latin-1`` or ``utf-16``; ``None``
-            decodes only the lines that are not UTF-8, as Windows or ISO Latin-1.
-        tag: For R101, R151, R152: the run's name; ``None`` takes the file's first one, or its name.
-        dedup: For R131: which row of a repeated document stays.
-        on_conflict: For Q142: which grade of a document judged twice stays.
-        subtopic: For Q143: the subtopic (column 2) whose judgments stay; ``None`` merges all, the
-            highest grade wins.
-        max_tag_length: For R101, R151, R152: characters that a tag may have.
+        encoding: For F103: the encoding of the file, for example ``latin-1`` or ``utf-16``;
+            ``None`` converts only the lines that are not UTF-8, from Windows-1252 or ISO Latin-1.
+        tag: For R101, R151, R152: the tag to write; ``None`` uses the first tag or the file name.
+        dedup: For R131: the row of a repeated document that stays.
+        on_conflict: For Q142: the grade that stays of a document judged twice.
+        subtopic: For Q143: the subtopic (column 2) whose judgments stay; ``None`` merges all and
+            keeps the highest grade.
+        max_tag_length: For R101, R151, R152: the longest tag, in characters.
     """
 
     encoding: str | None = None
     tag: str | None = None
-    dedup: Literal["best", "first", "last"] = "best"
-    on_conflict: Literal["max", "min", "last"] = "max"
+    dedup: Dedup = "best"
+    on_conflict: OnConflict = "max"
     subtopic: str | None = None
     max_tag_length: int = MAX_TAG_LENGTH
 
@@ -59,10 +57,10 @@ class Applied:
     """A fix that was applied.
 
     Attributes:
-        code: The rule's code; ``None`` for what no rule is about.
+        code: The rule's code; ``None`` for a change without a rule.
         name: The rule's name.
-        count: In how many places the rule was broken.
-        what: What was done, in the past tense.
+        count: Number of places that broke the rule.
+        what: A description of the change, in the past tense.
     """
 
     code: str | None
@@ -73,17 +71,17 @@ class Applied:
 
 @dataclass(slots=True)
 class Job:
-    """The request and the log that the steps of a fix share.
+    """The options and the log that the steps of a fix share.
 
     Attributes:
         rules: All rules.
         kind: ``run``, ``qrels`` or ``topics``.
-        asked: Codes of rules whose fix was asked for by name.
+        asked: Codes of rules whose fix was requested by name.
         options: The choices of the user.
         max_depth: Results allowed per query; ``None`` for no limit.
-        other: The other file, for ids that should be the same.
-        applied: What was done, in order.
-        notes: What was not done, and why.
+        other: The other file, whose spelling of ids is used.
+        applied: The fixes that were applied, in order.
+        notes: The fixes that were not applied, and why.
     """
 
     rules: Registry
@@ -96,10 +94,10 @@ class Job:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Refuse codes that have no fix for this kind of file.
+        """Check the codes.
 
         Raises:
-            UsageError: If there is one.
+            UsageError: If a code has no fix for this kind of file.
         """
         known = [rule.code for rule in self.rules.fixable(self.kind)]
         for code in sorted(self.asked):
@@ -111,16 +109,16 @@ class Job:
                 )
 
     def wants(self, code: str) -> bool:
-        """Return whether a fix is to be applied where its rule is broken."""
+        """Return whether to apply the fix of a rule."""
         return self._fix_of(code).safe or code in self.asked
 
     def done(self, code: str, count: int, what: str | None = None) -> None:
-        """Note that a fix was applied in ``count`` places."""
+        """Log that a fix was applied in ``count`` places."""
         name = self.rules[code].name
         self.applied.append(Applied(code, name, count, what or self._fix_of(code).what))
 
     def skip(self, code: str, why: str) -> None:
-        """Note why a fix was not applied, if it would have been."""
+        """Log why a wanted fix was not applied."""
         if self.wants(code):
             self.notes.append(f"{code} not fixed: {why}")
 
@@ -140,9 +138,9 @@ class Draft:
     Attributes:
         path: The file as the user named it.
         kind: ``run`` or ``qrels``.
-        data: Its text.
-        max_depth: Results allowed per query, for the view.
-        origin: For each line of ``data``, its line in the input; ``None`` for 1, 2, 3, …
+        data: The text.
+        max_depth: Results allowed per query; ``None`` for no limit.
+        origin: The line in the input of each line of ``data``; ``None`` for 1, 2, 3, …
     """
 
     path: str
@@ -173,7 +171,7 @@ class Draft:
 
     @cached_property
     def separator(self) -> str:
-        """Separator of the output's columns: tabs if the rows have nothing else."""
+        """Separator of the output's columns: a tab if all rows use tabs, else a blank."""
         columns = self.view.columns
         assert columns is not None
         return "\t" if columns.facts.tabbed_rows and not columns.facts.spaced_rows else " "
@@ -184,19 +182,19 @@ class Draft:
         columns, shape = self.view.columns, self.view.shape
         assert columns is not None
         rows = columns.rows.drop("line")
-        # A file that is no run or qrels at all has no rows to a view.
+        # In the view, a file that is neither a run nor qrels has no rows.
         return rows.slice(int(shape.header_in_rows)) if self.view.n_rows else rows.clear()
 
     def with_fields(self, **columns: pl.Series) -> Draft:
-        """The draft with other texts in some of its columns ``c1`` …."""
+        """Replace the texts of some columns ``c1`` …."""
         return self.rewritten(self.fields.with_columns(**columns))
 
     def with_rows(self, rows: Rows) -> Draft:
-        """The draft with these of its rows, in this order."""
+        """Keep some rows, in this order."""
         return self.rewritten(self.fields[rows], rows)
 
     def without_rows(self, dropped: Rows) -> Draft:
-        """The draft without some of its rows."""
+        """Remove some rows."""
         kept = np.ones(self.view.n_rows, np.bool_)
         kept[dropped] = False
         return self.with_rows(np.flatnonzero(kept))
@@ -207,12 +205,12 @@ class Draft:
         rows: Rows | None = None,
         fixed: pl.DataFrame | None = None,
     ) -> Draft:
-        """The draft written anew: one blank between columns, LF, no comments, no blank lines.
+        """Rewrite the draft: one separator between columns, LF, no comments, no blank lines.
 
         Args:
             fields: The rows as texts, one column each.
-            rows: The row of this draft that each of them comes from; ``None`` for all in order.
-            fixed: ``line, text`` of strays, of this draft, that have become another text.
+            rows: The row in this draft of each new row; ``None`` for all in order.
+            fixed: ``line, text`` of strays with a new text.
         """
         lines = self.view.line_numbers
         assert lines is not None
@@ -227,19 +225,19 @@ class Draft:
         )
         texts = pl.concat([texts, strays]).sort("line", maintain_order=True)
         data = _as_csv(texts.select("text"), self.separator)
-        # The end of a file that was cut off in mid-line is not made to look whole.
+        # A file that ends in mid-line keeps this sign of truncation.
         data = data.removesuffix(b"\n") if self.view.ends_in_stray() else data
         return self.replaced(data, texts["line"].to_numpy())
 
     def replaced(self, data: bytes, lines: LineNumbers | None) -> Draft:
-        """The draft with another text, whose lines come from these lines of this draft."""
+        """Replace the text; ``lines`` are the lines of this draft that the new lines come from."""
         origin = self.origin
         if lines is not None:
             origin = lines if origin is None else origin[lines - np.uint32(1)]
         return Draft(self.path, self.kind, data, self.max_depth, origin)
 
     def has_only_strays(self, job: Job, code: str) -> bool:
-        """Return whether all lines are rows of the wrong width; if only some are, note it."""
+        """Return whether all lines are rows of the wrong width; if only some are, log it."""
         n_hashed, n_strays = self.view.rows_behind_hash.height, self.view.strays.height
         if n_strays > n_hashed and (self.view.n_rows or n_hashed):
             job.skip(code, "only some rows lack a column")
@@ -247,12 +245,12 @@ class Draft:
         return n_strays > n_hashed
 
     def from_strays(self, form: str, fields: Sequence[pl.Series], lines: pl.Series) -> Draft:
-        """The draft with rows made of strays.
+        """Replace the draft by rows made from strays.
 
         Args:
-            form: A row, ``{1}`` for the first of their fields.
-            fields: Their fields.
-            lines: Their lines in this draft.
+            form: A row, with ``{1}`` for the first field of a stray.
+            fields: The fields of the strays.
+            lines: The lines of the strays in this draft.
         """
         table = pl.DataFrame({f"c{number}": field for number, field in enumerate(fields, 1)})
         names = {f"{{{number}}}": f"c{number}" for number in range(1, len(fields) + 1)}
@@ -261,7 +259,7 @@ class Draft:
         return self.replaced(("\n".join(texts) + "\n").encode(), lines.to_numpy())
 
     def beside(self, other: RunView | QrelsView) -> PairView:
-        """The draft and the other file, as rules for pairs see them."""
+        """The view of the draft and another file for rules on pairs."""
         if isinstance(self.view, RunView):
             assert isinstance(other, QrelsView)
             return PairView(self.view, other)
@@ -270,7 +268,7 @@ class Draft:
 
 
 def _as_csv(fields: pl.DataFrame, separator: str) -> bytes:
-    # Fields hold neither blanks nor line ends, so nothing ever needs a quote.
+    # Fields contain neither blanks nor line ends, so none needs quotes.
     stream = BytesIO()
     fields.write_csv(stream, include_header=False, separator=separator, quote_style="never")
     return stream.getvalue()

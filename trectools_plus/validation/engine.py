@@ -1,4 +1,4 @@
-"""Running rules over files and tables: the one place where views and rules come together."""
+"""Run rules over files and tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from trectools_plus.validation.views.tables import TableView
 from trectools_plus.validation.views.testsets import TestSetView
 
 DEFAULT_MAX_DEPTH = 100
-"""Results per query that runs may have unless the user says otherwise."""
+"""Default limit of results per query."""
 
 
 def validate_run(
@@ -36,18 +36,17 @@ def validate_run(
     optional_rules: bool = False,
     collection: DocumentIds | None = None,
 ) -> FileReport:
-    """Check a run file, alone or beside qrels and topics.
+    """Check a run file, alone or together with qrels and topics.
 
     Args:
         path: The run; ``-`` is standard input.
-        qrels: Qrels to compare ids with: a table, or a file (whose own findings
-            :func:`validate_qrels` gives).
+        qrels: Qrels to compare ids with: a table or a file. :func:`validate_qrels` checks them.
         topics: The queries that the run should answer.
         max_depth: Results allowed per query; ``None`` for no limit.
         max_tag_length: Characters allowed in the run tag.
-        every_line: Whether findings keep the lines of all places and not only of the first few.
-        optional_rules: Whether rules that are off by default are run too.
-        collection: The document ids that there are.
+        every_line: Put the lines of all places into findings, not only the first few.
+        optional_rules: Also run the rules that are off by default.
+        collection: The document ids of the collection.
 
     Returns:
         All findings of the file. A malformed file is a report with errors, not an exception.
@@ -77,14 +76,14 @@ def validate_qrels(
     topics: Topics | None = None,
     every_line: bool = False,
 ) -> FileReport:
-    """Check a qrels file, alone or beside a run and topics.
+    """Check a qrels file, alone or together with a run and topics.
 
     Args:
         path: The qrels; ``-`` is standard input.
-        run: A run to compare ids with (its own findings :func:`validate_run` gives); what does
-            not match is reported at the qrels' lines.
+        run: A run to compare ids with; ids that do not match are reported at the lines of the
+            qrels. :func:`validate_run` checks the run.
         topics: The queries that may be judged.
-        every_line: Whether findings keep the lines of all places and not only of the first few.
+        every_line: Put the lines of all places into findings, not only the first few.
 
     Returns:
         All findings of the file. A malformed file is a report with errors, not an exception.
@@ -107,24 +106,43 @@ def validate_qrels(
 
 
 def check_run(run: Run, *, max_depth: int | None = None) -> list[Finding]:
-    """Check a run in memory, by the rules that need no file.
+    """Check a run in memory with the rules that need no file.
 
-    Ranks are not looked at: a table made from scores has none of its own.
+    Ranks are not checked, because a table made from scores has none.
 
     Args:
         run: The run.
         max_depth: Results allowed per query; ``None`` for no limit.
+
+    Returns:
+        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
     """
     return check_view(RunView.of_table(run, max_depth))
 
 
 def check_qrels(qrels: Qrels) -> list[Finding]:
-    """Check qrels in memory, by the rules that need no file."""
+    """Check qrels in memory with the rules that need no file.
+
+    Args:
+        qrels: The judgments.
+
+    Returns:
+        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
+    """
     return check_view(QrelsView.of_table(qrels))
 
 
 def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Finding]:
-    """Check whether ids of a run and of qrels match, and whether the topics are answered."""
+    """Check whether the ids of a run and of qrels match, and whether the run answers the topics.
+
+    Args:
+        run: The run.
+        qrels: The judgments.
+        topics: The topics that the run should answer.
+
+    Returns:
+        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
+    """
     views = RunView.of_table(run), QrelsView.of_table(qrels)
     if not all(_comparable(view) for view in views):
         return []
@@ -132,7 +150,7 @@ def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Fin
 
 
 def open_run(path: str | Path, max_depth: int | None) -> RunView | FileReport:
-    """Read and lex a run; a damaged compressed stream is a report already."""
+    """Read and lex a run; return a report if its compressed stream is damaged."""
     try:
         source = read_source(path, partial=True)
     except FormatError as error:
@@ -141,7 +159,7 @@ def open_run(path: str | Path, max_depth: int | None) -> RunView | FileReport:
 
 
 def open_qrels(path: str | Path) -> QrelsView | FileReport:
-    """Read and lex qrels; a damaged compressed stream is a report already."""
+    """Read and lex qrels; return a report if their compressed stream is damaged."""
     try:
         source = read_source(path, partial=True)
     except FormatError as error:
@@ -154,15 +172,15 @@ def check_view(view: TableView, *, blocking_only: bool = False) -> list[Finding]
 
     Args:
         view: The view.
-        blocking_only: Whether to run only rules that may block scoring.
+        blocking_only: Run only the rules that can block scoring.
     """
     kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
     findings = run_rules(view, kinds, view, blocking_only=blocking_only)
-    return findings if blocking_only else _with_true_offers(view, findings)
+    return findings if blocking_only else _without_refused_fixes(view, findings)
 
 
-def _with_true_offers(view: TableView, findings: list[Finding]) -> list[Finding]:
-    """The findings on a file, where those whose fix would be refused offer none."""
+def _without_refused_fixes(view: TableView, findings: list[Finding]) -> list[Finding]:
+    """Return the findings without fixes that cannot be applied to this file."""
     if view.columns is None or all(finding.fix is Fix.NO for finding in findings):
         return findings
     rules = [CATALOGUE[finding.code] for finding in findings]
@@ -174,14 +192,14 @@ def _with_true_offers(view: TableView, findings: list[Finding]) -> list[Finding]
     waits = any(repair is not None and repair.comes_first for repair in repairs)
     tests = {repair.refused for repair in repairs if repair is not None and repair.refused}
     refusing = set() if never else {test for test in tests if test(view)}
-    offered = []
+    updated = []
     for finding, repair in zip(findings, repairs, strict=True):
         if never or (repair is not None and repair.refused in refusing):
             finding = replace(finding, fix=Fix.NO)
         elif waits and finding.fix is Fix.SAFE:
             finding = replace(finding, fix=Fix.ASK)
-        offered.append(finding)
-    return offered
+        updated.append(finding)
+    return updated
 
 
 def check_pair_view(pair: PairView, *, blocking_only: bool = False) -> list[Finding]:
@@ -197,7 +215,7 @@ def run_rules(
     blocking_only: bool = False,
     scopes: Container[Scope] = SCOPES,
 ) -> list[Finding]:
-    """Run the rules of some kinds and scopes over a view; findings on pairs are put ``here``."""
+    """Run the rules of some kinds and scopes over a view; report findings on ``here``."""
     findings = []
     for rule in CATALOGUE:
         if (
@@ -217,26 +235,26 @@ def run_rules(
 
 
 def _comparable(view: TableView) -> bool:
-    """Return whether a file has ids that are worth comparing with another's."""
+    """Return whether a file has ids to compare with another file."""
     return view.n_rows > 0 and view.shape.has_rows
 
 
 def as_run_view(run: Run | RunView | str | Path | None) -> RunView | FileReport | None:
-    """Return a view of a run in any form; a damaged compressed stream is a report already."""
+    """Return a view of a run in any form; a report if its compressed stream is damaged."""
     if run is None or isinstance(run, RunView):
         return run
     return RunView.of_table(run) if isinstance(run, Run) else open_run(run, None)
 
 
 def as_qrels_view(qrels: Qrels | QrelsView | str | Path | None) -> QrelsView | FileReport | None:
-    """Return a view of qrels in any form; a damaged compressed stream is a report already."""
+    """Return a view of qrels in any form; a report if their compressed stream is damaged."""
     if qrels is None or isinstance(qrels, QrelsView):
         return qrels
     return QrelsView.of_table(qrels) if isinstance(qrels, Qrels) else open_qrels(qrels)
 
 
 def report_view(view: TableView) -> FileReport:
-    """The report on a view by the rules for files of its kind."""
+    """Run the rules for files of its kind over a view, and return the report."""
     return _report(view, check_view(view))
 
 

@@ -14,11 +14,11 @@ from trectools_plus.errors import CheckFailedError
 from trectools_plus.text import one_line, plural
 
 NAMED_IN_ERROR = 3
-"""Number of findings that the one-line error message spells out."""
+"""Number of findings that an error message quotes."""
 
 
 class Severity(StrEnum):
-    """The severity of a finding: warnings may change a number, infos do not."""
+    """The severity of a finding: warnings may change a figure, infos do not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -26,10 +26,10 @@ class Severity(StrEnum):
 
 
 class Fix(StrEnum):
-    """Return whether a finding can be fixed by a program.
+    """The way in which a program can fix a finding.
 
-    ``safe`` leaves the ranking that evaluation sees as it is, ``ask`` needs a decision that only
-    the owner of the file can take, ``no`` cannot be fixed from the file alone.
+    ``safe`` does not change the ranking that is evaluated, ``ask`` needs a decision of the file's
+    owner, ``no`` cannot be fixed from the file alone.
     """
 
     SAFE = "safe"
@@ -39,26 +39,25 @@ class Fix(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem of one file: a rule, where it was broken first, how often, what to do.
+    """One problem of one file: the rule, its first place, the number of places, and what to do.
 
     Attributes:
-        code: The rule's code, such as ``R131``.
-        name: The rule's name, such as ``duplicate-document``.
-        severity: Of this finding; it may be lower or higher than the rule's usual one.
+        code: The rule's code, for example ``R131``.
+        name: The rule's name, for example ``duplicate-document``.
+        severity: The severity of this finding, which may differ from the rule's usual one.
         path: The file as the user named it, or the name of a table that never was a file.
-        message: What is seen and why it matters, in one line without a final full stop.
-        remedy: What to do about it, in one line.
+        message: The problem and its consequence, in one line without a final full stop.
+        remedy: The way to fix it, in one line.
         fix: Whether a program can fix it.
-        line: The file's own line number of the first place, from 1; ``None`` when the whole file
-            is meant or there is no file.
-        column: The first character of the field meant on that line, from 1.
+        line: The line number of the first place, from 1; ``None`` for a whole file or a table.
+        column: The first character of the affected field on that line, from 1.
         query_id: The query of the first place, where there is one.
         doc_id: The document of the first place, where there is one.
-        count: How many places (rows, queries, ids) the finding stands for.
+        count: Number of affected places (rows, queries or ids).
         lines: The first few line numbers, the first of them ``line``.
-        every_line: The line number of each place, when all were asked for; else as ``lines``.
-        total: How many there are of what ``count`` counts, where that is known: 3 of 50 queries.
-        blocks_scoring: Whether scoring refuses a file with this finding.
+        every_line: The line numbers of all places, if requested; otherwise the same as ``lines``.
+        total: The highest possible ``count``, if known: 50 in "3 of 50 queries".
+        blocks_scoring: True if scoring rejects a file with this finding.
     """
 
     code: str
@@ -80,22 +79,22 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """``path``, ``path:line`` or ``path:line:column``: what editors and terminals link."""
+        """``path``, ``path:line`` or ``path:line:column``, which editors and terminals link."""
         return ":".join(str(part) for part in (self.path, self.line, self.column) if part)
 
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """The findings of one file, with what was looked at.
+    """The findings of one file, with the size of the file.
 
     Attributes:
         path: The file as the user named it.
         kind: ``run``, ``qrels``, ``topics`` or ``testset``.
         rows: Number of data rows of the right shape.
         queries: Number of distinct query ids in them.
-        findings: In the order of the catalogue: one per rule.
-        line_text: The text of a line of the file, by its number; only where every line of a
-            finding was asked for, because it keeps the content of the file in memory.
+        findings: At most one per rule, in the order of the catalogue.
+        line_text: Returns the text of a line, by its number; only if all lines of findings were
+            requested, because it keeps the content of the file in memory.
     """
 
     path: str
@@ -112,13 +111,13 @@ class FileReport:
 
 
 class FindingsError(CheckFailedError):
-    """Scoring refuses these data: they hold at least one error (exit code 1).
+    """The data cannot be scored because of at least one error (exit code 1).
 
     Args:
         findings: The findings that block scoring, at least one.
 
     Attributes:
-        findings: The same, as a tuple.
+        findings: These findings, as a tuple.
     """
 
     def __init__(self, findings: Sequence[Finding]) -> None:
@@ -131,20 +130,20 @@ class FindingsError(CheckFailedError):
         more = f"; and {further} more" if further > 0 else ""
         n_errors = plural(len(self.findings), "error")
         super().__init__(
-            f"{n_errors} to mend before scoring: {one_line(named)}{more}",
+            f"{n_errors} to fix before scoring: {one_line(named)}{more}",
             where=first.place,
             remedy=first.remedy,
         )
 
 
 def refuse_errors(findings: Iterable[Finding]) -> None:
-    """Raise if any finding blocks scoring.
+    """Raise an error if any finding blocks scoring.
 
     Args:
         findings: From :func:`check_run`, :func:`check_qrels`, :func:`check_pair` or a report.
 
     Raises:
-        FindingsError: With the findings that block it.
+        FindingsError: With the findings that block scoring.
     """
     blocking = [finding for finding in findings if finding.blocks_scoring]
     if blocking:

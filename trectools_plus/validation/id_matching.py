@@ -1,4 +1,4 @@
-"""Ids that are meant to be the same and are spelled differently."""
+"""Matching of ids that are spelled differently."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ INVISIBLE = "[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"
 """Characters without width, removed before two ids are compared."""
 
 LONGEST_NORMALISED = 1000
-"""Ids with more characters are not brought into a normal form."""
+"""Longest id, in characters, that is normalised."""
 
 VOTERS = 200
-"""Ids looked at to find a common prefix or suffix."""
+"""Number of ids that are searched for a common prefix or suffix."""
 
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?")
 
 
 def without_zeros(text: str) -> str:
-    """``text`` without zeros in front of any number in it: ``q007`` is ``q7``."""
+    """``text`` without leading zeros of numbers: ``q007`` becomes ``q7``."""
     return re.sub(r"(?<![0-9.])0+(?=[0-9])", "", text)
 
 
@@ -37,7 +37,7 @@ def _bare(text: str) -> str:
 
 
 def normal_form(text: str) -> str:
-    """NFC of an id; a very long one as it is, for Python sorts its marks in quadratic time."""
+    """NFC of an id; very long ids stay, because Python sorts their marks in quadratic time."""
     if text.isascii() or len(text) > LONGEST_NORMALISED:
         return text
     return unicodedata.normalize("NFC", text)
@@ -51,24 +51,24 @@ FOLDS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("number form", _as_number),
     ("spelling", lambda text: without_zeros(_as_number(normal_form(_bare(text)).casefold()))),
 )
-"""Causes by which query ids differ, each with what removes it; the last removes all of them."""
+"""Causes of different spellings, each with a function that removes it; the last removes all."""
 
 _NUMBER_CAUSES = ("number form", "spelling")
 
 
 def near_matches(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Pair ids of two sides that are equal once a difference in spelling is removed.
+    """Pair ids of two sides that are equal apart from a difference in spelling.
 
-    An id that both sides have is meant as it is, so it is no near match of another one. It may
-    be what another one was meant to be, though: next to a well spelled ``3``, a single ``03``.
+    An id of ours that is on both sides is never paired. An id of theirs that is on both sides can
+    be paired with another one of ours, for example ``03`` with ``3``.
 
     Args:
         ours: All ids of our side.
         theirs: All ids of the other side.
 
     Returns:
-        For each id of ours that the other side lacks and has in another spelling: the id of
-        theirs, preferably one that our side lacks, and the cause.
+        For each id of ours that the other side has only in another spelling: the id of theirs,
+        preferably one that our side lacks, and the cause.
     """
     ours, theirs = dict.fromkeys(ours), dict.fromkeys(theirs)
     extra = [text for text in ours if text not in theirs]
@@ -97,21 +97,21 @@ def _pair(
             other = by_fold.get(fold(text))
             if text in found or other is None:
                 continue
-            # Whoever writes both 1.1 and 1.10 counts sections.
+            # If both 1.1 and 1.10 are in use, they are numbers of sections.
             sections = both_in_use and "." in text and "." in other
             if not (sections and cause in _NUMBER_CAUSES):
                 found[text] = (other, cause)
 
 
 def folded(doc_ids: pl.Series) -> pl.Series:
-    """Document ids without case, normal form and invisible characters, for comparing columns."""
+    """Document ids in lower case and normal form without invisible characters, for comparison."""
     if doc_ids.str.len_bytes().sum() != doc_ids.str.len_chars().sum():
         doc_ids = doc_ids.str.replace_all(INVISIBLE, "").str.normalize("NFC")
     return doc_ids.str.to_lowercase()
 
 
 def folds_to_itself(doc_ids: pl.Series) -> bool:
-    """Return whether no id is changed by :func:`folded`: a quick look that may say no for yes."""
+    """Return true if :func:`folded` changes no id; a quick test that may return false instead."""
     text = doc_ids.str.join("").item()
     if not text.isascii():
         return False
@@ -121,15 +121,15 @@ def folds_to_itself(doc_ids: pl.Series) -> bool:
 
 
 def common_affix(ours: pl.Series, theirs: pl.Series) -> tuple[str, str] | None:
-    """Find a prefix or suffix that ids of one side have and those of the other lack.
+    """Find a prefix or suffix that the ids of one side have and the ids of the other lack.
 
     Args:
         ours: Distinct ids of one side.
         theirs: Distinct ids of the other.
 
     Returns:
-        ``("prefix", text)`` or ``("suffix", text)``: at least half of the sampled ids of ours are
-        ids of theirs without it. ``None`` if there is none.
+        ``("prefix", text)`` or ``("suffix", text)``, if at least half of the sampled ids of ours
+        are ids of theirs without it; otherwise ``None``.
     """
     known = set(theirs.to_list())
     sample = ours.head(VOTERS).to_list()
@@ -143,5 +143,5 @@ def common_affix(ours: pl.Series, theirs: pl.Series) -> tuple[str, str] | None:
     if not votes:
         return None
     affix, count = votes.most_common(1)[0]
-    # A digit more or less makes another number, not the same id.
+    # An id with an additional digit is another number.
     return affix if count * 2 >= len(sample) and not affix[1].isdigit() else None

@@ -1,4 +1,4 @@
-"""Reading runs and qrels for scoring: what is an error to the validators never gets through."""
+"""Reading runs and qrels for scoring: files with errors are rejected."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from trectools_plus.validation.views.qrels import QrelsView
 
 
 def load_run(path: str | Path, *, qrels: Qrels | None = None) -> Run:
-    """Read a run and refuse it if any rule that scoring depends on is broken.
+    """Read a run and reject it if it breaks a rule that blocks scoring.
 
     Args:
         path: The run; ``-`` is standard input.
-        qrels: Qrels that it will be scored against; then the ids have to be the same.
+        qrels: The qrels for scoring; if given, the ids must match.
 
     Returns:
-        The run, named by its tag.
+        The run; its name is the tag.
 
     Raises:
-        FindingsError: If the file holds an error; its ``findings`` say which.
+        FindingsError: If the file has an error that blocks scoring; see its ``findings``.
         InputError: If the file cannot be read at all.
     """
-    run, _ = _load_run(path, qrels, None, blocking_only=True)
+    run, _ = load_run_with_findings(path, qrels=qrels, blocking_only=True)
     return run
 
 
@@ -45,22 +45,17 @@ def load_run_with_findings(
     qrels: Qrels | None = None,
     max_depth: int | None = None,
     look: Callable[[Run], None] | None = None,
+    blocking_only: bool = False,
 ) -> tuple[Run, tuple[Finding, ...]]:
-    """:func:`load_run`, with the findings that did not stop it.
+    """Read a run as :func:`load_run` does, and return the findings that do not block scoring too.
 
-    ``look`` sees the run before its ids are compared with the qrels, and may raise an error.
+    Args:
+        path: The run; ``-`` is standard input.
+        qrels: The qrels for scoring; if given, the ids must match.
+        max_depth: Results allowed per query; ``None`` for no limit.
+        look: Called with the run before its ids are compared with the qrels; may raise an error.
+        blocking_only: Run only the rules that can block scoring.
     """
-    return _load_run(path, qrels, max_depth, blocking_only=False, look=look)
-
-
-def _load_run(
-    path: str | Path,
-    qrels: Qrels | None,
-    max_depth: int | None,
-    *,
-    blocking_only: bool,
-    look: Callable[[Run], None] | None = None,
-) -> tuple[Run, tuple[Finding, ...]]:
     view = open_run(path, max_depth)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
@@ -79,40 +74,44 @@ def _load_run(
 
 
 def load_qrels(path: str | Path) -> Qrels:
-    """Read qrels and refuse them if any rule that scoring depends on is broken.
+    """Read qrels and reject them if they break a rule that blocks scoring.
 
-    Repeated judgments that agree are dropped. BEIR's three-column TSV with its header is read as
-    what it is.
+    Repeated judgments with the same grade are dropped. BEIR's TSV with a header and three columns
+    is accepted.
 
     Args:
         path: The qrels; ``-`` is standard input.
 
     Raises:
-        FindingsError: If the file holds an error; its ``findings`` say which.
+        FindingsError: If the file has an error that blocks scoring; see its ``findings``.
         InputError: If the file cannot be read at all.
     """
-    qrels, _ = _load_qrels(path, blocking_only=True)
+    qrels, _ = load_qrels_with_findings(path, blocking_only=True)
     return qrels
 
 
-def load_qrels_with_findings(path: str | Path) -> tuple[Qrels, tuple[Finding, ...]]:
-    """:func:`load_qrels`, with the findings that did not stop it."""
-    return _load_qrels(path, blocking_only=False)
+def load_qrels_with_findings(
+    path: str | Path, *, blocking_only: bool = False
+) -> tuple[Qrels, tuple[Finding, ...]]:
+    """Read qrels as :func:`load_qrels` does, and return the findings that do not block scoring too.
 
-
-def _load_qrels(path: str | Path, *, blocking_only: bool) -> tuple[Qrels, tuple[Finding, ...]]:
+    Args:
+        path: The qrels; ``-`` is standard input.
+        blocking_only: Run only the rules that can block scoring.
+    """
     view = open_qrels(path)
     if isinstance(view, FileReport):
         refuse_errors(view.findings)
         raise AssertionError("a file without a table has an error")
     findings = check_view(view, blocking_only=blocking_only)
     if view.shape.verdict == "beir":
-        # Its header is an error to other tools, and here it only says which layout this is.
+        # Other tools stop at the header; here it only identifies the layout.
         findings = [finding for finding in findings if finding.code != "Q103"]
     refuse_errors(findings)
     frame = view.frame.select(pl.col(name).cast(dtype) for name, dtype in QRELS_SCHEMA.items())
-    qrels = Qrels(frame, path=str(path))
-    return qrels if view.repeats.is_empty() else _without_repeats(qrels), tuple(findings)
+    if not view.repeats.is_empty():  # the rules ensure that repeated judgments agree
+        frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+    return Qrels(frame, path=str(path)), tuple(findings)
 
 
 def load_topics(path: str | Path) -> Topics:
@@ -132,9 +131,3 @@ def load_topics(path: str | Path) -> Topics:
     if str(path) != "-":
         refuse_errors(validate_topics(path).findings)
     return read_topics(path)
-
-
-def _without_repeats(qrels: Qrels) -> Qrels:
-    """Drop repeated judgments; the rules have seen to it that they agree."""
-    frame = qrels.frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
-    return Qrels(frame, path=qrels.path)

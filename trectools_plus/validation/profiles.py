@@ -1,7 +1,7 @@
-"""Profiles, and what the command line, the settings file and the profile come to.
+"""Profiles, and the choices that result from command line, settings file and profile.
 
-The rules say what is usual. A profile is a small value that says what differs when runs are made
-for a track, or checked before they are sent to one.
+A profile changes severities and limits of the rules, for example for runs that are made for a track
+or checked before submission.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ class Profile:
     """Severities and limits that differ from the usual ones.
 
     Attributes:
-        name: As it is given to ``--profile``.
-        summary: What it is for, in a clause.
+        name: The value of ``--profile``.
+        summary: Its purpose, in a clause.
         max_depth: Results allowed per query.
         max_tag_length: Characters allowed in the run tag.
-        severities: The severity of rules, by code, where it is another.
-        unless_most: Codes among them that keep their own severity when more than half is affected.
+        severities: Severities that differ from those of the rules, by code.
+        unless_most: Codes of ``severities`` that keep the severity of the finding if more than half
+            of the places are affected.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Profile:
     unless_most: frozenset[str] = frozenset()
 
     def judge(self, report: FileReport) -> FileReport:
-        """The same report with the severities of this profile."""
+        """Return the report with the severities of this profile."""
         return replace(report, findings=tuple(map(self._judge, report.findings)))
 
     def _judge(self, finding: Finding) -> Finding:
@@ -53,7 +54,7 @@ class Profile:
 
 
 _ALL = (
-    Profile("default", "the catalogue as it stands"),
+    Profile("default", "the severities and limits of the rules"),
     Profile(
         "trec",
         "runs made for TREC: 1,000 results per query, queries without a row are warnings",
@@ -63,8 +64,8 @@ _ALL = (
     ),
     Profile(
         "submission",
-        "before sending a run in: several tags, the form of the tag, column 2 and missing topics "
-        "are errors, tags have 25 characters at most",
+        "before submitting a run: several tags, invalid tags, column 2 and missing topics are "
+        "errors; tags have at most 25 characters",
         max_tag_length=25,
         severities=dict.fromkeys(("P108", "R107", "R151", "R152"), Severity.ERROR),
     ),
@@ -76,10 +77,10 @@ PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in _ALL}
 
 
 def find_profile(name: str) -> Profile:
-    """The profile of this name.
+    """Return the profile of a name.
 
     Raises:
-        UsageError: If there is none.
+        UsageError: If it does not exist.
     """
     try:
         return PROFILES[name]
@@ -91,15 +92,15 @@ def find_profile(name: str) -> Profile:
 
 @dataclass(frozen=True)
 class Choices:
-    """Which rules are looked at, how severe they are, what fails the check.
+    """The chosen rules, their severities, and the condition under which a check fails.
 
     Attributes:
-        profile: Severities and limits; the limits include what else was asked for.
-        strict: Whether warnings fail the check too.
-        chosen: Whether the rule with a code is looked at.
+        profile: Severities and limits; limits of settings and command line are included.
+        strict: True if warnings fail the check too.
+        chosen: Returns whether a code is chosen.
         per_file: Codes or prefixes to leave out in files that match a pattern.
-        folder: What the patterns are relative to.
-        settings_file: Where the settings come from; ``None`` if there are none.
+        folder: The folder that the patterns are relative to.
+        settings_file: The source of the settings; ``None`` if there are none.
     """
 
     profile: Profile
@@ -110,7 +111,7 @@ class Choices:
     settings_file: Path | None = None
 
     def judge(self, report: FileReport) -> FileReport:
-        """The report that the user wants: the chosen findings, in the severity of the profile."""
+        """Return the report with the chosen findings and the severities of the profile."""
         left_out = self._left_out_in(report.path)
         findings = tuple(
             finding
@@ -126,7 +127,7 @@ class Choices:
 
     @property
     def optional_rules(self) -> bool:
-        """Return whether a rule was chosen that is off by default."""
+        """Return whether a rule that is off by default is chosen."""
         return any(rule.optional and self.chosen(rule.code) for rule in CATALOGUE)
 
     def _left_out_in(self, path: str) -> tuple[str, ...]:
@@ -145,12 +146,12 @@ class Choices:
 
 
 def decide(settings: Settings, asked: Settings = Settings()) -> Choices:  # noqa: B008, it is frozen
-    """Put together what was asked for.
+    """Combine command line, settings file and profile.
 
     Args:
-        settings: From the settings file; they win over the profile.
-        asked: From the command line, without a path; they win over the settings. If it selects
-            rules, settings that ignore some of them are overruled.
+        settings: From the settings file; they take precedence over the profile.
+        asked: From the command line, without a path; they take precedence over the settings. If
+            they select rules, rules that the settings ignore are not left out.
 
     Raises:
         UsageError: If a profile or code does not exist.

@@ -1,4 +1,4 @@
-"""Rules as values, and the registry that holds them and refuses two of the same code.
+"""Rules as values, and the registry that collects them and rejects duplicate codes.
 
 A rule is a function with a decorator::
 
@@ -13,9 +13,9 @@ A rule is a function with a decorator::
     @fix_step("R107", order=70)
     def write_q0(draft: Draft, job: Job) -> Draft: ...
 
-The check looks at a view (:mod:`trectools_plus.validation.views`) and returns what it saw, or
-``None``. Everything that is the same for each break of the rule stands in the decorator. The step
-beside it is what ``--fix`` does; a step may fix several rules.
+The check inspects a view (:mod:`trectools_plus.validation.views`) and returns a :class:`Hit` if the
+file breaks the rule, or ``None``. The decorator declares everything that is the same for each hit.
+``--fix`` applies the step below the check; a step may fix several rules.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 """All scopes, the narrowest first."""
 
 LINES_KEPT = 5
-"""Number of lines that a finding keeps."""
+"""Number of line numbers in a finding, unless all lines are requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,16 @@ class Hit:
     """The places in one file that break a rule.
 
     Attributes:
-        message: What is seen and why it matters; no full stop at the end.
-        lines: Line numbers in the file, first ones first; empty for a whole file or a table.
-        count: How many places there are in all.
-        total: How many there could be at most, where that adds something: 3 of 50 queries.
+        message: The problem and its consequence, without a final full stop.
+        lines: Ascending line numbers in the file; empty for a whole file or a table.
+        count: Number of all places.
+        total: The highest possible ``count``, if that is useful: 50 in "3 of 50 queries".
         column: Character column of the field on the first line, from 1.
         query_id: The query of the first place.
         doc_id: The document of the first place.
-        severity: Where it differs from the rule's own.
-        remedy: Where it differs from the rule's own.
-        fix: Where it differs from the rule's own: no program may be able to fix this file.
+        severity: If it differs from the severity of the rule.
+        remedy: If it differs from the remedy of the rule.
+        fix: If it differs from the fix of the rule, for example ``no`` if this file has no fix.
     """
 
     message: str
@@ -71,16 +71,16 @@ class Hit:
 
 
 class ChunkCount(Protocol):
-    """A rule about a whole run, added up over chunks of whole queries."""
+    """Adds up a rule about a whole run over chunks of whole queries."""
 
     def add(self, view: Any) -> Hit | None:
-        """Add a chunk; return the places in it, whose message may be empty."""
+        """Add a chunk; return its hit, whose message may be empty."""
 
     def message(self, first: str, count: int) -> str | None:
         """Return the message for the whole run.
 
         Args:
-            first: The message of the first chunk that has a place.
+            first: The message of the first chunk with a hit.
             count: The number of places in all chunks.
 
         Returns:
@@ -92,20 +92,20 @@ class ChunkCount(Protocol):
 class RuleFix:
     """The fix of a rule.
 
-    A safe fix leaves the ranking that evaluation sees as it is. All others are applied only when
-    they are named, for only the owner of the file knows whether they are right.
+    A safe fix does not change the ranking that is evaluated. All others are applied only if the
+    user names them, because only the owner of the file knows whether they are right.
 
     Attributes:
-        kind: What findings of the rule say about it: ``safe`` or ``ask``.
-        what: What it does, in the past tense.
-        effect: For a fix that can delete rows, or rewrite scores or grades: what it changes and
-            what that does to the figures, in the present tense. Empty for all others. No hint
-            suggests a command with such a fix.
-        kinds: The kinds of files it is for; empty for those of the rule.
-        unasked: Whether ``--fix OUT`` alone applies it, where ``kind`` does not say so. Such a fix
-            may do less than when it is named.
-        refused: Tests whether the fix would be refused for a file that breaks the rule.
-        comes_first: Whether no other fix is applied before it.
+        kind: The fix that findings of the rule report: ``safe`` or ``ask``.
+        what: A description of the change, in the past tense.
+        effect: For a fix that can delete rows, or rewrite scores or grades: the change and its
+            effect on the figures, in the present tense. Empty for all others. Hints do not
+            suggest commands with such a fix.
+        kinds: The kinds of files that it applies to; empty for those of the rule.
+        unasked: True if ``--fix OUT`` alone applies it, if that differs from ``kind``. Such a fix
+            may do less than the same fix requested by name.
+        refused: Tests whether the fix cannot be applied to a file that breaks the rule.
+        comes_first: True if no other fix is applied before it.
     """
 
     kind: Literal["safe", "ask"]
@@ -131,11 +131,11 @@ class FixStep:
 
     Attributes:
         codes: The rules that it fixes.
-        order: Its place among the steps of a phase, lower ones first. What makes a later step see
-            more comes first: a step never makes work for one before it.
-        phase: What it is given: the bytes of any file, a draft in another format than columns, or
-            a draft with rows.
-        apply: The function: of the bytes or the draft, and the job.
+        order: Its position among the steps of a phase, lowest first. A step must not create work
+            for an earlier one.
+        phase: The input: the bytes of any file (``bytes``), a draft in another format than columns
+            (``format``), or a draft with rows (``rows``).
+        apply: The function of the input and the job.
     """
 
     codes: tuple[str, ...]
@@ -168,27 +168,26 @@ class Rule:
     Attributes:
         code: A letter for the subject (F file, R run, Q qrels, T topics, T2 test sets, P pair) and
             three digits.
-        name: Kebab-case, unique within the subject.
+        name: The name in kebab case, unique within the subject.
         on: The kind of files that the rule is about.
-        scope: What the check has to see at once: single rows (or lines), whole queries, the whole
-            file, or another file as well. The findings of a rule of scope ``row`` or ``query`` in
-            chunks of whole queries add up to that in the file.
-        severity: Its usual severity.
-        repair: Its fix; ``None`` if no program can fix a break.
+        scope: The part of the data that the check needs at once: single rows (or lines), whole
+            queries, the whole file, or also another file. For scopes ``row`` and ``query``, the
+            findings in chunks of whole queries add up to the finding in the file.
+        severity: The usual severity.
+        repair: The fix; ``None`` if no program can fix a file that breaks the rule.
         checks: The condition, in one clause.
-        rationale: Why it matters: what other tools do with such a file.
-        example: A whole line of output.
-        remedy: What to do, in one sentence.
+        rationale: The consequence: how other tools read such a file.
+        example: A line of output.
+        remedy: The way to fix it, in one sentence.
         check: The function.
-        tables: Whether it also makes sense for a table that never was a file. Rank columns do
-            not: a table built from a dict has no ranks of its own.
-        blocks_scoring: Whether scoring refuses an error of this rule.
-        optional: Whether it is off unless its code is selected.
-        may_be_error: Whether a bad case of it is an error, where the usual one is less.
-        chunk_count: Creates what adds up a rule of scope ``file`` over the chunks of a run;
-            ``None`` if the beginning of the file decides.
-        blocks_fixing: Whether nothing in a file is fixed while this rule is broken in a way that
-            cannot be fixed.
+        tables: True if it also applies to a table that was not read from a file. Rules on ranks
+            do not: a table made from a dict has no ranks.
+        blocks_scoring: True if scoring rejects a file with an error of this rule.
+        optional: True if it is off unless its code is selected.
+        may_be_error: True if a finding can be an error although the usual severity is lower.
+        chunk_count: Creates the object that adds up a rule of scope ``file`` over the chunks of a
+            run; ``None`` if the beginning of the file decides.
+        blocks_fixing: True if a file that breaks this rule without a fix is not fixed at all.
     """
 
     code: str
@@ -211,35 +210,35 @@ class Rule:
 
     @property
     def fix(self) -> Fix:
-        """Return whether a program can fix a break, by itself or when asked."""
+        """The way in which a program can fix a file that breaks the rule."""
         return Fix.NO if self.repair is None else Fix(self.repair.kind)
 
     @property
     def fixed_kinds(self) -> tuple[str, ...]:
-        """The kinds of files that its fix is for."""
+        """The kinds of files that its fix applies to."""
         if self.repair is None:
             return ()
         return self.repair.kinds or _FIXED_KINDS.get(self.on, (self.on,))
 
     @property
     def can_block_scoring(self) -> bool:
-        """Return whether some break of this rule blocks scoring."""
+        """Return whether some findings of this rule block scoring."""
         return self.blocks_scoring and (self.severity is Severity.ERROR or self.may_be_error)
 
     def finding(self, hit: Hit, path: str, *, every_line: bool = False) -> Finding:
-        """The finding for what :attr:`check` saw in the file ``path``.
+        """Return the finding for a hit in the file ``path``.
 
         Args:
-            hit: What was seen.
+            hit: The result of :attr:`check`.
             path: The file, or the name of a table.
-            every_line: Whether the finding keeps all line numbers and not only the first few.
+            every_line: Put all line numbers into the finding, not only the first few.
 
         Raises:
-            ValueError: If it is an error by a rule that does not declare that.
+            ValueError: If it is an error, but the rule does not declare ``may_be_error``.
         """
         severity = Severity(hit.severity) if hit.severity else self.severity
         if severity is Severity.ERROR and self.severity is not severity and not self.may_be_error:
-            raise ValueError(f"{self.code} is an error, which it does not declare")
+            raise ValueError(f"rule {self.code} must declare may_be_error to report an error")
         lines = tuple(int(line) for line in hit.lines[:LINES_KEPT])
         return Finding(
             code=self.code,
@@ -310,7 +309,7 @@ class Registry:
     """Rules by code, in a fixed order.
 
     Args:
-        rules: In the order in which they run and report.
+        rules: The rules, in the order in which they run.
         steps: The steps that fix them.
 
     Raises:
@@ -333,8 +332,8 @@ class Registry:
 
     @classmethod
     def of_modules(cls, modules: Iterable[ModuleType]) -> Registry:
-        """All rules and steps in ``modules``, by code, files first and pairs last."""
-        # By identity: a module may import the rule of another.
+        """Collect the rules and steps of modules, by code, files first and pairs last."""
+        # By identity, because a module may import a rule of another one.
         found = {id(one): one for module in modules for one in vars(module).values()}.values()
         order = "FRQTP"
         rules = [one for one in found if isinstance(one, Rule)]
@@ -354,7 +353,7 @@ class Registry:
             raise self._unknown(code, f"there is no rule {code}") from None
 
     def fixable(self, kind: str) -> list[Rule]:
-        """The rules that have a fix for a kind of file: ``run``, ``qrels`` or ``topics``."""
+        """The rules with a fix for a kind of file: ``run``, ``qrels`` or ``topics``."""
         return [one for one in self if kind in one.fixed_kinds]
 
     def steps(self, kind: str, phase: Phase) -> list[FixStep]:
@@ -366,17 +365,17 @@ class Registry:
         ]
 
     def named(self, text: str) -> list[Rule]:
-        """The rule with a code, or the rules with a name; in any case, none if there are none."""
+        """The rule with a code, or the rules with a name, in upper or lower case."""
         return [one for one in self if text.lower() in (one.code.lower(), one.name)]
 
     def codes(self, texts: Iterable[str]) -> list[str]:
-        """Codes and prefixes of codes for what a user wrote, who may write names of rules too.
+        """Return codes and prefixes of codes, with names replaced by codes.
 
         Args:
-            texts: Codes, prefixes or names, in any case.
+            texts: Codes, prefixes or names, in upper or lower case.
 
         Raises:
-            UsageError: If one of them names no rule.
+            UsageError: If one of them matches no rule.
         """
         codes: list[str] = []
         for text in texts:
@@ -385,7 +384,7 @@ class Registry:
             elif found := self.named(text):
                 codes += [one.code for one in found]
             else:
-                what = f"no rule's code starts with '{text}', and none is called so"
+                what = f"no rule has a code that starts with '{text}', or that name"
                 raise self._unknown(text, what)
         return codes
 
@@ -393,19 +392,19 @@ class Registry:
         names = dict.fromkeys(one.name for one in self)
         near = difflib.get_close_matches(text.lower(), names, 3)
         first = next(iter(self), None)
-        example = f"a code such as {first.code}, or a name such as {first.name}" if first else None
+        example = f"use a code like {first.code} or a name like {first.name}" if first else None
         return UsageError(what, remedy=f"did you mean {', '.join(near)}?" if near else example)
 
     def chooser(self, select: Sequence[str], ignore: Sequence[str]) -> Callable[[str], bool]:
-        """A test of codes for ``--select`` and ``--ignore``.
+        """Return a test of codes for ``--select`` and ``--ignore``.
 
         Args:
             select: Codes, prefixes (``R1``, ``Q``) or names; empty for all. Rules that are off by
-                default are chosen by their whole code, or name, only.
-            ignore: Codes, prefixes or names to leave out; they win over ``select``.
+                default need their whole code or name.
+            ignore: Codes, prefixes or names to leave out; they take precedence over ``select``.
 
         Raises:
-            UsageError: If one of them names no rule.
+            UsageError: If one of them matches no rule.
         """
         wanted, unwanted = tuple(self.codes(select)), tuple(self.codes(ignore))
 

@@ -20,7 +20,7 @@ _TABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The content of a settings file; ``None`` and empty where it says nothing.
+    """The content of a settings file; keys that are not set are ``None`` or empty.
 
     The keys of the file are the names of these attributes with ``-`` for ``_``.
 
@@ -30,8 +30,8 @@ class Settings:
         max_depth: Results allowed per query.
         max_tag_length: Characters allowed in the run tag.
         select: Only these rules: codes, prefixes or names.
-        ignore: All but these rules.
-        strict: Whether warnings fail the check too.
+        ignore: Leave out these rules.
+        strict: True if warnings fail the check too.
         per_file_ignores: Rules to ignore in files, by a pattern of their path below the folder of
             the settings file, or of their name.
     """
@@ -51,13 +51,13 @@ KEYS = tuple(one.name.replace("_", "-") for one in fields(Settings) if one.name 
 
 
 def find_settings(folder: Path) -> Settings:
-    """Settings of the nearest file in ``folder`` or above it.
+    """Read the settings of the nearest file in ``folder`` or its parents.
 
-    Beside each other, ``trectools.toml`` wins over ``pyproject.toml``. A file without the table
-    for the validators is passed over.
+    In one folder, ``trectools.toml`` takes precedence over ``pyproject.toml``. A file without the
+    table for the validators is skipped.
 
     Raises:
-        UsageError: If the file is no TOML, or has a key or value that does not exist.
+        UsageError: If the file is not TOML, or has an invalid key or value.
         InputError: If it cannot be read.
     """
     folder = folder.absolute()
@@ -72,27 +72,27 @@ def find_settings(folder: Path) -> Settings:
 
 
 def read_settings(path: Path) -> Settings:
-    """Settings of one file, which must have the table for the validators.
+    """Read the settings of one file, which must have the table for the validators.
 
     Raises:
-        UsageError: If the file is no TOML, lacks the table, or has a key or value that does not
-            exist.
+        UsageError: If the file is not TOML, lacks the table, or has an invalid key or value.
         InputError: If it cannot be read.
     """
     table = _table(path)
     if table is None:
         name = _table_name(path)
-        raise UsageError(f"no table [{name}]", where=str(path), remedy="add it, or name its file")
+        remedy = "add the table, or name another file"
+        raise UsageError(f"no table [{name}]", where=str(path), remedy=remedy)
     return _settings(path, table)
 
 
 def _table(path: Path, names: Sequence[str] | None = None) -> Any:
-    """The table for the validators in a file, or that of a name; ``None`` if it has none."""
+    """The table of some names, or the one for the validators; ``None`` if it is missing."""
     try:
         table: Any = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror}", where=str(path)) from error
-    except (ValueError, RecursionError) as error:  # no TOML, not even UTF-8, or absurdly deep
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested too deeply
         raise UsageError(f"not TOML: {error}", where=str(path)) from error
     for name in names or _path_of_table(path):
         if not isinstance(table, dict) or name not in table:
@@ -102,11 +102,11 @@ def _table(path: Path, names: Sequence[str] | None = None) -> Any:
 
 
 def _refuse_table_of_pyproject(path: Path) -> None:
-    """Refuse settings that stand in ``trectools.toml`` under their name in ``pyproject.toml``."""
+    """Reject a table in ``trectools.toml`` with the name that ``pyproject.toml`` needs."""
     names = _TABLES["pyproject.toml"]
     if _table(path, names) is not None:
         name = f"[{'.'.join(names)}]"
-        remedy = f"call it [{_table_name(path)}] in this file"
+        remedy = f"name it [{_table_name(path)}] in this file"
         raise UsageError(f"{name} is for pyproject.toml", where=str(path), remedy=remedy)
 
 
@@ -132,7 +132,7 @@ def _settings(path: Path, table: Any) -> Settings:
 
 
 def _value(key: str, value: Any, where: str) -> Any:
-    """A value of the kind that its key asks for."""
+    """A value of the type that its key requires."""
     if key == "profile" and isinstance(value, str):
         return value
     if key.startswith("max-") and type(value) is int and value >= 1:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 NEAR = 0.75
-"""Share of common character trigrams from which two texts count as nearly the same."""
+"""Least share of common character trigrams of texts that are nearly the same."""
 
 _LANGUAGES = {"en": "english", "de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
 _ROWS_AT_ONCE = 256
@@ -26,27 +26,27 @@ def words_of(text: str) -> list[str]:
 
 
 def near_pairs(texts: Sequence[str], language: str = "") -> list[tuple[int, int]]:
-    """Pairs of texts that are the same or nearly the same, as ``(earlier, later)`` positions.
+    """Return pairs of texts that are equal or nearly the same, as ``(earlier, later)`` positions.
 
-    Two texts are nearly the same if they have the same word stems, in whatever order, or if at
-    least :data:`NEAR` of all their character trigrams are common to both (Jaccard). Texts that
-    hold different numbers (type 1, type 2) are different.
+    Two texts are nearly the same if they have the same word stems, in any order, or if at least
+    :data:`NEAR` of all their character trigrams are common to both (Jaccard). Texts that
+    contain different numbers (type 1, type 2) are different.
 
     Args:
         texts: The texts.
-        language: Their language, for the stemmer; English where it is none of those known here.
+        language: Their language, for the stemmer; English for an unknown language.
 
     Returns:
-        Every pair once, in the order of the later text. Of many with the same stems, each is
-        paired with the first.
+        Every pair once, in the order of the later text. Texts with the same stems are paired only
+        with the first of them.
     """
     words = [words_of(text) for text in texts]
-    pairs = {*_same_stems(words, language), *_alike(words)}
+    pairs = {*_same_stems(words, language), *_share_trigrams(words)}
     return sorted(pairs, key=lambda pair: (pair[1], pair[0]))
 
 
 def near_groups(texts: Sequence[str], language: str = "") -> list[list[int]]:
-    """Positions of the texts in groups: what is near to one of a group belongs to it.
+    """Return groups of positions; a text is in the group of every text that is near to it.
 
     Returns:
         Every position once, groups in the order of their first text.
@@ -67,7 +67,7 @@ def near_groups(texts: Sequence[str], language: str = "") -> list[list[int]]:
 def near_across(
     earlier: Sequence[str], later: Sequence[str], language: str = ""
 ) -> list[tuple[int, int]]:
-    """For each text of ``later`` that is near to any of ``earlier``: the first of those, and it.
+    """Pair each text of ``later`` with the first near text of ``earlier``, if there is one.
 
     Returns:
         Positions in ``earlier`` and in ``later``, in the order of the latter.
@@ -81,7 +81,7 @@ def near_across(
 
 
 def _same_stems(words: Sequence[Sequence[str]], language: str) -> Iterator[tuple[int, int]]:
-    """Each text with words, and the first text of the same stems before it."""
+    """Yield the first text with the same stems, and each later one."""
     import Stemmer
 
     stem = Stemmer.Stemmer(_LANGUAGES.get(language, "english")).stemWord
@@ -92,8 +92,8 @@ def _same_stems(words: Sequence[Sequence[str]], language: str) -> Iterator[tuple
             yield first[key], position
 
 
-def _alike(words: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-    """Pairs with common trigrams enough, and the same numbers."""
+def _share_trigrams(words: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
+    """Yield pairs with enough common trigrams and the same numbers."""
     from scipy import sparse
 
     joined = [f" {' '.join(each)} " for each in words]
@@ -121,26 +121,26 @@ def _alike(words: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
 KNOWN_LANGUAGES = MappingProxyType(
     {"en": "EN_PLUS", "de": "GERMAN", "fr": "FRENCH", "es": "SPANISH", "nl": "DUTCH"}
 )
-"""Languages that are distinguished, with the name of their list of stop words in ``bm25s``."""
+"""Languages that can be recognised, with the name of their list of stop words in ``bm25s``."""
 
 LEAST_WEIGHT = 1.5
-"""Least weight of the small words of a text whose language is guessed."""
+"""Least weight of the stop words of a text whose language is guessed."""
 
 LEAD = 2.0
 """Least ratio of that weight to the weight for any other language."""
 
 
 def primary_language(code: str) -> str:
-    """The language of a code, without region or script: ``en`` of ``en-GB`` and ``EN_us``."""
+    """The language of a code without region or script: ``en`` for ``en-GB`` and ``EN_us``."""
     return re.split(r"[-_]", code.strip(), maxsplit=1)[0].lower()
 
 
 def guess_language(text: str) -> str | None:
-    """The language whose small words a text has.
+    """Guess the language of a text from its stop words.
 
-    A word weighs 1 if it is a stop word of one language alone, 1/2 if of two, and so on. They have
-    to weigh :data:`LEAST_WEIGHT` together, and :data:`LEAD` times as much as those of any other
-    language. Most short texts have too few: nothing is said of those.
+    A stop word of a single language weighs 1, a stop word of two languages 1/2, and so on. The
+    words of a language must weigh at least :data:`LEAST_WEIGHT` together, and :data:`LEAD` times as
+    much as those of any other language. Most short texts have too few stop words.
 
     Returns:
         An ISO 639-1 code, or ``None``.
@@ -165,6 +165,6 @@ def _stop_words() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for language, name in KNOWN_LANGUAGES.items():
         for word in sorted(set(getattr(stopwords, f"STOPWORDS_{name}"))):
-            if len(word) > 1:  # single letters are names of substances as often
+            if len(word) > 1:  # single letters are often names of substances
                 found.setdefault(word, []).append(language)
     return found

@@ -1,4 +1,4 @@
-"""What each ranking contributes to a fusion, against a recomputation from the runs."""
+"""The contribution of each ranking to a fusion, against a recomputation from the runs."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_merging_keeps_them_and_a_new_benchmark_removes_their_runs(made: Path, s
     assert not list((made / "components").glob("*.run"))
 
 
-def test_results_that_come_back_hold_them(made: Path, small, tmp_path: Path) -> None:
+def test_reused_results_contain_them(made: Path, small, tmp_path: Path) -> None:
     options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "RR@10,nDCG@10"}
     options |= {"resamples": 500, "output_dir": tmp_path / "again"}
     result = run_benchmark(load_config(options=options), cached=True)
@@ -238,7 +238,7 @@ def test_compare_vectors_refuses(strategies, single, message) -> None:
         compare_vectors_options({"dataset": "hpo"}, strategies, single=single)
 
 
-def test_settings_of_the_command_line_stand_beside_those_of_the_file(tmp_path: Path) -> None:
+def test_settings_of_the_command_line_are_merged_with_those_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "benchmark.yaml"
     path.write_text("dataset: hpo\nretrieval:\n  k1: 1.5\n  embedding_model: models/one\n")
     config = load_config(path, {"retrieval": {"multi_vector": True, "k1": "1.2"}})

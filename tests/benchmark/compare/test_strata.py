@@ -1,4 +1,4 @@
-"""Strata in reports: their figures, and where they come and go."""
+"""Strata in reports: their figures, and when they are present."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_other_fields_are_other_data(make: Maker) -> None:
     assert other.strata != load_report(first / "BenchmarkReport.json").strata
 
 
-def test_merging_computes_them_again(make: Maker) -> None:
+def test_merging_computes_strata_again(make: Maker) -> None:
     folder = make.write("part")
     run = make.write_run("c", 11)
     before = load_report(folder / "BenchmarkReport.json")
@@ -183,7 +183,7 @@ def test_merging_computes_them_again(make: Maker) -> None:
     assert merged.notes == []
 
 
-def test_merging_without_the_topics_leaves_them_out_with_a_note(make: Maker) -> None:
+def test_merging_without_the_topics_omits_strata_with_a_note(make: Maker) -> None:
     folder = make.write("out")
     kept = make.topics.read_text()
     make.write_topics(dict.fromkeys(range(QUERIES), "other"))
@@ -198,7 +198,7 @@ def test_merging_without_the_topics_leaves_them_out_with_a_note(make: Maker) -> 
     assert found.notes == []
 
 
-def test_verifying_proves_them(make: Maker) -> None:
+def test_strata_are_verified(make: Maker) -> None:
     folder = make.write("out")
     whole = verify_report(folder)
     assert whole.problems == []

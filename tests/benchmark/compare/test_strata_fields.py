@@ -1,4 +1,4 @@
-"""Which fields of the queries make strata, and of which queries."""
+"""Fields of the queries that form strata, and the queries of each stratum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each pattern is named when it is there, and only then."""
+"""Each pattern is reported if it is present, and only then."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_fusion_against_its_parts(comparison: Comparison, signs: list[str]) -> N
     assert [item.sign for item in diagnose(modes, [comparison], pooled=True)] == signs
 
 
-def test_few_queries_and_few_judgments_are_said_once() -> None:
+def test_few_queries_and_few_judgments_are_reported_once() -> None:
     modes = {"a": mode_of(GOOD, n=9, judged=0.3), "b": mode_of(GOOD, n=9, judged=0.4)}
     assert [item.sign for item in diagnose(modes, [], pooled=True)] == ["few-queries", "few-judged"]
     assert [item.sign for item in diagnose(modes, [], pooled=False)] == ["few-queries"]

@@ -1,4 +1,4 @@
-"""What a benchmark is called: hashes and ids."""
+"""Hashes of configurations and experiment ids."""
 
 from __future__ import annotations
 

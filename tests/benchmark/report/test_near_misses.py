@@ -53,7 +53,7 @@ def run(options, **further):
     return run_benchmark(load_config(options={**options, **further}))
 
 
-def test_relations_by_hand(options):
+def test_hand_worked_relations(options):
     report = run(options).report
     found = {(miss.query_id, miss.mode): miss for miss in report.near_misses}
     for query_id, (_, first, near) in CASES.items():
@@ -83,7 +83,7 @@ def test_only_relevant_terms_are_expected(options):
     assert near == []
 
 
-def test_without_an_ontology_nothing_is_said(options):
+def test_without_an_ontology_there_are_no_near_misses(options):
     options = {key: value for key, value in options.items() if key != "ontology"}
     assert run(options, measures=["P@1"]).report.near_misses is None
     named = f"MaxOntSim(ontology={str(TOY)!r})@1"

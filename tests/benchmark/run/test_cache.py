@@ -1,4 +1,4 @@
-"""Results come back only where nothing that they depend on has changed."""
+"""Results are reused only if nothing that they depend on has changed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(small: Any, tmp_path: Path) -> Run:
     return call
 
 
-def test_the_same_again_comes_back_and_says_so(run: Run, tmp_path: Path) -> None:
+def test_equal_results_are_reused_and_marked(run: Run, tmp_path: Path) -> None:
     first, again, third = run("a"), run("b"), run("a")
     assert first.manifest.cached_from is None
     origin = first.manifest.experiment_id
@@ -87,7 +87,9 @@ def test_other_data_are_computed(run: Run, small: Any, kind: str) -> None:
     ],
 )
 @pytest.mark.parametrize("gone", [True, False])
-def test_a_changed_file_is_no_result(run: Run, tmp_path: Path, name: str, gone: bool) -> None:
+def test_a_folder_with_a_changed_file_is_not_reused(
+    run: Run, tmp_path: Path, name: str, gone: bool
+) -> None:
     run("a")
     path = tmp_path / "out" / "a" / name
     if gone:
@@ -97,13 +99,13 @@ def test_a_changed_file_is_no_result(run: Run, tmp_path: Path, name: str, gone: 
     assert run("b").manifest.cached_from is None
 
 
-def test_a_folder_without_checksums_is_no_result(run: Run, tmp_path: Path) -> None:
+def test_a_folder_without_checksums_is_not_reused(run: Run, tmp_path: Path) -> None:
     run("a")
     (tmp_path / "out" / "a" / "SHA256SUMS").unlink()
     assert run("b").manifest.cached_from is None
 
 
-def test_other_code_computes_anew(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_code_computes_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("a")
     monkeypatch.setattr(cache, "_hash_code", lambda: "other")
     assert run("b").manifest.cached_from is None
@@ -145,7 +147,7 @@ def test_python_computes_unless_asked(small: Any, tmp_path: Path) -> None:
         assert result.report.manifest.cached_from is None
 
 
-def test_lists_name_what_cannot_be_read(run: Run, tmp_path: Path) -> None:
+def test_lists_name_unreadable_reports(run: Run, tmp_path: Path) -> None:
     run("a")
     bad = tmp_path / "out" / "bad"
     bad.mkdir()

@@ -76,7 +76,7 @@ def test_each_kind_of_data_is_enough(data: dict[str, Any]) -> None:
         ({"dataset": "hpo", "cutoffs": ""}, "no cutoff is named"),
         ({"dataset": "hpo", "cutoffs": "0"}, "at least 1"),
         ({"dataset": "hpo", "cutoffs": "1,x"}, "a whole number but got 'x' — --cutoffs"),
-        ({"dataset": "hpo", "annotations": "x"}, "--annotations — ask for one"),
+        ({"dataset": "hpo", "annotations": "x"}, "--annotations — add a measure"),
     ],
 )
 def test_what_does_not_go_together_is_a_usage_error(values: dict[str, Any], words: str) -> None:
@@ -117,7 +117,7 @@ def test_cutoffs_of_the_default_measures() -> None:
     assert again.as_manifest() == config.as_manifest()
 
 
-def test_measures_or_cutoffs_on_the_command_line_put_the_files_out_of_force(tmp_path: Path) -> None:
+def test_measures_or_cutoffs_on_the_command_line_replace_those_of_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, "dataset: hpo\ncutoffs: [1, 2]\n")
     assert load_config(path, {"measures": ["AP@5"]}).measure_names == ("AP@5",)
     path = write(tmp_path, "dataset: hpo\nmeasures: [AP@5]\n")
@@ -137,7 +137,7 @@ def test_files_about_terms(tmp_path: Path) -> None:
     assert load_config(options=config.as_manifest()).as_manifest() == config.as_manifest()
 
 
-def test_own_targets_stand_beside_the_defaults_under_canonical_names() -> None:
+def test_targets_of_the_user_are_added_to_the_defaults_under_canonical_names() -> None:
     own = {"MAP@100": {"baseline": 0.1, "competitive": 0.2}, "R@50": None}
     targets = load_config(options={**FILES, "targets": own}).all_targets
     assert targets["AP@100"].competitive == 0.2
@@ -151,7 +151,7 @@ def test_labels() -> None:
     assert BenchmarkConfig(runs={"lexical": "x"}, qrels="q").label("lexical") == "lexical"
 
 
-def test_the_output_folder_is_no_part_of_what_is_hashed() -> None:
+def test_the_output_folder_is_not_hashed() -> None:
     here, there = (BenchmarkConfig(dataset="hpo", output_dir=name) for name in ("a", "b"))
     assert here.as_manifest() == there.as_manifest()
     other = BenchmarkConfig(dataset="hpo", seed=1)
@@ -168,7 +168,7 @@ def test_a_manifests_configuration_can_be_run_again(data: dict[str, Any]) -> Non
     assert again.mode_keys == config.mode_keys
 
 
-def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path: Path) -> None:
+def test_options_override_the_file_and_the_file_the_defaults(tmp_path: Path) -> None:
     path = write(tmp_path, "dataset: hpo\nseed: 7\ndepth: 50\nretrieval: {k1: 1.2}\n")
     config = load_config(path, {"seed": 8, "depth": None})
     assert (config.seed, config.depth, config.retrieval.k1, config.retrieval.b) == (8, 50, 1.2, 0.4)

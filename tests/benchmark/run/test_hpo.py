@@ -65,7 +65,7 @@ def test_version_names_ontology_and_cases(shipped, ontology):
 
 
 @pytest.mark.parametrize("name", ["own-form.yaml", "phentrieve-list.json", "phentrieve-cases.json"])
-def test_test_files_of_ones_own(name):
+def test_test_files_of_the_user(name):
     collection = load_hpo_collection(FOLDER / name)
     expected = load_test_set(FOLDER / name)
     assert collection.topics.query_ids == [query.query_id for query in expected.queries]
@@ -119,7 +119,7 @@ def test_a_merged_id_with_an_obsolete_stanza_becomes_its_term(tmp_path):
     assert collection.qrels.to_dict() == {"case-001": {"HP:0100337": 1}}
 
 
-def test_ids_that_are_no_live_terms_are_refused_with_the_replacement(tmp_path):
+def test_ids_that_are_not_live_terms_are_refused_with_the_replacement(tmp_path):
     path = cases(tmp_path, "HP:0000284", "HP:9999999", "HP:0001250")
     with pytest.raises(FormatError) as caught:
         load_hpo_collection(path)

@@ -1,4 +1,4 @@
-"""Topics, qrels and documents of different collections are told apart before any search."""
+"""Topics, qrels and documents of different collections are refused before any search."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ CORPUS = Corpus.from_dict({"d1": "a", "d2": "b"})
 QRELS = Qrels.from_dict({"1": {"d1": 1}, "2": {"d2": 1}})
 
 
-def complaint(corpus: Corpus | None, topics: Topics | None, qrels: Qrels = QRELS) -> str:
+def error_of(corpus: Corpus | None, topics: Topics | None, qrels: Qrels = QRELS) -> str:
     with pytest.raises(CheckFailedError) as caught:
         check_id_overlap(corpus, topics, qrels, "irds:mine")
     return str(caught.value)
 
 
-def test_parts_that_meet() -> None:
+def test_parts_with_common_ids() -> None:
     check_id_overlap(CORPUS, Topics.from_dict({"1": "x", "9": "y"}), QRELS, "x")
     check_id_overlap(None, None, QRELS, "x")
     check_id_overlap(CORPUS, None, Qrels.from_dict({"1": {"d1": 1, "d9": 1}}), "x")
 
 
 def test_topics_of_another_collection() -> None:
-    words = complaint(None, Topics.from_dict({"a": "x", "b": "y"}))
+    words = error_of(None, Topics.from_dict({"a": "x", "b": "y"}))
     assert "no query id is in both topics and qrels (topics: a, b; qrels: 1, 2)" in words
     assert "irds:mine" in words
 
 
 def test_files_are_named() -> None:
     topics = Topics(Topics.from_dict({"a": "x"}).frame, "t.tsv")
-    assert "t.tsv and q.txt" in complaint(None, topics, Qrels(QRELS.frame, "q.txt"))
+    assert "t.tsv and q.txt" in error_of(None, topics, Qrels(QRELS.frame, "q.txt"))
 
 
 def test_one_query_in_two_spellings() -> None:
-    words = complaint(None, Topics.from_dict({"1": "x", "02": "y"}))
+    words = error_of(None, Topics.from_dict({"1": "x", "02": "y"}))
     assert "query 02 of the topics is 2 in the qrels (leading zeros); 1 such query" in words
 
 
@@ -49,4 +49,4 @@ def test_one_query_in_two_spellings() -> None:
     ],
 )
 def test_documents_of_another_collection(doc_id: str, words: str) -> None:
-    assert words in complaint(CORPUS, None, Qrels.from_dict({"1": {doc_id: 1}}))
+    assert words in error_of(CORPUS, None, Qrels.from_dict({"1": {doc_id: 1}}))

@@ -1,4 +1,4 @@
-"""Arms that did not answer: in the report with the reason, never scored, never compared."""
+"""Modes that did not answer: in the report with the reason, neither scored nor compared."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run(data: dict[str, str], names: str, **options: Any) -> BenchmarkResult:
     return result
 
 
-def test_an_incomplete_and_a_failed_arm_are_shown_and_not_scored(data: dict[str, str]) -> None:
+def test_incomplete_and_failed_modes_are_shown_and_not_scored(data: dict[str, str]) -> None:
     report = run(data, "good nothing half broken").report
     assert list(report.modes) == ["good", "nothing"]
     assert report.modes["nothing"].status == "empty"
@@ -94,7 +94,7 @@ def test_a_baseline_that_was_not_scored(data: dict[str, str]) -> None:
     assert {(one.baseline, one.contrast) for one in report.comparisons} == {("good", "nothing")}
 
 
-def test_no_arm_at_all_is_no_report(data: dict[str, str]) -> None:
+def test_without_a_scored_mode_there_is_no_report(data: dict[str, str]) -> None:
     with pytest.raises(InputError, match="broken failed: 8 of 8 queries have no answer"):
         run(data, "broken")
     with pytest.raises(TrectoolsPlusError, match=r"half is incomplete[\s\S]*broken failed"):
@@ -110,11 +110,11 @@ def test_a_merged_run_leaves_them_as_they_are(data: dict[str, str]) -> None:
     assert list(merged.modes) == ["good", "more"]
 
 
-def test_nothing_comes_back_from_a_cache(data: dict[str, str]) -> None:
+def test_unscored_modes_are_not_cached(data: dict[str, str]) -> None:
     assert run(data, "good").report.manifest.cache_key is None
 
 
-def test_the_command_writes_the_report_and_is_no_success(data: dict[str, str]) -> None:
+def test_the_command_writes_the_report_and_fails(data: dict[str, str]) -> None:
     words = ["run", "--topics", "topics.tsv", "--qrels", "qrels.txt", "--output-dir", "out"]
     for name in ("good", "broken"):
         words += ["--retriever", f"{data['module']}:{name}"]
@@ -172,7 +172,7 @@ def test_settings_that_do_not_go_together(options: dict[str, Any], message: str)
         load_config(options={"topics": "t", "qrels": "q", **options})
 
 
-def test_options_win_over_the_file(tmp_path: Path) -> None:
+def test_options_override_the_file(tmp_path: Path) -> None:
     path = tmp_path / "benchmark.yaml"
     path.write_text(
         "backend: http\nhttp:\n  url: http://a\n  retries: 2\ncollapse: {method: sum}\n"

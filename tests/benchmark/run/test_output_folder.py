@@ -33,7 +33,7 @@ def fill(folder: OutputFolder, runs: dict[str, str], report: str | None = None) 
     (folder.partial / "BenchmarkReport.json").write_text(text)
 
 
-def test_files_appear_together_and_nothing_is_left(tmp_path: Path) -> None:
+def test_files_appear_together_without_leftovers(tmp_path: Path) -> None:
     folder = OutputFolder(tmp_path / "a" / "b")
     fill(folder, {"x": "1"})
     assert not (tmp_path / "a" / "b" / "runs").exists()
@@ -46,7 +46,7 @@ def test_files_appear_together_and_nothing_is_left(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob(".partial-*"))
 
 
-def test_runs_of_the_report_that_is_replaced_go(tmp_path: Path) -> None:
+def test_runs_of_a_replaced_report_are_deleted(tmp_path: Path) -> None:
     first = OutputFolder(tmp_path)
     fill(first, {"old": "1", "kept": "2", "changed": "3", "both": "4"})
     first.publish()
@@ -61,7 +61,7 @@ def test_runs_of_the_report_that_is_replaced_go(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("report", ["{", "[]", '{"modes": {"a": 1}}', '{"modes": {"a": {}}}'])
-def test_what_is_no_report_names_no_runs(tmp_path: Path, report: str) -> None:
+def test_a_file_that_is_not_a_report_names_no_runs(tmp_path: Path, report: str) -> None:
     (tmp_path / "BenchmarkReport.json").write_text(report)
     folder = OutputFolder(tmp_path)
     fill(folder, {"a": "1"})
@@ -105,7 +105,7 @@ def test_a_move_that_fails_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert contents(tmp_path) == before
 
 
-def test_what_is_not_published_goes_with_the_folder_made_for_it(tmp_path: Path) -> None:
+def test_unpublished_files_and_their_folder_are_deleted(tmp_path: Path) -> None:
     folder = OutputFolder(tmp_path / "a" / "b")
     fill(folder, {"a": "1"})
     folder.discard()
@@ -116,7 +116,7 @@ def test_what_is_not_published_goes_with_the_folder_made_for_it(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_folders_in_the_way_are_named(tmp_path: Path) -> None:
+def test_folders_instead_of_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "BenchmarkReport.json").mkdir()
     folder = OutputFolder(tmp_path)
     fill(folder, {"a": "1"})
@@ -128,20 +128,20 @@ def test_folders_in_the_way_are_named(tmp_path: Path) -> None:
             OutputFolder(tmp_path / name)
 
 
-def test_two_of_one_second_get_folders_of_their_own(tmp_path: Path) -> None:
-    claims = [claim_folder(tmp_path / "results", "20250131-120000-aa") for _ in range(3)]
-    assert [name for name, _ in claims] == [
+def test_two_benchmarks_of_one_second_get_different_folders(tmp_path: Path) -> None:
+    claimed = [claim_folder(tmp_path / "results", "20250131-120000-aa") for _ in range(3)]
+    assert [name for name, _ in claimed] == [
         "20250131-120000-aa",
         "20250131-120000-aa-2",
         "20250131-120000-aa-3",
     ]
-    assert [folder.path.name for _, folder in claims] == [name for name, _ in claims]
+    assert [folder.path.name for _, folder in claimed] == [name for name, _ in claimed]
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError):
         claim_folder(tmp_path / "file", "x")
 
 
-def test_errors_name_the_place_where_a_file_is_to_be(tmp_path: Path) -> None:
+def test_errors_name_the_final_place_of_a_file(tmp_path: Path) -> None:
     folder = OutputFolder(tmp_path)
     with pytest.raises(InputError) as caught, folder.naming():
         raise InputError("x", where=str(folder.partial / "qrels.txt"))

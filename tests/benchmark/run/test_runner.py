@@ -126,7 +126,7 @@ def test_fetching_three_modes(small: Small, tmp_path: Path) -> None:
     check_with_ir_measures(result, IR_MEASURES)
 
 
-def test_the_same_run_gives_the_same_bytes_but_for_times(small: Small, tmp_path: Path) -> None:
+def test_the_same_run_gives_the_same_bytes_except_times(small: Small, tmp_path: Path) -> None:
     later = NOON.replace(year=2026)
     results = [
         run(small.options, tmp_path / "one", NOON),
@@ -233,9 +233,7 @@ def test_missing_queries_make_a_mode_incomplete(small: Small, tmp_path: Path) ->
         run({**options, "missing": "drop"}, tmp_path / "drop")
 
 
-def test_fetching_less_deep_than_a_measure_looks_is_incomplete(
-    small: Small, tmp_path: Path
-) -> None:
+def test_fetching_to_less_than_a_cutoff_is_incomplete(small: Small, tmp_path: Path) -> None:
     options = {**small.options, "modes": ["vector"], "depth": 3, "measures": ["R@5"]}
     report = run(options, tmp_path / "out").report
     assert report.modes["vector"].diagnostics.status == "incomplete"
@@ -266,7 +264,7 @@ def test_a_run_that_scoring_refuses_is_named_and_nothing_is_reported(
     assert not (tmp_path / "out" / "BenchmarkReport.json").exists()
 
 
-def test_an_output_folder_that_cannot_be_made_is_an_input_error(
+def test_an_output_folder_that_cannot_be_created_is_an_input_error(
     small: Small, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -377,7 +375,7 @@ def test_a_later_report_with_further_keys_is_read(small: Small, tmp_path: Path) 
     assert BenchmarkReport.model_validate(document) == report
 
 
-def test_the_written_qrels_hold_the_same_judgments(small: Small, tmp_path: Path) -> None:
+def test_the_written_qrels_contain_the_same_judgments(small: Small, tmp_path: Path) -> None:
     result = run(small.options, tmp_path / "out")
     assert (
         read_qrels(result.output_dir / "qrels.txt").to_dict() == read_qrels(small.qrels).to_dict()
@@ -481,7 +479,7 @@ def full_disk(descriptor: int) -> None:
     raise OSError(28, "No space left on device")
 
 
-def test_run_files_of_an_earlier_benchmark_go(small: Small, tmp_path: Path) -> None:
+def test_run_files_of_an_earlier_benchmark_are_deleted(small: Small, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run({**small.options, "modes": ["lexical", "vector"]}, out)
     lexical = out / "runs" / "lexical.run"
@@ -500,7 +498,7 @@ def test_a_result_that_is_not_written_leaves_nothing(small: Small, tmp_path: Pat
     assert not (tmp_path / "x").exists()
 
 
-def test_two_benchmarks_of_one_second_have_folders_of_their_own(
+def test_two_benchmarks_of_one_second_have_different_folders(
     small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -522,7 +520,7 @@ def test_two_benchmarks_of_one_second_have_folders_of_their_own(
         ("qrels", "q1 0 x1 1\n", r"judged document is in the corpus .*other\.txt"),
     ],
 )
-def test_data_that_do_not_meet_are_refused_before_any_search(
+def test_data_without_common_ids_are_refused_before_any_search(
     small: Small, tmp_path: Path, name: str, text: str, words: str
 ) -> None:
     path = small.folder / "other.txt"

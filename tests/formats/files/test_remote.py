@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.cli.app import app
-from trectools_plus.cli.bench import parse_runs
+from trectools_plus.cli.commands.benchmark.run import parse_runs
 from trectools_plus.errors import FormatError, InputError, MissingExtraError
 from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.files.opening import can_be_read_twice

@@ -68,7 +68,7 @@ def test_expected_ids_that_are_no_terms_are_refused_whatever_the_ranking(ranking
     qrels = Qrels.from_dict({"1": {"d1": 1, "d2": 2, DOG: 0}})
     run = Run.from_dict({"1": {doc: -float(place) for place, doc in enumerate(ranking)}})
     with pytest.raises(
-        UsageError, match=r"relevant documents of the qrels is one: d1, d2"
+        UsageError, match=r"no id of the relevant documents of the qrels is a term: d1, d2"
     ) as error:
         evaluate(qrels, run, [measure()], missing="drop")
     assert "toy.obo" in str(error.value)
@@ -79,7 +79,7 @@ def test_runs_without_a_term_in_the_first_k_are_refused():
     qrels = Qrels.from_dict({"1": {DOG: 1}, "2": {CAT: 1, "d1": 1}})
     run = Run.from_dict({"1": {"x": 2.0, DOG: 1.0}, "2": {"d1": 2.0}}, name="mine")
     with pytest.raises(
-        UsageError, match=r"none of the documents in the first 1 of run mine .* x, d1"
+        UsageError, match=r"no id of the documents in the first 1 of run mine .* x, d1"
     ):
         evaluate(qrels, run, [measure(1)])
     assert evaluate(qrels, run, [measure(2)]).mean("mine", measure(2).name) == 1.0
@@ -91,7 +91,7 @@ def test_ids_that_are_no_terms_count_0_and_are_noted():
     evaluation = evaluate(qrels, run, [measure()])
     assert evaluation.values("mine", measure().name).tolist() == [1.0, 0.0, 1.0]
     expected, predicted = evaluation.notes
-    assert "similar to nothing but an equal id" in expected
+    assert "similar only to an equal id" in expected
     assert expected.endswith("2 of 3 relevant documents of the qrels: d1, d2")
     assert predicted.endswith("2 of 4 documents in the first 10 of run mine: x, d1")
 
@@ -117,7 +117,7 @@ def test_wrong_parameters_are_refused_before_anything_is_read():
         MaxOntSim(10, ic="graph")
     with pytest.raises(UsageError, match="formula path takes no annotations"):
         MaxOntSim(10, formula="path", annotations="x")
-    with pytest.raises(UsageError, match="ic='graph' and annotations do not go together"):
+    with pytest.raises(UsageError, match="ic='graph' cannot be combined with annotations"):
         MaxOntSim(10, formula="lin", ic="graph", annotations="x")
 
 

@@ -1,4 +1,4 @@
-"""Scoring piece by piece is scoring, bit for bit; what may not be scored is left to the reader."""
+"""Scores in chunks equal those of the whole run, bit for bit; other runs are left to the reader."""
 
 import gzip
 import itertools
@@ -43,7 +43,7 @@ def ready(qrels):
 
 
 def in_pieces(run, qrels, measures=MEASURES):
-    """What scoring the file piece by piece gives; ``None`` where it is left to the reader."""
+    """Return the scores in chunks; ``None`` if the run is left to the reader."""
     scored = score_file(run, ready(qrels), measures)
     return scored and score_runs(qrels, {"run": scored}, measures, "zero")
 

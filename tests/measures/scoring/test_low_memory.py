@@ -129,7 +129,7 @@ def test_a_run_in_which_every_query_has_one_score_is_refused(tmp_path, further):
     flat = [re.sub(r"\d+ tag", "7 tag", row) for row in rows]
     (tmp_path / "run").write_text("".join([*flat, *further]), encoding="utf-8")
     for options in ({"low_memory": True}, {}):
-        with pytest.raises(CheckFailedError, match="R142 every query has one score"):
+        with pytest.raises(CheckFailedError, match="R142 every query has a single score"):
             scored(qrels, tmp_path / "run", **options)
 
 

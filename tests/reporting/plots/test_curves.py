@@ -12,7 +12,6 @@ from trectools_plus.benchmark.curves import (
     hit_rate_curves,
     precision_recall_curves,
 )
-from trectools_plus.benchmark.run.config import Resampling
 from trectools_plus.errors import IncomparableError, TrectoolsPlusError, UsageError
 
 Judgments = dict[str, dict[str, int]]
@@ -40,7 +39,7 @@ def test_precision_recall_is_that_of_pytrec_eval(seed: int) -> None:
         Qrels.from_dict(qrels),
         {"a": Run.from_dict(run)},
         levels=levels,
-        resampling=Resampling(resamples=50),
+        resamples=50,
     )
     request = "iprec_at_recall." + ",".join(f"{level:.2f}" for level in levels)
     answers = pytrec_eval.RelevanceEvaluator(qrels, {request}).evaluate(run).values()
@@ -55,9 +54,7 @@ def test_precision_recall_is_that_of_pytrec_eval(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_hit_rate_is_success_of_pytrec_eval(seed: int) -> None:
     qrels, run = draw(seed)
-    curves = hit_rate_curves(
-        Qrels.from_dict(qrels), {"a": Run.from_dict(run)}, resampling=Resampling(resamples=50)
-    )
+    curves = hit_rate_curves(Qrels.from_dict(qrels), {"a": Run.from_dict(run)}, resamples=50)
     request = "success." + ",".join(f"{k:.0f}" for k in curves.at)
     answers = pytrec_eval.RelevanceEvaluator(qrels, {request}).evaluate(run).values()
     expected = [np.mean([answer[f"success_{k:.0f}"] for answer in answers]) for k in curves.at]
@@ -71,9 +68,7 @@ def test_intervals_are_those_of_the_means_of_a_report() -> None:
     tables = [draw(seed) for seed in (1, 2)]
     qrels = Qrels.from_dict(tables[0][0])
     runs = {name: Run.from_dict(run) for name, (_, run) in zip("ab", tables, strict=True)}
-    curves = hit_rate_curves(
-        qrels, runs, ranks=[10, 5], resampling=Resampling(resamples=200, seed=7)
-    )
+    curves = hit_rate_curves(qrels, runs, ranks=[10, 5], resamples=200, seed=7)
     evaluation = evaluate(qrels, runs, ["HitRate@5", "HitRate@10"])
     for mode in runs:
         own = bootstrap_means(evaluation.tables[mode], resamples=200, seed=7)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trectools_plus.choices import CollapseMethod
 from trectools_plus.retrieval.fetch.answering import (
     Answer,
     Collapse,
-    CollapseMethod,
     FailedQuery,
     FetchOptions,
     answer_batch,

@@ -280,7 +280,7 @@ def test_file_without_rows_that_can_be_read_is_not_written(
         # What cannot be read keeps its place, and the ranks around it stay.
         ("1 Q0 a 0 2 t\nshort\n1 Q0 b 3 1 t\n", (), None, ""),
         ("1 Q0 a 2 2 t\nshort\n1 Q0 b 1 1 t\n", (), None, "R126 not fixed: some rows cannot"),
-        ("1 Q0 a 5 x t\n1 Q0 b 5 1 t\n", (), None, "R122 not fixed: some scores are no numbers"),
+        ("1 Q0 a 5 x t\n1 Q0 b 5 1 t\n", (), None, "R122 not fixed: some scores are not numbers"),
         ("1 d1 d 1 2 t\n1 d2 d 2 1 t\n", (), None, "R107 not fixed: column 2 may hold the doc"),
         ("1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n", (), None, ""),
         ("1 Q0 a 0 1 t\n1 Q0 b 1 2 t\n", (), None, "ranks not numbered: scores rise with rank"),
@@ -288,7 +288,7 @@ def test_file_without_rows_that_can_be_read_is_not_written(
         ("1 Q0 a 1 9,5 t\n1 Q0 b 2 8.5 t\n", ("R110",), None, "R110 not fixed: not every score"),
         ("1 Q0 a 1 2\n1 Q0 b 2 1 t\n", ("R101",), None, "R101 not fixed: only some rows"),
         ("1 Q0 a 1 2\n1 a b 2 x\n", ("R101",), None, "R101 not fixed: the rows do not all"),
-        ("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", (), None, "R131: repeated documents whose rows differ"),
+        ("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", (), None, "R131: repeated documents with different rows"),
         ("1 Q0 a 1 2 t\n", ("P104",), None, "P104 not fixed: it needs the other file"),
         ("1 Q0 a 1 2 t\n1 Q0 b 2", (), None, ""),
     ],
@@ -353,7 +353,7 @@ def test_judgments_of_other_subtopics_are_no_repeats(tmp_path: Path) -> None:
     path, out = _write(tmp_path / "in.txt", text), tmp_path / "out.txt"
     summary = fix_qrels(path, out)
     assert out.read_text() == text
-    assert summary.notes[0].startswith("Q143: judgments that differ in column 2 are left")
+    assert summary.notes[0].startswith("Q143: repeated judgments that differ in column 2")
     fix_qrels(path, out, codes=["Q143"], options=FixOptions(subtopic="2"))
     assert out.read_text() == "1 2 a 1\n1 2 b 0\n"
 
@@ -448,7 +448,7 @@ def test_tags_are_cut_to_the_length_that_is_allowed(tmp_path: Path) -> None:
     fix_run(path, out, codes=["R152"], options=options)
     assert out.read_text() == RUN.replace(" t\n", " a_long\n")
     options = FixOptions(tag="my run", max_tag_length=6)
-    with pytest.raises(UsageError, match="'my run' is no run tag"):
+    with pytest.raises(UsageError, match="'my run' is not a run tag"):
         fix_run(path, out, codes=["R152"], options=options)
 
 
@@ -518,7 +518,7 @@ def test_input_is_never_written_over(tmp_path: Path) -> None:
             fix_run(path, output)
     with pytest.raises(UsageError, match="its own input"):
         fix_run(path, qrels, codes=["P104"], qrels=qrels)
-    with pytest.raises(UsageError, match="needs a name"):
+    with pytest.raises(UsageError, match="cannot write a fixed file to standard output"):
         fix_qrels(qrels, "-")
     assert path.read_text() == RUN[:-1]
     assert qrels.read_text() == QRELS

@@ -1,4 +1,4 @@
-"""What a finding says can be mended is mended; its count and its lines mean the same."""
+"""Fixes that findings offer are applied; counts and lines of both agree."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def test_queries_are_sorted_only_if_asked(tmp_path: Path) -> None:
     report = validate_run(path, optional_rules=True)
     assert [(finding.code, finding.fix) for finding in report.findings] == [("R128", "ask")]
     assert not fix_run(path, tmp_path / "out").applied
-    assert _mended(path, "R128").applied
+    assert _fixed(path, "R128").applied
 
 
-def _mended(path: Path, code: str) -> FixSummary:
+def _fixed(path: Path, code: str) -> FixSummary:
     fix = fix_qrels if code.startswith("Q") else fix_run
     return fix(path, path.with_suffix(".out"), codes=(code,))
 
@@ -79,21 +79,21 @@ def _mended(path: Path, code: str) -> FixSummary:
         ("Q111", QRELS.replace("d1 2", "d1 2.5"), False),
     ],
 )
-def test_only_what_is_mended_is_offered(
+def test_only_what_is_fixed_is_offered(
     code: str, content: str, is_offered: bool, tmp_path: Path
 ) -> None:
     path = tmp_path / "in.txt"
     path.write_bytes(content.encode())
     assert (_finding(path, code).fix != "no") is is_offered
     if code != "F105":
-        applied = {one.code for one in _mended(path, code).applied}
+        applied = {one.code for one in _fixed(path, code).applied}
         assert (code in applied) is is_offered
 
 
 def test_percent_signs_are_taken_off_all_scores_or_none(tmp_path: Path) -> None:
     path = tmp_path / "in.txt"
     path.write_text(RUN.replace(" t\n", "% t\n"))
-    summary = _mended(path, "R110")
+    summary = _fixed(path, "R110")
     assert path.with_suffix(".out").read_text() == RUN
     assert summary.applied[0].what == "took off the percent signs"
 
@@ -141,7 +141,7 @@ def test_copies_of_a_row_are_dropped_unasked(content: str, fix: str, tmp_path: P
     assert bool(left) is (fix == "ask")
 
 
-def test_in_another_encoding_nothing_is_mended_unasked(tmp_path: Path) -> None:
+def test_in_another_encoding_nothing_is_fixed_unasked(tmp_path: Path) -> None:
     path, out = tmp_path / "in.txt", tmp_path / "out.txt"
     path.write_bytes(RUN.replace("d2 2", "dé 3").encode("latin-1"))
     fixes = {finding.code: finding.fix for finding in _report(path, "R").findings}

@@ -1,4 +1,4 @@
-"""What holds of every fix: done twice it does nothing, and a safe one changes no figure."""
+"""Properties of every fix: it is idempotent, and a safe one changes no figure."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_fixing_topics_twice_changes_nothing(
 
 
 def _ranking(data: bytes) -> pl.DataFrame:
-    """What trec_eval sees of a run, a document that is there twice with one score counted once."""
+    """The run as trec_eval reads it; a document that is there twice with one score counts once."""
     frame = RunView.of_file(scan_columns(Source("x", data), 6)).frame
     frame = frame.select("query_id", "doc_id", "score").unique(maintain_order=True)
     return rank_documents(frame).sort("query_id", maintain_order=True)
@@ -231,7 +231,7 @@ def test_figures_of_pytrec_eval_are_the_same_after_a_safe_fix(
     assert evaluator.evaluate(after) == evaluator.evaluate(before)
 
 
-def test_errors_that_a_fix_offers_to_mend_are_mended(tmp_path: Path) -> None:
+def test_errors_that_a_fix_offers_to_fix_are_fixed(tmp_path: Path) -> None:
     """Every ask fix at once, on a run that breaks several rules that go together."""
     path = tmp_path / "in"
     path.write_text(

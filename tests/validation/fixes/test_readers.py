@@ -26,7 +26,7 @@ OFFERS = {rule.code: rule.repair for rule in CATALOGUE if rule.repair is not Non
 
 MEASURES = {"map": AP, "ndcg_cut_10": nDCG @ 10, "P_5": P @ 5, "recall_100": R @ 100}
 
-# What only a person can mend; every other file of the collection is fixed and read below.
+# Files that only a person can fix; every other file of the collection is fixed and read below.
 LEFT_TO_PEOPLE = {
     "r11_nul_at_line_start.txt",
     "r15_qid_hash.txt",

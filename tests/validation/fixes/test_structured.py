@@ -1,4 +1,4 @@
-"""Fixes of topics that are no TSV: quotes in place, line ends, and nothing else."""
+"""Fixes of topics that are not TSV: quotes in place, line ends, and nothing else."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def _codes(path: Path) -> dict[str, Finding]:
         ),
     ],
 )
-def test_all_that_is_not_mended_stays(name: str, before: str, after: str, tmp_path: Path) -> None:
+def test_all_that_is_not_fixed_stays(name: str, before: str, after: str, tmp_path: Path) -> None:
     summary, text = _fix(tmp_path, name, before)
     assert text == after
     assert summary.applied
-    mended = _codes(tmp_path / f"out-{name}")
-    assert not mended.keys() & {"T114", "T115", "F104", "F102"}
+    fixed = _codes(tmp_path / f"out-{name}")
+    assert not fixed.keys() & {"T114", "T115", "F104", "F102"}
     assert _fix(tmp_path, f"out-{name}", text)[1] == text
 
 
@@ -95,7 +95,7 @@ def test_what_has_a_tag_or_an_anchor_is_left_and_said(value: str, tmp_path: Path
         ("a.tsv", "#1\ta\n", "T113", "no"),
     ],
 )
-def test_only_what_is_mended_is_offered(
+def test_only_what_is_fixed_is_offered(
     name: str, text: str, code: str, fix: str, tmp_path: Path
 ) -> None:
     path = tmp_path / name

@@ -80,7 +80,7 @@ def test_text_is_grouped_by_file_worst_first_and_aligned() -> None:
         "Found 1 error, 1 warning and 1 info in 1 of 2 files.",
         "Fix the one marked * with --fix OUT.",
         "Not suggested, because these fixes change the figures:",
-        "  R131 deletes rows; the row that stays decides at which rank a document counts",
+        "  R131 deletes rows; the remaining row decides the rank of a document",
         "  R142 rewrites the scores from the ranks; the rank column decides the order",
     ]
 

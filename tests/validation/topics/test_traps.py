@@ -330,14 +330,14 @@ def test_a_query_of_words_and_numbers_is_no_judgment(tmp_path: Path) -> None:
     assert _report(tmp_path, "topics.txt", "1\t2 plus 2\n").findings == ()
 
 
-def test_what_cannot_be_mended_is_told_apart(tmp_path: Path) -> None:
+def test_what_cannot_be_fixed_is_told_apart(tmp_path: Path) -> None:
     report = _report(tmp_path, "a.yaml", SET.replace("first query", "on").replace("2,", "off,"))
     [finding] = report.findings
     assert finding.code == "T115"
-    assert finding.message.endswith("(on 2 places); --fix mends 1 of them")
+    assert finding.message.endswith("(on 2 places); --fix fixes 1 of them")
 
 
-def test_a_text_cut_on_another_line_is_not_offered_to_be_mended(tmp_path: Path) -> None:
+def test_a_text_cut_on_another_line_is_not_offered_to_be_fixed(tmp_path: Path) -> None:
     report = _report(tmp_path, "a.yaml", SET.replace("first query", "first\n      query # one"))
     [finding] = report.findings
     assert (finding.code, finding.fix) == ("T117", "no")

@@ -40,7 +40,7 @@ def test_an_id_must_be_in_the_list_and_match_as_a_whole(
     [("[", "unclosed"), ("((", "unclosed group"), ("(?=a)", "look-around"), ("*", "missing")],
 )
 def test_a_bad_pattern_is_a_usage_error(pattern: str, reason: str) -> None:
-    with pytest.raises(UsageError, match=f"no regular expression: .*{reason}") as caught:
+    with pytest.raises(UsageError, match=f"not a regular expression: .*{reason}") as caught:
         DocumentIds(pattern=pattern)
     assert "col(" not in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -12,12 +12,6 @@ import numpy as np
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.report import Comparison, ConfidenceInterval
 from trectools_plus.benchmark.report.parts import none_if_nan
-from trectools_plus.benchmark.run.config import (
-    DEFAULT_CONFIDENCE,
-    DEFAULT_RESAMPLES,
-    DEFAULT_SEED,
-    Resampling,
-)
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
@@ -29,6 +23,12 @@ from trectools_plus.statistics import (
     pairs_of,
     randomised_tukey,
     smallest_detectable_difference,
+)
+from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    ResamplingOptions,
 )
 from trectools_plus.statistics.correction import CORRECTIONS
 from trectools_plus.text import plural
@@ -80,7 +80,7 @@ def compare(
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])
     family = describe_family(len(names), len(baselines), len(pairs))
-    resampling = Resampling(confidence, resamples, seed)
+    resampling = ResamplingOptions(confidence=confidence, resamples=resamples, seed=seed)
     return compare_pairs(evaluation, pairs, family, correction, resampling)
 
 
@@ -89,7 +89,7 @@ def compare_pairs(
     pairs: Sequence[tuple[int, int]],
     family: str,
     correction: str,
-    resampling: Resampling,
+    resampling: ResamplingOptions,
 ) -> list[Comparison]:
     """Test the differences of pairs of runs, on each measure as one family.
 
@@ -114,7 +114,7 @@ def compare_pairs(
             for base, contrast, name in cases
         ]
     )
-    found = compare_columns(differences, **vars(resampling))
+    found = compare_columns(differences, **resampling)
     columns = np.arange(len(cases)).reshape(len(pairs), len(measures))
     adjusted = np.empty(len(cases))
     for place, name in enumerate(measures):
@@ -134,7 +134,7 @@ def compare_pairs(
             case,
             found[column],
             float(adjusted[column]),
-            resampling.resamples,
+            resampling["resamples"],
             facts,
             higher_is_better=evaluation.definition(case[2]).higher_is_better,
         )
@@ -173,14 +173,14 @@ def _tukey(
     evaluation: Evaluation,
     pairs: Sequence[tuple[int, int]],
     measure: str,
-    resampling: Resampling,
+    resampling: ResamplingOptions,
 ) -> FloatArray:
     """Compute Tukey's p-values over the queries for which every run defines the measure."""
     table = np.column_stack([evaluation.values(name, measure) for name in evaluation.run_names])
     defined = table[~np.isnan(table).any(axis=1)]
     if len(defined) < 2:
         return np.full(len(pairs), 1.0 if len(defined) else np.nan)
-    p_table = randomised_tukey(defined, resamples=resampling.resamples, seed=resampling.seed)
+    p_table = randomised_tukey(defined, resamples=resampling["resamples"], seed=resampling["seed"])
     return np.array([p_table[pair] for pair in pairs])
 
 

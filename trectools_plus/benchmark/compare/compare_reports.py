@@ -89,7 +89,7 @@ def compare_latency(
         return None
     before, after = both["latency_ms"].to_numpy(), both["latency_ms_b"].to_numpy()
     resampling = resampling_of(a.report.manifest.config)
-    found = compare_columns(after - before, tests=(), **vars(resampling))[0]
+    found = compare_columns(after - before, tests=(), **resampling)[0]
     assert found.difference is not None
     return LatencyDifference(
         both.height,
@@ -161,6 +161,10 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
         first: Report A: its JSON, or its folder.
         second: Report B.
 
+    Returns:
+        For each mode, the comparisons with the means and the queries that changed most; also the
+        settings and packages that differ.
+
     Raises:
         InputError: If a report or its values per query cannot be read.
         IncomparableError: If the reports are based on different data or queries, or have no mode
@@ -174,9 +178,18 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
     if not measures:
         raise IncomparableError("the reports have no measure in common", where=" and ".join(names))
     books = ScoreBook(a, measures), ScoreBook(b, measures)
-    tables = {
-        (pair, name): _pair_values(books, pair, name, (a, b)) for pair in pairs for name in measures
-    }
+    tables: dict[tuple[tuple[str, str], str], pl.DataFrame] = {}
+    for pair in pairs:
+        for name in measures:
+            table = pair_values(books, pair, name, ("a", "b"))
+            if table is None:
+                source = a if a.per_query is None else b
+                raise InputError(
+                    "the values per query are missing",
+                    where=str(source.folder / PER_QUERY_FILE),
+                    remedy="keep the files of a benchmark together",
+                )
+            tables[pair, name] = table
     found = _compare(tables, a)
     undefined = [
         note_undefined(_label(a, b, pair), name, table, ("a", "b"))
@@ -259,31 +272,35 @@ def _label(a: ReportFolder, b: ReportFolder, pair: tuple[str, str]) -> str:
     return labels[0] if labels[0] == labels[1] else f"{labels[0]} (A) and {labels[1]} (B)"
 
 
-def _pair_values(
+def pair_values(
     books: tuple[ScoreBook, ScoreBook],
-    pair: tuple[str, str],
+    modes: tuple[str, str],
     measure: str,
-    sources: tuple[ReportFolder, ReportFolder],
-) -> pl.DataFrame:
-    """Return the columns ``query_id, a, b``; undefined values are null."""
-    values = []
-    for book, mode, source in zip(books, pair, sources, strict=True):
-        table = book.values(mode, measure)
-        if table is None:
-            raise InputError(
-                "the values per query are missing",
-                where=str(source.folder / PER_QUERY_FILE),
-                remedy="keep the files of a benchmark together",
-            )
-        values.append(table)
-    first, second = values
+    columns: tuple[str, str],
+) -> pl.DataFrame | None:
+    """Return the values of two reports per query; ``None`` without per-query values.
+
+    Args:
+        books: The reports.
+        modes: The mode in each report.
+        measure: The measure.
+        columns: The columns after ``query_id``; undefined values are null.
+
+    Raises:
+        IncomparableError: If the reports have different queries.
+    """
+    first, second = (book.values(mode, measure) for book, mode in zip(books, modes, strict=True))
+    if first is None or second is None:
+        return None
     differing = set(first["query_id"]) ^ set(second["query_id"])
     if differing:
         raise IncomparableError(
-            f"{measure} is averaged over different queries: {len(differing)} are in only one "
-            f"report, for example {min(differing)}"
+            f"{measure} of {modes[0]} is averaged over different queries: {len(differing)} are in "
+            f"only one report, for example {min(differing)}"
         )
-    return pl.DataFrame({"query_id": first["query_id"], "a": first["value"], "b": second["value"]})
+    return pl.DataFrame(
+        {"query_id": first["query_id"], columns[0]: first["value"], columns[1]: second["value"]}
+    )
 
 
 def _compare(
@@ -294,7 +311,7 @@ def _compare(
     differences = np.column_stack(
         [(tables[case]["b"] - tables[case]["a"]).fill_null(np.nan).to_numpy() for case in cases]
     )
-    found = dict(zip(cases, compare_columns(differences, **vars(resampling)), strict=True))
+    found = dict(zip(cases, compare_columns(differences, **resampling), strict=True))
     adjusted: dict[tuple[tuple[str, str], str], float] = {}
     for measure in dict.fromkeys(name for _, name in cases):
         family = [case for case in cases if case[1] == measure]
@@ -311,7 +328,7 @@ def _compare(
             (*case[0], case[1]),
             found[case],
             adjusted[case],
-            resampling.resamples,
+            resampling["resamples"],
             facts,
             higher_is_better=a.report.higher_is_better(case[1]),
         )

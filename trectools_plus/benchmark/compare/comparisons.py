@@ -14,7 +14,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.statistics.arrays import ResamplingOptions
 from trectools_plus.validation.loading import load_qrels, load_run
 
 
@@ -93,7 +93,7 @@ def compare(
     *,
     baseline: str | Sequence[str] | None = None,
     correction: str = DEFAULT_CORRECTION,
-    **resampling: Unpack[Resampling],
+    **resampling: Unpack[ResamplingOptions],
 ) -> Comparisons:
     """Compare systems query by query on every measure, with intervals and tests.
 

@@ -114,9 +114,7 @@ def find_differences_of_1_0(
     There, the differences from a baseline, the pairs that decide on the best mode, and the
     components of each fusion are separate families.
     """
-    shown = compare(
-        evaluation, config.baseline, correction=config.correction, **vars(config.resampling)
-    )
+    shown = compare(evaluation, config.baseline, correction=config.correction, **config.resampling)
     components = {
         (mode, component): measures
         for mode, runs in without.items()
@@ -139,7 +137,7 @@ def compare_every_pair(
     """
     if not config.baseline:
         return comparisons
-    return compare(evaluation, correction=config.correction, **vars(config.resampling))
+    return compare(evaluation, correction=config.correction, **config.resampling)
 
 
 def _score(
@@ -272,7 +270,7 @@ def _contributions_of_1_0(
     differences = np.column_stack(
         [evaluation.values(mode, name) - rest.values(component, name) for component, name in cases]
     )
-    found = compare_columns(differences, tests=("randomisation",), **vars(config.resampling))
+    found = compare_columns(differences, tests=("randomisation",), **config.resampling)
     by_case = dict(zip(cases, found, strict=True))
     correction = DEFAULT_CORRECTION if config.correction == TUKEY else config.correction
     results: dict[str, dict[str, ComponentMeasure]] = {one: {} for one in components}

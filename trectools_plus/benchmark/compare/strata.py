@@ -109,7 +109,7 @@ def summarise_stratum(
     Returns:
         By run and measure.
     """
-    intervals = bootstrap_means(table, **vars(config.resampling))
+    intervals = bootstrap_means(table, **config.resampling)
     results: dict[str, dict[str, StratumResult]] = {}
     for column, (run, name) in enumerate(cases):
         defined = table[~np.isnan(table[:, column]), column].tolist()

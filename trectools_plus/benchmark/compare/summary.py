@@ -29,7 +29,7 @@ def summarise(
     """
     cases = [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
     values = np.column_stack([evaluation.values(*case) for case in cases])
-    intervals = bootstrap_means(values, **vars(config.resampling))
+    intervals = bootstrap_means(values, **config.resampling)
     targets = config.all_targets
     results: dict[str, dict[str, MeasureResult]] = {}
     for column, (run, name) in enumerate(cases):

@@ -117,8 +117,8 @@ def _explain_gaps(
         notes.append(f"no results for {len(missing)} {of_all} ({_some(missing)})")
     if config.runs is not None and shallow:
         notes.append(
-            f"fewer than {wanted} results, the deepest cutoff of a measure, for {len(shallow)} "
-            f"{of_all} ({_some(shallow)})"
+            f"fewer than {wanted} results, the deepest rank that a measure looks at, for "
+            f"{len(shallow)} {of_all} ({_some(shallow)})"
         )
     elif config.runs is None and config.depth < wanted:
         notes.append(f"fetched to depth {config.depth}, but a measure has the cutoff {wanted}")

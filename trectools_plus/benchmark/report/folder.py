@@ -115,8 +115,7 @@ class ReportFolder:
             InputError: If they are missing, or not those of the report.
         """
         path = self.folder / QRELS_FILE
-        if not path.is_file():
-            raise _missing(path)
+        _refuse_missing(path)
         qrels = load_qrels(str(path))
         if not changed and hash_qrels(qrels) != self.report.manifest.dataset.contents.get("qrels"):
             raise InputError("the judgments are not those of the report", where=str(path))
@@ -148,8 +147,7 @@ class ReportFolder:
         if info.path is None:
             return Run.from_dict({}, name)
         path = self.folder / info.path
-        if not path.is_file():
-            raise _missing(path)
+        _refuse_missing(path)
         if not changed and sha256_file(path) != info.sha256:
             raise InputError("the run is not the one that was scored", where=str(path))
         return Run(load_run(str(path)).frame, name, str(path))
@@ -297,12 +295,13 @@ def _read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame | None:
     return table.select(columns)
 
 
-def _missing(path: Path) -> InputError:
-    return InputError(
-        "a file of the report is missing",
-        where=str(path),
-        remedy="keep the files of a benchmark together",
-    )
+def _refuse_missing(path: Path) -> None:
+    if not path.is_file():
+        raise InputError(
+            "a file of the report is missing",
+            where=str(path),
+            remedy="keep the files of a benchmark together",
+        )
 
 
 def read_report_topics(source: ReportFolder) -> Topics | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -18,14 +17,20 @@ from pydantic import (
     model_validator,
 )
 
-from trectools_plus.benchmark.report.parts import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
+from trectools_plus.choices import MODES, Correction, Missing
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes
 from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    ResamplingOptions,
+)
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
@@ -160,37 +165,15 @@ DEFAULT_MODE_NAMES = {
     "hybrid": "Hybrid",
     "splade": "SPLADE",
 }
-DEFAULT_MODES = ("lexical", "vector", "hybrid")
-DEFAULT_SEED = 42
-DEFAULT_RESAMPLES = 10_000
-Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
 
 
-@dataclass(frozen=True)
-class Resampling:
-    """Settings of bootstrap intervals and randomisation tests.
-
-    Attributes:
-        confidence: Level of the intervals, between 0 and 1.
-        resamples: Number of resamples.
-        seed: Seed of the resamples; the same seed gives the same resamples.
-    """
-
-    confidence: float = DEFAULT_CONFIDENCE
-    resamples: int = DEFAULT_RESAMPLES
-    seed: int = DEFAULT_SEED
-
-
-DEFAULT_RESAMPLING = Resampling()
-
-
-def resampling_of(config: Mapping[str, Any]) -> Resampling:
-    """Return the resampling settings in the configuration of a manifest."""
-    return Resampling(
-        float(config.get("confidence", DEFAULT_CONFIDENCE)),
-        int(config.get("resamples", DEFAULT_RESAMPLES)),
-        int(config.get("seed", DEFAULT_SEED)),
-    )
+def resampling_of(config: Mapping[str, Any]) -> ResamplingOptions:
+    """Return the resampling settings of a manifest's configuration, with defaults."""
+    return {
+        "confidence": float(config.get("confidence", DEFAULT_CONFIDENCE)),
+        "resamples": int(config.get("resamples", DEFAULT_RESAMPLES)),
+        "seed": int(config.get("seed", DEFAULT_SEED)),
+    }
 
 
 _BACKEND = tuple(BackendSettings.model_fields)
@@ -232,14 +215,14 @@ class BenchmarkConfig(DataSettings):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    modes: Names = DEFAULT_MODES
+    modes: Names = MODES
     mode_names: dict[str, str] = Field(default_factory=dict)
     measures: Names = ()
     cutoffs: Cutoffs | None = None
     ontology: FileName | None = None
     annotations: FileName | None = None
     depth: WholeNumber = Field(default=100, ge=1)
-    missing: Literal["zero", "drop"] = "zero"
+    missing: Missing = "zero"
     exclude_self: Flag = False
     baseline: Names | None = None
     correction: Correction = "holm"
@@ -376,9 +359,9 @@ class BenchmarkConfig(DataSettings):
             )
 
     @property
-    def resampling(self) -> Resampling:
+    def resampling(self) -> ResamplingOptions:
         """The settings of intervals and tests."""
-        return Resampling(self.confidence, self.resamples, self.seed)
+        return {"confidence": self.confidence, "resamples": self.resamples, "seed": self.seed}
 
     @property
     def mode_keys(self) -> tuple[str, ...]:

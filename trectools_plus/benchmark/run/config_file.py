@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -64,8 +64,44 @@ _MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
 _PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
 
 
+class ConfigOptions(TypedDict, total=False):
+    """Settings from the command line, by field of :class:`BenchmarkConfig`.
+
+    ``None`` values count as not given. Numbers and names are checked when the configuration is
+    built, with those of the file.
+    """
+
+    dataset: str | None
+    test_file: str | None
+    corpus: str | None
+    topics: str | None
+    qrels: str | None
+    runs: Mapping[str, str] | None
+    modes: Sequence[str] | None
+    mode_names: Mapping[str, str]
+    measures: Sequence[str] | None
+    cutoffs: str | None
+    ontology: str | None
+    annotations: str | None
+    depth: int | None
+    missing: str | None
+    exclude_self: bool | None
+    baseline: Sequence[str] | None
+    correction: str | None
+    confidence: float | None
+    resamples: int | None
+    seed: int | None
+    retrieval: Mapping[str, Any] | None
+    backend: str | None
+    retriever: Sequence[str] | None
+    http: Mapping[str, str] | None
+    milvus: Mapping[str, str] | None
+    collapse: Mapping[str, str] | None
+    output_dir: str | None
+
+
 def load_config(
-    path: str | Path | None = None, options: Mapping[str, Any] | None = None
+    path: str | Path | None = None, options: ConfigOptions | None = None
 ) -> BenchmarkConfig:
     """Read a configuration; options override the file, and the file the defaults.
 
@@ -73,7 +109,7 @@ def load_config(
 
     Args:
         path: A YAML file with the fields of :class:`BenchmarkConfig`, if any.
-        options: Values by field name; ``None`` values count as not given.
+        options: Settings that override the file.
 
     Raises:
         InputError: If the file cannot be read.
@@ -108,7 +144,7 @@ class FetchSettings(BackendSettings):
 
 
 def load_fetch_settings(
-    path: str | Path | None = None, options: Mapping[str, Any] | None = None
+    path: str | Path | None = None, options: ConfigOptions | None = None
 ) -> FetchSettings:
     """Read the backend and the settings of fetching from the same file; ignore the rest.
 

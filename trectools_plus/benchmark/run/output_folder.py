@@ -26,6 +26,7 @@ ANNOTATED_FOLDER = "annotated"
 PLOTS_FOLDER = "visualizations"
 PLOT_NAMES = ("measures", "precision_recall", "hit_rate", "differences", "strata")
 PLOT_ENDINGS = (".png", ".svg")
+_PLOT_FILES = [f"{PLOTS_FOLDER}/{name}{ending}" for name in PLOT_NAMES for ending in PLOT_ENDINGS]
 QRELS_FILE = "qrels.txt"
 REPORT_FILE = "BenchmarkReport.json"
 MARKDOWN_FILE = "BenchmarkComparison.md"
@@ -157,10 +158,9 @@ class OutputFolder:
     def _stale_extras(self) -> list[Path]:
         """List plots, latencies and annotated runs of an earlier benchmark."""
         report = self.path / REPORT_FILE
-        names = [f"{name}{ending}" for name in PLOT_NAMES for ending in PLOT_ENDINGS]
-        files = [Path(PLOTS_FOLDER, name) for name in names] + [Path(LATENCY_FILE)]
-        files = files if report.is_file() else []
-        files += [Path(ANNOTATED_FOLDER, name) for name in _read_runs(report)]
+        files = [Path(ANNOTATED_FOLDER, name) for name in _read_runs(report)]
+        if report.is_file():
+            files = [*map(Path, _PLOT_FILES), Path(LATENCY_FILE), *files]
         return [name for name in files if (self.path / name).is_file()]
 
 
@@ -208,13 +208,14 @@ def find_report_files(folder: Path, runs: Iterable[RunInfo]) -> list[str]:
     """
     written = [run.path for run in runs if run.path is not None]
     annotated = [f"{ANNOTATED_FOLDER}/{Path(name).name}" for name in written]
-    plots = [f"{PLOTS_FOLDER}/{name}{ending}" for name in PLOT_NAMES for ending in PLOT_ENDINGS]
     names = [REPORT_FILE, MARKDOWN_FILE, HTML_FILE, PER_QUERY_FILE, LATENCY_FILE, QRELS_FILE]
-    return [name for name in (*names, *written, *annotated, *plots) if (folder / name).is_file()]
+    return [
+        name for name in (*names, *written, *annotated, *_PLOT_FILES) if (folder / name).is_file()
+    ]
 
 
 def _read_runs(report: Path, folder: str = RUNS_FOLDER) -> dict[str, str]:
-    """Return file name and SHA-256 of a report's runs in a folder; empty without a valid report."""
+    """Return name and SHA-256 of a report's runs in a folder; empty without a valid report."""
     try:
         document: Any = json.loads(report.read_text(encoding="utf-8"))
         modes = [*document["modes"].values(), *document.get("components", ())]

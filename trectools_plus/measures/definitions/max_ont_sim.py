@@ -1,4 +1,4 @@
-"""``MaxOntSim@k``: how near the first k terms come to an expected one.
+"""``MaxOntSim@k``: the highest similarity between an expected term and the first k terms.
 
 Introduced with the Phentrieve benchmark of retrieval from the Human Phenotype Ontology
 (https://github.com/berntpopp/phentrieve); its published figures are those of ``hybrid_depth``.
@@ -43,29 +43,29 @@ _BY_INFORMATION = "MICA: the common ancestor with the highest IC"
 
 
 class MaxOntSim(BaseMeasure):
-    """The highest similarity of any expected term with any of the first k terms.
+    """The highest similarity between any expected term and any of the first k terms.
 
-    1.0 on an exact hit, whatever the formula; 0 when either side is empty. The expected terms are
-    the query's relevant documents. Alternative ids, and obsolete ids with one replacement, stand
-    for their term; any other id is similar to nothing but itself. An evaluation is refused when no
-    expected id of the qrels, or no id in the first k of the run, is a term: the figures would say
-    nothing of the run. When some are none, its notes say so.
+    1.0 on an exact hit with every formula; 0 if either side is empty. The expected terms are the
+    query's relevant documents. Alternative ids, and obsolete ids with one replacement, count as
+    their term; any other id is similar only to itself. An evaluation is refused if no expected id
+    of the qrels, or no id in the first k of the run, is a term, because the figures would be
+    meaningless. If only some ids are not terms, its notes report them.
 
     Args:
-        cutoff: The deepest rank it looks at; ``None`` is the whole ranking.
+        cutoff: The deepest rank that counts; ``None`` is the whole ranking.
         formula: ``hybrid``, ``hybrid_depth``, ``simple_resnik_like``, ``resnik``, ``lin``,
             ``jiang_conrath`` or ``path``: see :mod:`trectools_plus.ontology.similarity`.
-        ontology: An OBO file; the installed Human Phenotype Ontology when ``None``.
-        ic: Where ``resnik``, ``lin`` and ``jiang_conrath`` have information content from:
-            ``graph`` or ``annotations``. When ``None``, from annotations where a file is given,
-            else from the graph.
-        annotations: A file in the format of ``phenotype.hpoa``; with ``ic="annotations"`` the
-            installed one when ``None``.
+        ontology: An OBO file; ``None`` is the installed Human Phenotype Ontology.
+        ic: The source of information content for ``resnik``, ``lin`` and ``jiang_conrath``:
+            ``graph`` or ``annotations``. ``None`` is ``annotations`` if a file is given, else
+            ``graph``.
+        annotations: A file in the format of ``phenotype.hpoa``; ``None`` with
+            ``ic="annotations"`` is the installed one.
         rel: The lowest grade of an expected term, at least 1.
 
     Raises:
-        UsageError: If the formula, a parameter or the cutoff is not one, or information content is
-            chosen for a formula without.
+        UsageError: If the formula, a parameter or the cutoff is invalid, or ``ic`` or
+            ``annotations`` are given for a formula that does not use information content.
     """
 
     label = "MaxOntSim"
@@ -94,36 +94,36 @@ class MaxOntSim(BaseMeasure):
         given = [name for name in ("ic", "annotations") if self.parameters[name] is not None]
         if given and not self.needs_information:
             raise UsageError(
-                f"the formula {self.parameters['formula']} takes no {given[0]}: it looks at the "
-                "hierarchy alone",
+                f"the formula {self.parameters['formula']} takes no {given[0]}: it uses only the "
+                "hierarchy",
                 where=self.name,
                 remedy="leave it out, or choose formula='resnik', 'lin' or 'jiang_conrath'",
             )
         if source == "graph" and self._annotations is not None:
             raise UsageError(
-                "ic='graph' and annotations do not go together",
+                "ic='graph' cannot be combined with annotations",
                 where=self.name,
                 remedy="leave one of them out",
             )
 
     @property
     def needs_information(self) -> bool:
-        """Whether the formula is one over information content."""
+        """Return whether the formula uses information content."""
         return self._formula in INFORMATION_FORMULAS
 
     @property
     def takes_annotations(self) -> bool:
-        """Whether it would use annotations that it is not given by name."""
+        """Return whether it uses annotations, and its name contains no file of them."""
         unset = self.parameters["ic"] != "graph" and self.parameters["annotations"] is None
         return self.needs_information and unset
 
     def over(self, ontology: str | Path | None, annotations: str | Path | None = None) -> Self:
-        """The same measure, of the same name, over files for what its name leaves open.
+        """Return the same measure with files that its name does not specify.
 
         Args:
-            ontology: An OBO file, unless the name gives one; ``None`` changes nothing.
-            annotations: Annotations, unless the name gives some or says ``ic='graph'``; ``None``
-                changes nothing.
+            ontology: An OBO file, used unless the name contains one; ``None`` changes nothing.
+            annotations: Annotations, used unless the name contains some or ``ic='graph'``;
+                ``None`` changes nothing.
         """
         bound = copy.copy(self)
         if ontology is not None and self.parameters["ontology"] is None:
@@ -133,7 +133,7 @@ class MaxOntSim(BaseMeasure):
         return bound
 
     def load_ontology(self) -> Ontology:
-        """The ontology it looks at.
+        """Load the ontology.
 
         Raises:
             MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
@@ -177,7 +177,7 @@ class MaxOntSim(BaseMeasure):
         )
 
     def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
-        """Say how many expected ids are no terms, and how many annotated ones.
+        """Note how many expected ids, and how many annotated ids, are not terms.
 
         Raises:
             UsageError: If no expected id is a term of the ontology.
@@ -189,10 +189,10 @@ class MaxOntSim(BaseMeasure):
         return [*super().notes_on_qrels(queries), *notes, *annotated]
 
     def notes_on_run(self, run_name: str, ranked: pl.DataFrame) -> list[str]:
-        """Say how many ids in the first k are no terms.
+        """Note how many ids in the first k are not terms.
 
         Raises:
-            UsageError: If none is a term of the ontology.
+            UsageError: If no id is a term of the ontology.
         """
         cutoff = ranked.height if self.cutoff is None else self.cutoff
         predicted = ranked.filter(pl.col("rank") <= cutoff)["doc_id"]
@@ -200,7 +200,7 @@ class MaxOntSim(BaseMeasure):
         return self._unknown(predicted, f"{first} of run {run_name}")
 
     def _unknown(self, doc_ids: pl.Series, what: str) -> list[str]:
-        """A note on ids that stand for no live term; an error when all are such."""
+        """Return a note on ids that are not terms; raise an error if no id is a term."""
         ontology = self.load_ontology()
         distinct = doc_ids.unique(maintain_order=True).to_list()
         numbers = ontology.ids.numbers(distinct)
@@ -211,13 +211,13 @@ class MaxOntSim(BaseMeasure):
         where = f"{ontology.path} {ontology.version}".strip()
         if len(unknown) == len(distinct):
             raise UsageError(
-                f"{self.name} needs terms, but none of the {what} is one: {shown}",
+                f"{self.name} needs terms, but no id of the {what} is a term: {shown}",
                 where=where,
-                remedy="give the ontology of the qrels and runs: --ontology FILE, or "
+                remedy="name the ontology of the qrels and runs: --ontology FILE, or "
                 "MaxOntSim(ontology='FILE')@10",
             )
         return [
-            f"not among the terms of {where}, so similar to nothing but an equal id: "
+            f"not terms of {where}, so similar only to an equal id: "
             f"{len(unknown)} of {len(distinct)} {what}: {shown}"
         ]
 
@@ -228,8 +228,8 @@ class MaxOntSim(BaseMeasure):
         parts = [_summary_of(self._formula), *self._notation()]
         return Definition(
             name=self.name,
-            formula=f"the highest similarity of any expected term with any of {cutoff} terms; "
-            "1.0 on an exact hit, 0 when either side is empty; "
+            formula=f"the highest similarity between any expected term and any of {cutoff} terms; "
+            "1.0 on an exact hit, 0 if either side is empty; "
             f"similarity by '{self.parameters['formula']}' over {ontology}: {'. '.join(parts)}",
             gain=f"a term of grade {self.relevance_level} or more is expected; grades weigh alike",
             cutoff=self.cutoff,
@@ -239,7 +239,7 @@ class MaxOntSim(BaseMeasure):
         )
 
     def _notation(self) -> list[str]:
-        """Explain the formula's abbreviations, and name the source of information content."""
+        """Explain the formula's abbreviations and the source of information content."""
         if self.needs_information:
             file = self._annotations or "the installed phenotype.hpoa"
             source = FROM_ANNOTATIONS.format(file=file) if self._from_annotations else FROM_GRAPH
@@ -255,7 +255,7 @@ def bind_files(
     ontology: str | Path | None = None,
     annotations: str | Path | None = None,
 ) -> list[Measure]:
-    """The same measures, those over an ontology bound to files for what their names leave open.
+    """Return the same measures, with files that their names do not specify.
 
     Args:
         measures: Any measures.
@@ -272,27 +272,28 @@ def check_files_used(
     ontology: str | Path | None = None,
     annotations: str | Path | None = None,
 ) -> None:
-    """See that files given beside measures are looked at by one of them.
+    """Check that a measure uses each file that is given.
 
     Raises:
-        UsageError: If none looks at a file that is given.
+        UsageError: If no measure uses a file.
     """
     over_terms = [one for one in measures if isinstance(one, MaxOntSim)]
     if ontology is not None and all(one.parameters["ontology"] for one in over_terms):
         raise UsageError(
-            "no measure looks at it",
+            "no measure uses it",
             where="--ontology",
-            remedy="ask for one, such as -m MaxOntSim@10, or leave the ontology out",
+            remedy="add a measure that does, for example -m MaxOntSim@10, or leave it out",
         )
     if annotations is not None and not any(one.takes_annotations for one in over_terms):
         raise UsageError(
-            "no measure looks at them",
+            "no measure uses them",
             where="--annotations",
-            remedy="ask for one, such as -m \"MaxOntSim(formula='lin')@10\", or leave them out",
+            remedy="add a measure that does, for example -m \"MaxOntSim(formula='lin')@10\", or "
+            "leave them out",
         )
 
 
 def _summary_of(formula: Formula) -> str:
-    """The formula's own words, on one line, without the final full stop."""
+    """Return the first paragraph of the formula's docstring on one line, without full stop."""
     paragraph = (formula.__doc__ or "").partition("\n\n")[0]
     return " ".join(paragraph.split()).rstrip(".")

@@ -1,7 +1,7 @@
-"""trec_eval's measures: one table for the drop-in, and what ``eval`` calls and says of them.
+"""Tables of trec_eval's measures: all of them for ``trec-eval``, the standard ones for ``eval``.
 
-Names, order, default parameters and sets are those of trec_eval's ``measures.c`` and ``m_*.c``;
-measures are computed and printed in this order, not in the order of the request. Formulas are
+Names, order, default parameters and sets are those of trec_eval's ``measures.c`` and ``m_*.c``.
+trec_eval computes and prints measures in this order, not in the order of the request. Formulas are
 those of trec_eval 9.0.8, file ``m_<name>.c``.
 """
 
@@ -22,21 +22,21 @@ MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class TrecMeasure:
-    """One entry of trec_eval's table.
+    """A measure of trec_eval.
 
     Attributes:
-        name: Its name for ``-m``.
+        name: The name for ``-m``.
         takes: The parameters that may follow the dot. ``cutoffs`` (ranks) and ``points``
             (decimals) give one line each; ``numbers`` and ``gains`` (``grade=gain``) change the
-            one line.
-        defaults: The parameters without any being given.
-        average: How queries become one figure: their mean, sum or geometric mean, how many there
-            are, or no figure at all.
+            value of a single line.
+        defaults: The default parameters.
+        average: The summary over queries: their mean, sum, geometric mean or number, or ``text``
+            for none.
         integer: Whether it is printed as a whole number.
-        per_query: Whether ``-q`` shows it.
-        in_summary: Whether the summary shows it.
+        per_query: Whether ``-q`` prints it.
+        in_summary: Whether the summary prints it.
         since: The first version that has it.
-        sees_tail: Whether documents behind the last judged one change it.
+        sees_tail: Whether documents below the last judged one change it.
     """
 
     name: str
@@ -103,7 +103,7 @@ SET = [
     "set_relative_P", "set_map", "set_F",
 ]
 _BY_NAME_ONLY = ("dcg", "ideal_dcg", "yaap")
-"""In the table, but in no set."""
+"""Measures that are in no set."""
 
 NEEDS_PREFERENCES = frozenset({
     "prefs", "all_prefs", "prefs_num_prefs_poss", "prefs_num_prefs_ful",
@@ -121,7 +121,7 @@ def measures_of(version: Version) -> dict[str, TrecMeasure]:
 
 
 def sets_of(version: Version) -> dict[str, list[str]]:
-    """Return the measures that the names of sets stand for."""
+    """Return the measures of each set by the set's name."""
     everything = [name for name in measures_of(version) if name not in _BY_NAME_ONLY]
     return {"official": OFFICIAL, "set": SET, "all_trec": everything}
 
@@ -132,19 +132,19 @@ ALL_RELEVANT = "R, all relevant documents of the query"
 
 @dataclass(frozen=True, slots=True)
 class StandardMeasure:
-    """A measure that ``eval`` has from trec_eval, before its parameters are bound.
+    """A measure of ``eval`` that trec_eval computes, before its parameters are set.
 
     Attributes:
-        label: The name ``ir_measures`` gives it.
-        trec_name: trec_eval's name without a cutoff; ``None`` if it must have one.
+        label: The name in ``ir_measures``.
+        trec_name: trec_eval's name without a cutoff; ``None`` if a cutoff is required.
         trec_cut_name: trec_eval's name with a cutoff; ``None`` if it takes none.
-        formula: In words; ``{first}`` stands for "in the first k".
+        formula: In words; ``{first}`` is replaced by "in the first k".
         denominator: In words.
-        gain: In words; ``{level}`` stands for the relevance level.
-        defaults: Its parameters, with their defaults.
-        sees_relevant_only: Whether judged documents without gain are as unjudged ones to it.
-        cutoff_parameter: What ``@`` binds.
-        plain_name: Its name in service answers and metrics; ``None`` for the canonical one.
+        gain: In words; ``{level}`` is replaced by the relevance level.
+        defaults: The parameters with their defaults.
+        sees_relevant_only: Whether judged documents without gain count as unjudged.
+        cutoff_parameter: The parameter that ``@`` sets.
+        plain_name: The name in service answers and metrics; ``None`` for the canonical name.
     """
 
     label: str
@@ -160,7 +160,7 @@ class StandardMeasure:
 
     @property
     def sees_tail(self) -> bool:
-        """Whether documents behind the last judged one can change it."""
+        """Return whether documents below the last judged one can change it."""
         return any(
             one.sees_tail
             for one in TREC_EVAL_MEASURES
@@ -168,7 +168,7 @@ class StandardMeasure:
         )
 
 
-_SUCCESS = "1 when a relevant document stands {first}, else 0"
+_SUCCESS = "1 if a relevant document is {first}, else 0"
 
 STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
     StandardMeasure(
@@ -195,7 +195,7 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "RR",
         "recip_rank",
         "recip_rank",
-        "1 / rank of the first relevant document {first}; 0 when there is none",
+        "1 / rank of the first relevant document {first}; 0 if there is none",
         "the rank of the first relevant document",
         sees_relevant_only=True,
         plain_name="mrr",

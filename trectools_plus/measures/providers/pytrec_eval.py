@@ -1,13 +1,13 @@
-"""Measures that trec_eval computes, and the only call into pytrec_eval.
+"""Provider of the standard measures, with the only call into pytrec_eval.
 
-trec_eval sees of a document only its place and its grade, so documents are renamed to their ranks:
-all queries with n documents share one dictionary ``{"1": -1.0, "2": -2.0, …}``, and only judged
-documents are named in the qrels. Documents below every requested cutoff, or behind the last judged
-one, are left off where no requested measure can see them. The figures are those of the original
-dictionaries, bit for bit.
+The measures of trec_eval depend only on the ranks and grades of documents, so documents are renamed
+to their ranks: all queries with n documents share one dictionary ``{"1": -1.0, "2": -2.0, …}``, and
+the qrels contain only judged documents. Documents below all requested cutoffs, or below the last
+judged document, are left out if no requested measure depends on them. The figures equal those of
+the original dictionaries, bit for bit.
 
-pytrec_eval's extension module is asked directly, because the Python layer around it takes no
-parameters such as ``ndcg.1=3,2=9`` or ``utility.1,-1,0,0``, which the drop-in for trec_eval needs.
+The extension module of pytrec_eval is called directly, because its Python layer does not accept
+parameters, for example ``ndcg.1=3,2=9`` or ``utility.1,-1,0,0``, which ``trec-eval`` needs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -40,7 +39,7 @@ from trectools_plus.measures.judged import IntArray, JudgedRun, RankedRun
 
 TREC_EVAL_VERSION = "9.0.8"
 MAX_GAIN = 2**20
-"""trec_eval keeps and walks one counter per grade level and query: this is 8 MiB and 1 ms."""
+"""trec_eval uses one counter per grade level and query: for this gain, 8 MiB and 1 ms."""
 
 _STANDARD = {one.label: one for one in STANDARD_MEASURES}
 
@@ -53,17 +52,17 @@ def call_pytrec_eval(
     level: int,
     judged_only: bool,
 ) -> Mapping[str, Mapping[str, float]]:
-    """Call pytrec_eval: the only place of this package that does.
+    """Call pytrec_eval; no other function of this package does.
 
     Args:
-        requests: Values of trec_eval's ``-m``, such as ``P.5,10``.
-        qrels: Grades by query and document; no query without a grade from 0.
+        requests: Values of trec_eval's ``-m``, for example ``P.5,10``.
+        qrels: Grades by query and document; each query has a grade of 0 or more.
         rankings: Scores by query and document.
         level: The lowest grade that is relevant.
-        judged_only: Whether unjudged documents are taken out of the rankings first.
+        judged_only: Whether unjudged documents are removed from the rankings first.
 
     Returns:
-        By query, values by the names that trec_eval prints; queries without a ranking are left out.
+        By query, values by the names that trec_eval prints; without queries that have no ranking.
     """
     import pytrec_eval_ext
 
@@ -79,12 +78,12 @@ def call_pytrec_eval(
 
 @dataclass(frozen=True)
 class RenamedRun:
-    """A run and its qrels as pytrec_eval gets them: documents are named by rank.
+    """A run and its qrels with documents renamed to their ranks, for pytrec_eval.
 
     Attributes:
-        qrels: Grades by query position, written as text, and document.
-        rankings: Scores likewise; only of queries with results.
-        n_queries: How many queries there are.
+        qrels: Grades by query position (as text) and document.
+        rankings: Scores by query position and document; only of queries with results.
+        n_queries: The number of queries.
     """
 
     qrels: dict[str, dict[str, int]]
@@ -96,23 +95,23 @@ class RenamedRun:
         """Rename documents.
 
         Args:
-            run: Where the judged documents stand.
-            grades: The grade of each, as trec_eval is to see it.
-            depth: How many documents of each query it is to see; 0 for a query to leave out.
+            run: The ranks of judged documents.
+            grades: The grade of each judged document for trec_eval.
+            depth: The number of documents per query for trec_eval; 0 leaves out a query.
         """
         deepest = int(depth.max(initial=0))
         lengths = np.bincount(run.query, minlength=len(depth))
         starts = np.r_[0, np.cumsum(lengths)]
-        # A judged document that no ranking shows gets one of its own: its place behind them all.
+        # A judged document outside all rankings gets a number after the deepest rank.
         place = np.arange(len(run.query)) - starts[run.query]
         shown = (run.rank > 0) & (run.rank <= depth[run.query])
         keys = np.where(shown, run.rank, deepest + 1 + place)
         names = np.array([str(number) for number in range(int(keys.max(initial=0)) + 1)], object)
         documents, gains = names[keys].tolist(), grades.tolist()
-        # A query without any gain is 0 everywhere; trec_eval crashes when all are negative.
+        # Without any grade of 0 or more all values are 0, and trec_eval would crash.
         highest = np.full(len(depth), -1)
         np.maximum.at(highest, run.query, grades)
-        wanted = np.flatnonzero((depth > 0) & (highest >= 0)).tolist()
+        scored = np.flatnonzero((depth > 0) & (highest >= 0)).tolist()
         bounds = starts.tolist()
         qrels = {
             str(number): dict(
@@ -122,12 +121,12 @@ class RenamedRun:
                     strict=True,
                 )
             )
-            for number in wanted
+            for number in scored
         }
         shared = _Rankings(deepest)
-        return cls(qrels, {str(one): shared[int(depth[one])] for one in wanted}, len(depth))
+        return cls(qrels, {str(one): shared[int(depth[one])] for one in scored}, len(depth))
 
-    def ask(
+    def score(
         self,
         requests: Iterable[str],
         keys: Sequence[str],
@@ -135,13 +134,13 @@ class RenamedRun:
         level: int,
         judged_only: bool,
     ) -> FloatArray:
-        """Ask pytrec_eval.
+        """Score the run with pytrec_eval.
 
         Args:
-            requests: As :func:`call_pytrec_eval` takes them.
+            requests: As in :func:`call_pytrec_eval`.
             keys: Names of values in its answer, at least one.
             level: The lowest grade that is relevant.
-            judged_only: Whether unjudged documents are taken out of the rankings first.
+            judged_only: Whether unjudged documents are removed from the rankings first.
 
         Returns:
             Shape (queries, keys); 0 for a query without results.
@@ -158,7 +157,7 @@ class RenamedRun:
 
 
 class _Rankings(dict[int, dict[str, float]]):
-    """The ranking of n renamed documents, made once for each n."""
+    """The ranking of n renamed documents, for each n."""
 
     def __init__(self, deepest: int) -> None:
         self._items = [(str(rank), -float(rank)) for rank in range(1, deepest + 1)]
@@ -169,15 +168,15 @@ class _Rankings(dict[int, dict[str, float]]):
 
 
 def visible_depths(run: JudgedRun, cutoff: int | None, *, sees_tail: bool) -> IntArray:
-    """Return how many documents of each query measures can tell apart from fewer.
+    """Return the number of documents of each query on which measures depend.
 
     Args:
         run: The run.
-        cutoff: The deepest rank that a measure looks at; ``None`` for the whole ranking.
-        sees_tail: Whether documents behind the last judged one can change a measure.
+        cutoff: The deepest cutoff of the measures; ``None`` for the whole ranking.
+        sees_tail: Whether documents below the last judged one can change a measure.
 
     Returns:
-        One number per query: at least one if there is any document.
+        One number per query, at least 1 if there is any document.
     """
     if sees_tail:
         return run.retrieved
@@ -189,7 +188,7 @@ def visible_depths(run: JudgedRun, cutoff: int | None, *, sees_tail: bool) -> In
 
 
 class PytrecEvalProvider:
-    """Computes the standard measures, which depend on grades and ranks only."""
+    """Computes the standard measures, which depend only on grades and ranks."""
 
     sees_documents = False
 
@@ -219,15 +218,15 @@ class PytrecEvalProvider:
 
 
 class TrecEvalMeasure(Measure):
-    """A standard measure with its parameters bound.
+    """A standard measure with its parameters.
 
     Args:
         standard: The measure.
-        cutoff: What stands behind ``@``; ``None`` for nothing.
+        cutoff: The value after ``@``; ``None`` for none.
         parameters: Values for names in its defaults.
 
     Raises:
-        UsageError: If a parameter has a value that cannot be.
+        UsageError: If a value is out of range.
     """
 
     provider = PytrecEvalProvider()
@@ -254,7 +253,7 @@ class TrecEvalMeasure(Measure):
 
     @property
     def name(self) -> str:
-        """As ``ir_measures`` spells it."""
+        """The name as ``ir_measures`` writes it."""
         parameters, defaults = dict(self.parameters), dict(self.standard.defaults)
         at = self.cutoff if self.recall is None else self.recall
         if parameters.get("gains") is not None:
@@ -263,42 +262,42 @@ class TrecEvalMeasure(Measure):
 
     @property
     def judged_only(self) -> bool:
-        """Whether unjudged documents are taken out of the ranking first."""
+        """Return whether unjudged documents are removed from the ranking first."""
         return bool(self.parameters.get("judged_only", False))
 
     @property
     def depth(self) -> int | None:
-        """The deepest rank it can see, ``None`` for the whole ranking."""
+        """The deepest rank that can change its value; ``None`` for the whole ranking."""
         return None if self.judged_only else self.cutoff
 
     @property
     def level(self) -> int | None:
-        """The relevance level trec_eval must run with; ``None`` if any gives the same figure."""
+        """The relevance level for trec_eval; ``None`` if every level gives the same figure."""
         level = self.parameters.get("rel")
         return level if level is None else int(level)
 
     @property
     def gain_of(self) -> Callable[[int], int] | None:
-        """The gain that replaces each grade before trec_eval sees it; ``None`` for none."""
+        """The function that replaces grades for trec_eval; ``None`` for the grades themselves."""
+        level, gains = self.relevance_level, self.parameters.get("gains")
+        # trec_eval itself gives negative grades no gain.
         if self.parameters.get("dcg") == "exp-log2":
-            return _exponential_gain
-        if self.parameters.get("gains") is not None:
-            return partial(_mapped_gain, self.parameters["gains"])
-        if self.standard.label == "NumRel" and self.relevance_level > 1:
-            # trec_eval's num_rel always counts from grade 1, whatever the relevance level.
-            return partial(_binary_gain, self.relevance_level)
+            return lambda grade: 2**grade - 1 if grade > 0 else grade
+        if gains is not None:
+            return lambda grade: int(gains.get(grade, grade))
+        if self.standard.label == "NumRel" and level > 1:
+            # trec_eval's num_rel counts grades from 1, whatever the relevance level.
+            return lambda grade: int(grade >= level) if grade > 0 else grade
         return None
 
     @property
     def gain_key(self) -> str:
-        """Equal for measures that replace grades alike."""
-        if self.gain_of is None:
-            return ""
-        return f"{self.standard.label} {self.parameters}"
+        """A text that is equal for measures that replace grades in the same way."""
+        return "" if self.gain_of is None else f"{self.standard.label} {self.parameters}"
 
     @property
     def trec_request(self) -> tuple[str, str]:
-        """The measure that trec_eval is asked for, and its parameter; empty for none."""
+        """The measure and parameter requested from trec_eval; an empty text for no parameter."""
         standard, parameters = self.standard, self.parameters
         if self.recall is not None:
             return str(standard.trec_name), f"{self.recall:.2f}"
@@ -314,13 +313,13 @@ class TrecEvalMeasure(Measure):
 
     @property
     def trec_result(self) -> str:
-        """The name of its value in pytrec_eval's answer, where every set_F is just that."""
+        """The name of its value in pytrec_eval's answer, where set_F has no parameter."""
         name, parameter = self.trec_request
         return f"{name}_{parameter}" if parameter and name != "set_F" else name
 
     @property
     def trec_call(self) -> str | None:
-        """The trec_eval call that prints the same mean."""
+        """The trec_eval call that prints the same figures; ``None`` if there is none."""
         if self.gain_of is not None:
             return None
         options = ["-c"]
@@ -345,11 +344,11 @@ class TrecEvalMeasure(Measure):
         }
         formula = standard.formula.format(**words)
         if self.judged_only:
-            formula += "; unjudged documents are taken out of the ranking first"
+            formula += "; unjudged documents are removed from the ranking first"
         return Definition(
             name=self.name,
             formula=formula,
-            gain=self._gain_in_words().format(**words),
+            gain=self._describe_gain() or standard.gain.format(**words),
             cutoff=self.cutoff,
             denominator=standard.denominator.format(**words),
             relevance_level=self.relevance_level,
@@ -357,12 +356,13 @@ class TrecEvalMeasure(Measure):
             trec_eval_call=self.trec_call,
         )
 
-    def _gain_in_words(self) -> str:
+    def _describe_gain(self) -> str | None:
+        """Describe the gains that a parameter sets; ``None`` if none does."""
         if self.parameters.get("dcg") == "exp-log2":
             return "2^grade - 1 (exponential); a negative grade counts as 0"
         if self.parameters.get("gains") is not None:
             return f"the grade, replaced by {_spell_gains(self.parameters['gains'], ': ', ', ')}"
-        return self.standard.gain
+        return None
 
 
 _CallKey = tuple[int, str, bool, str]
@@ -371,10 +371,10 @@ _CallKey = tuple[int, str, bool, str]
 def _group_by_call(
     measures: Sequence[TrecEvalMeasure],
 ) -> dict[_CallKey, list[TrecEvalMeasure]]:
-    """Group measures that one call to trec_eval can answer.
+    """Group the measures that one call to trec_eval can score.
 
-    trec_eval takes one relevance level, one set of gains and one set_F per call. Measures that do
-    not depend on the level join any call there is.
+    A call has one relevance level, one set of gains and one set_F. Measures that do not depend on
+    the level join any call.
     """
     calls: dict[_CallKey, list[TrecEvalMeasure]] = defaultdict(list)
     for measure in sorted(measures, key=lambda measure: measure.level is None):
@@ -382,14 +382,14 @@ def _group_by_call(
         set_f = f"set_F_{parameter}" if name == "set_F" else ""
         rest = (measure.gain_key, measure.judged_only)
         level = measure.level or next((key[0] for key in calls if key[1:3] == rest), 1)
-        # num_rel is asked of binary gains, at level 1.
+        # Replaced gains, also the binary ones of num_rel, go with level 1.
         level = 1 if measure.gain_key else level
         calls[level, *rest, set_f].append(measure)
     return calls
 
 
 def _gains(measure: TrecEvalMeasure, query_ids: Sequence[str], run: JudgedRun) -> IntArray:
-    """Return the grades that trec_eval is to see."""
+    """Return the grades for trec_eval."""
     gain_of = measure.gain_of
     if gain_of is None:
         return run.grade
@@ -399,7 +399,7 @@ def _gains(measure: TrecEvalMeasure, query_ids: Sequence[str], run: JudgedRun) -
         if gain > MAX_GAIN:
             query = query_ids[run.query[positions == index][0]]
             raise UsageError(
-                f"grade {grades[index]} gives a gain of {gain:.3g}, the most is {MAX_GAIN:,}",
+                f"grade {grades[index]} gives a gain of {gain:.3g}, above {MAX_GAIN:,}",
                 where=f"{measure.name}, query {query}",
                 remedy="rescale the grades",
             )
@@ -413,7 +413,7 @@ def _score_group(
     level: int,
     judged_only: bool,
 ) -> dict[TrecEvalMeasure, FloatArray]:
-    """Score measures that one call can answer."""
+    """Score measures that one call can score."""
     if all(one.standard.sees_relevant_only and not one.judged_only for one in group):
         run, grades = _relevant_only(run, grades)
     depths = [measure.depth for measure in group]
@@ -427,33 +427,33 @@ def _score_group(
         for name, given in parameters.items()
     ]
     keys = list(dict.fromkeys(measure.trec_result for measure in group))
-    values = RenamedRun.of(run, grades, depth).ask(
+    values = RenamedRun.of(run, grades, depth).score(
         requests, keys, level=level, judged_only=judged_only
     )
     return {one: _cut(one, values[:, keys.index(one.trec_result)]) for one in group}
 
 
 def _cut(measure: TrecEvalMeasure, values: FloatArray) -> FloatArray:
-    """RR@k: recip_rank knows no cutoff, but a value below 1/k is a first hit below rank k."""
+    """Apply the cutoff of RR@k: recip_rank has none, but is below 1/k for a first hit below k."""
     if measure.standard.label == "RR" and measure.cutoff is not None:
         return np.where(values >= 1.0 / measure.cutoff, values, 0.0)
     return values
 
 
 def _relevant_only(run: JudgedRun, grades: IntArray) -> tuple[JudgedRun, IntArray]:
-    """Leave out judged documents without gain; a query without any other is 0 everywhere."""
+    """Leave out judged documents without gain; without any gain, all values are 0."""
     gains = grades > 0
     run = replace(run, query=run.query[gains], rank=run.rank[gains], grade=run.grade[gains])
     return run, grades[gains]
 
 
 def trec_eval_provider() -> str:
-    """Return who computes these, with both versions."""
+    """Return the versions of pytrec_eval and trec_eval."""
     return f"{provided_by('pytrec-eval-terrier')} (trec_eval {TREC_EVAL_VERSION})"
 
 
 class _Verbatim(str):
-    """A text that spells itself without quotes."""
+    """A text whose ``repr`` has no quotes."""
 
     __slots__ = ()
 
@@ -463,20 +463,7 @@ class _Verbatim(str):
 
 def _spell_gains(gains: Mapping[int, int], colon: str = ":", comma: str = ",") -> str:
     changed = (f"{grade}{colon}{gain}" for grade, gain in sorted(gains.items()) if grade != gain)
-    return "{{" + comma.join(changed) + "}}" if colon == ": " else "{" + comma.join(changed) + "}"
-
-
-def _exponential_gain(grade: int) -> int:
-    # trec_eval gives a negative grade no gain already.
-    return 2**grade - 1 if grade > 0 else grade
-
-
-def _mapped_gain(gains: Mapping[int, int], grade: int) -> int:
-    return gains.get(grade, grade)
-
-
-def _binary_gain(level: int, grade: int) -> int:
-    return int(grade >= level) if grade > 0 else grade
+    return "{" + comma.join(changed) + "}"
 
 
 def _checked_recall(recall: Any, label: str) -> float:
@@ -494,7 +481,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_beta(value: Any) -> bool:
-    # pytrec_eval reads digits only: 1e-05 would silently be 1.
+    # pytrec_eval reads digits only, so 1e-05 would become 1.
     return isinstance(value, float) and 0 < value < float("inf") and "e" not in repr(value)
 
 
@@ -517,13 +504,13 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str, str | None]] = {
         "write it as nDCG(gains={0:0,1:1,2:5})@10",
     ),
 }
-"""By parameter: what holds of its values, and what to say of others."""
+"""By parameter: a check of its value, and the beginning and remedy of the error message."""
 
 
 def _check_parameter(name: str, value: Any, label: str) -> None:
     if name == "rel":
         checked_level(value, label)
         return
-    holds, expected, remedy = _CHECKS[name]
-    if not holds(value):
+    is_valid, expected, remedy = _CHECKS[name]
+    if not is_valid(value):
         raise UsageError(f"{expected} got {value!r}", where=label, remedy=remedy)

@@ -72,7 +72,11 @@ def write_markdown(report: BenchmarkReport, path: str | Path) -> None:
 
 
 def render_markdown(report: BenchmarkReport) -> str:
-    """Return the report as GitHub-flavoured Markdown; it begins with the comparison table."""
+    """Return the report as GitHub-flavoured Markdown; it begins with the comparison table.
+
+    Args:
+        report: The report.
+    """
     comparison = report_table(report)
     by_measure = fold(comparison.by_measure(), len(comparison.labels))
     sections = [

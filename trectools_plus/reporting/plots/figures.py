@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -159,7 +159,7 @@ def _curves(report: BenchmarkReport, qrels: Qrels, runs: Mapping[str, Run]) -> I
             qrels,
             runs,
             missing=report.manifest.config.get("missing", "zero"),
-            resampling=replace(resampling_of(report.manifest.config), seed=report.manifest.seed),
+            **resampling_of(report.manifest.config) | {"seed": report.manifest.seed},
         )
         figure = _new_figure(3.6 + _HEADING + _legend_height(report))
         axes = plot(figure.subplots(), curves, labels)

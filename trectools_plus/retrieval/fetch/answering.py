@@ -6,15 +6,15 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from trectools_plus.choices import CollapseMethod
 from trectools_plus.retrieval.setting_types import WholeNumber
 from trectools_plus.retrieval.source import Failure, Hits, Query, Ranking, Source, rank_scores
 
-CollapseMethod = Literal["max", "first", "sum"]
 CHUNKS_PER_DOCUMENT = 16
 """The default of ``max_chunks``, as a multiple of the depth."""
 

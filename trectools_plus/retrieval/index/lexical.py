@@ -52,7 +52,14 @@ class LexicalRetriever:
         documents = documents.in_index_order()
         self._doc_ids = documents.doc_ids
         self._analyzer = Analyzer(settings)
-        self.recipe = _recipe(documents, settings)
+        facts = {
+            "corpus_sha256": documents.sha256(),
+            "settings": settings.model_dump(
+                include={"k1", "b", "stemmer", "stopwords"}, mode="json"
+            ),
+            "packages": {name: version(name) for name in ("bm25s", "pystemmer")},
+        }
+        self.recipe = IndexRecipe("lexical", facts)
         self.index_key = self.recipe.key
 
         def build(folder: Path) -> None:
@@ -78,15 +85,6 @@ class LexicalRetriever:
         matching_scores = scores[matching]
         top = top_positions(matching_scores, depth)
         return Ranking([self._doc_ids[place] for place in matching[top]], matching_scores[top])
-
-
-def _recipe(documents: Corpus, settings: RetrievalSettings) -> IndexRecipe:
-    facts = {
-        "corpus_sha256": documents.sha256(),
-        "settings": settings.model_dump(include={"k1", "b", "stemmer", "stopwords"}, mode="json"),
-        "packages": {name: version(name) for name in ("bm25s", "pystemmer")},
-    }
-    return IndexRecipe("lexical", facts)
 
 
 def _build(

@@ -17,9 +17,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from trectools_plus.choices import Device
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.retrieval.settings import Device, RetrievalSettings
+from trectools_plus.retrieval.settings import RetrievalSettings
 
 EXTRA = "neural"
 _HEADS = {

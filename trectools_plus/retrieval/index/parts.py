@@ -158,9 +158,6 @@ class TextParts:
         return cls.from_frame(pl.concat(columns), corpus.path)
 
 
-AggregationName = Literal[
-    "label_only", "label_synonyms_min", "label_synonyms_max", "all_max", "all_weighted"
-]
 DEFAULT_WEIGHTS: Mapping[str, float] = {"label": 0.5, "synonym": 0.3, "definition": 0.2}
 
 Float = TypeVar("Float", np.float32, np.float64)

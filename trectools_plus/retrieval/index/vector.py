@@ -8,7 +8,7 @@ get equal scores, and a run does not depend on batch size or threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -60,13 +60,9 @@ class VectorRetriever:
         )
         self.index_key = self.recipe.key
 
-        def build(folder: Path) -> None:
-            build_vectors(folder, documents.searchable_texts(), self._encoder, progress)
-
-        def load(folder: Path) -> Scores:
-            return load_vectors(folder, len(self._doc_ids), self._encoder.dimensions)
-
-        self._vectors = open_index(self.recipe, build, load, progress)
+        self._vectors = _open_vectors(
+            self.recipe, documents.searchable_texts, len(self._doc_ids), self._encoder, progress
+        )
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank all documents by their cosine with each query."""
@@ -153,6 +149,24 @@ def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArr
     return products
 
 
+def _open_vectors(
+    recipe: IndexRecipe,
+    read_texts: Callable[[], list[str]],
+    rows: int,
+    encoder: Encoder,
+    progress: Progress,
+) -> Scores:
+    """Load the vectors of an index; build them first if they are not in the cache."""
+
+    def build(folder: Path) -> None:
+        build_vectors(folder, read_texts(), encoder, progress)
+
+    def load(folder: Path) -> Scores:
+        return load_vectors(folder, rows, encoder.dimensions)
+
+    return open_index(recipe, build, load, progress)
+
+
 def build_vectors(folder: Path, texts: list[str], encoder: Encoder, progress: Progress) -> None:
     """Write one vector for each text to ``vectors.npy``; equal texts get equal vectors."""
     vectors = np.lib.format.open_memmap(
@@ -221,13 +235,9 @@ class MultiVectorRetriever:
         )
         self.index_key = self.recipe.key
 
-        def build(folder: Path) -> None:
-            build_vectors(folder, parts.texts, self._encoder, progress)
-
-        def load(folder: Path) -> Scores:
-            return load_vectors(folder, len(parts.texts), self._encoder.dimensions)
-
-        self._vectors = open_index(self.recipe, build, load, progress)
+        self._vectors = _open_vectors(
+            self.recipe, lambda: parts.texts, len(parts.texts), self._encoder, progress
+        )
         self._use(settings.aggregation_strategy)
 
     def with_strategy(self, strategy: str) -> Self:

@@ -7,10 +7,11 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from trectools_plus.benchmark.run.config import DEFAULT_CONFIDENCE, DEFAULT_MODES, DEFAULT_SEED
+from trectools_plus.choices import MODES
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, DEFAULT_SEED
 
 DEFAULT_PREFIX = "trectools_plus"
 NO_DATASET = "none"
@@ -64,7 +65,7 @@ class ServiceSettings(BaseModel):
     search. The default is the built-in ``hpo``, except if ``corpus`` is given."""
     corpus: str | None = None
     """A file of documents to search instead of a dataset."""
-    modes: tuple[str, ...] = DEFAULT_MODES
+    modes: tuple[str, ...] = MODES
     """Modes of the service."""
     depth: int = Field(default=100, ge=1)
     """Results fetched per query."""

@@ -1,4 +1,4 @@
-"""Fixing files: safe fixes on request, others by name, and never in the file itself."""
+"""Fixes of files: safe ones on request, others by name; the input is never changed."""
 
 from trectools_plus.validation.draft import Applied, FixOptions
 from trectools_plus.validation.fixes.engine import fix_qrels, fix_run, split_fix_values

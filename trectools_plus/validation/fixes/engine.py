@@ -1,4 +1,4 @@
-"""Fixing a file: the steps in their order, and what keeps a file from being written."""
+"""Fixes of runs and qrels: steps in their order, and the reasons why nothing is written."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.formats.files.source import read_source
+from trectools_plus.formats.files.source import Source, read_source
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.formats.writing import open_output
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.draft import Draft, FixOptions, Job
+from trectools_plus.validation.draft import Draft, FixOptions, Job, LineNumbers
 from trectools_plus.validation.engine import DEFAULT_MAX_DEPTH, as_qrels_view, as_run_view
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
@@ -29,14 +29,14 @@ _CODE = re.compile(r"[FRQTP][0-9]{3}")
 
 
 def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Tell the output file from rule codes among the values of a repeated ``--fix``.
+    """Separate the output file from the rule codes in the values of a repeated ``--fix``.
 
     A value is a list of codes if each of its comma-separated parts is one letter of F, R, Q, T, P
-    and three digits, in either case. Everything else is a path; a file that is called like a code
-    is written ``./R108``.
+    and three digits, in upper or lower case. Everything else is a path; write ``./R108`` for a file
+    whose name is a code.
 
     Args:
-        values: As the user gave them: ``["clean.run", "R108,R152"]``.
+        values: The values from the command line: ``["clean.run", "R108,R152"]``.
 
     Returns:
         The path to write, and the codes in upper case, each once.
@@ -63,17 +63,19 @@ def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path | None]) -> None:
-    """Refuse to write over a file that is read, under this or another name.
+    """Refuse to overwrite an input file, under the same or another name.
 
     Raises:
         UsageError: If the output is one of the inputs, or standard output.
     """
     if str(output) == "-":
-        raise UsageError("a fixed file needs a name", where="--fix -", remedy="name a file")
+        raise UsageError(
+            "cannot write a fixed file to standard output", where="--fix -", remedy="name a file"
+        )
     for given in inputs:
         if given is not None and str(given) != "-" and _is_same(given, output):
             raise UsageError(
-                "would write over its own input",
+                "would overwrite its own input",
                 where=str(output),
                 remedy="name another file; the input is never changed",
             )
@@ -95,38 +97,34 @@ def fix_run(
     options: FixOptions = FixOptions(),  # noqa: B008, it is frozen
     qrels: Qrels | QrelsView | str | Path | None = None,
 ) -> FixSummary:
-    """Write a fixed copy of a run; the run itself is never touched.
+    """Write a fixed copy of a run; the run itself is never changed.
 
-    All safe fixes are applied, and those named. A safe fix leaves the ranking that evaluation
-    sees as it is, and every field that it is not about as it was written. Fixing the output once
-    more, with the same codes, gives the same bytes. What cannot be fixed is copied as it is, so
-    validate the output too.
+    Safe fixes are always applied, others only if named. A safe fix changes neither the ranking that
+    is evaluated nor fields of other rules. Fixing the output again with the same codes gives the
+    same bytes. Problems without a fix are copied unchanged, so validate the output too.
 
-    Nothing is written if the file has no rows, is cut or of another format or kind, or holds
-    bytes that are not text (not UTF-8 unless F103 is among the codes, NUL, single CRs).
+    Nothing is written if the file has no rows, is truncated, has another format or kind, or
+    contains bytes that are not text (not UTF-8 unless F103 is among the codes, NUL, single CRs).
 
     Args:
         path: The run; ``-`` is standard input.
-        output: Where to write; its suffix says how it is compressed.
-        codes: Fixes to apply beyond the safe ones, such as ``R108``.
-        max_depth: For R161: results that stay of a query; ``None`` for all.
+        output: The file to write; its suffix decides its compression.
+        codes: Fixes to apply in addition to the safe ones, for example ``R108``.
+        max_depth: For R161: results to keep per query; ``None`` for all.
         options: Choices that some fixes need.
-        qrels: For P104 and P106: judgments whose ids are taken over.
+        qrels: For P104 and P106: judgments whose spelling of ids is used.
 
     Returns:
-        What was done, what was held back, and the changes line by line.
+        The applied fixes, the fixes that were not applied, and the changes line by line.
 
     Raises:
         UsageError: If the output is the input, or a code has no fix for runs.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    given = qrels if isinstance(qrels, str | Path) else None
-    refuse_overwriting(output, (path, given))
-    asked = frozenset(codes)
+    refuse_overwriting(output, (path, qrels if isinstance(qrels, str | Path) else None))
     view = as_qrels_view(qrels)
     other = None if isinstance(view, FileReport) else view
-    job = Job(CATALOGUE, "run", asked, options, max_depth, other)
-    return _fix(path, output, job)
+    return _fix(path, output, Job(CATALOGUE, "run", frozenset(codes), options, max_depth, other))
 
 
 def fix_qrels(
@@ -141,21 +139,22 @@ def fix_qrels(
 
     Args:
         path: The qrels; ``-`` is standard input.
-        output: Where to write; its suffix says how it is compressed.
-        codes: Fixes to apply beyond the safe ones, such as ``Q142``.
+        output: The file to write; its suffix decides its compression.
+        codes: Fixes to apply in addition to the safe ones, for example ``Q142``.
         options: Choices that some fixes need.
-        run: For P104: a run whose query ids are taken over.
+        run: For P104: a run whose spelling of query ids is used.
+
+    Returns:
+        The fixes applied and not applied, and the changed lines.
 
     Raises:
         UsageError: If the output is the input, or a code has no fix for qrels.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    given = run if isinstance(run, str | Path) else None
-    refuse_overwriting(output, (path, given))
+    refuse_overwriting(output, (path, run if isinstance(run, str | Path) else None))
     view = as_run_view(run)
     other = None if isinstance(view, FileReport) else view
-    job = Job(CATALOGUE, "qrels", frozenset(codes), options, other=other)
-    return _fix(path, output, job)
+    return _fix(path, output, Job(CATALOGUE, "qrels", frozenset(codes), options, other=other))
 
 
 def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
@@ -175,26 +174,48 @@ def _fix(path: str | Path, output: str | Path, job: Job) -> FixSummary:
         why = _why_refused(draft)
     if why is not None:
         return replace(summary, refused=why, notes=tuple(job.notes))
+    return write_fixed(output, source, job, text, draft.data, draft.origin)
+
+
+def write_fixed(
+    output: str | Path,
+    source: Source,
+    job: Job,
+    before: bytes,
+    after: bytes,
+    origin: LineNumbers | None,
+) -> FixSummary:
+    """Write a fixed file, and summarise its changes.
+
+    Args:
+        output: The file to write; its suffix decides its compression.
+        source: The input.
+        job: The log of the fixes.
+        before: The input as UTF-8.
+        after: The fixed text.
+        origin: The line in ``before`` of each line of ``after``; ``None`` for 1, 2, 3, …
+    """
     repacked = note_compression(source, output, job)
     with open_output(output) as stream:
-        stream.write(draft.data)
-    return replace(
-        summary,
-        output=str(output),
+        stream.write(after)
+    return FixSummary(
+        source.path,
+        job.kind,
+        str(output),
         applied=tuple(job.applied),
         notes=tuple(job.notes),
         repacked=repacked,
-        lines_before=_count_lines(text),
-        lines_after=_count_lines(draft.data),
-        _changes=partial(iter_changes, source.data, text, draft.data, draft.origin),
+        lines_before=count_lines(before),
+        lines_after=count_lines(after),
+        _changes=partial(iter_changes, source.data, before, after, origin),
     )
 
 
 def fix_bytes(data: bytes, job: Job) -> bytes:
-    """Apply the steps that come before anything is known of columns.
+    """Apply the steps on the bytes of the file.
 
     Raises:
-        UsageError: If the encoding given is not known to Python.
+        UsageError: If Python does not know the given encoding.
     """
     for step in CATALOGUE.steps(job.kind, "bytes"):
         data = step.apply(data, job)
@@ -208,22 +229,22 @@ def _apply_once(draft: Draft, job: Job, phase: Phase) -> Draft:
 
 
 def _apply_rounds(draft: Draft, job: Job) -> Draft:
-    """Apply the steps; again if any was asked for, until the file stays as it is.
+    """Apply the steps on rows; if fixes were named, repeat until the file does not change.
 
-    Safe fixes make no work for each other. Others may: without repeated documents, the scores of
-    most queries may turn out to rise with rank.
+    A safe fix never makes another one necessary. Others can: after removing repeated documents, the
+    scores of most queries may rise with rank.
     """
     for _ in range(_MAX_ROUNDS):
         before, n_notes = draft.data, len(job.notes)
         draft = _apply_once(draft, job, "rows")
         if not job.asked or draft.data == before:
             break
-        del job.notes[n_notes:]  # the next round says what is still true
+        del job.notes[n_notes:]  # the next round adds those that still apply
     return draft
 
 
 def _why_unreadable(draft: Draft) -> str | None:
-    """Why a file's lines are not known; ``None`` if they are."""
+    """Return why the lines of a file cannot be read; ``None`` if they can."""
     columns = draft.view.columns
     assert columns is not None
     facts = columns.facts
@@ -231,14 +252,14 @@ def _why_unreadable(draft: Draft) -> str | None:
         guess = facts.encoding_guess or "latin-1"
         return f"it is not UTF-8 ({guess.upper()}?), --fix F103 converts it"
     if facts.nul:
-        return f"NUL byte on line {facts.nul.first}, which no program can mend (F106)"
+        return f"NUL byte on line {facts.nul.first}, which no program can fix (F106)"
     if facts.bare_cr:
-        return f"single CR on line {facts.bare_cr.first}, a line end to some (F105)"
+        return f"single CR on line {facts.bare_cr.first}, a line end for some readers (F105)"
     return None
 
 
 def _why_refused(draft: Draft) -> str | None:
-    """Why a file is nothing to fix; ``None`` if it is."""
+    """Return why a file cannot be fixed; ``None`` if it can."""
     shape = draft.view.shape
     if shape.verdict == "other-format":
         return f"{shape.format}, not columns separated by blanks (R103)"
@@ -250,5 +271,6 @@ def _why_refused(draft: Draft) -> str | None:
     return None
 
 
-def _count_lines(text: bytes) -> int:
+def count_lines(text: bytes) -> int:
+    """Return the number of lines of a text."""
     return text.count(b"\n") + (not text.endswith(b"\n"))

@@ -1,7 +1,7 @@
-"""Fixing YAML, JSON and JSON Lines: values are put in quotes where they stand, all else stays.
+"""Fixes of YAML, JSON and JSON Lines, which put values in quotes and change nothing else.
 
-The text is edited, not written anew, so comments, order and layout are kept. An edit is taken
-only if the new text parses to the same tree, with nothing but the quoted values changed.
+The text is edited in place, so comments, order and layout stay. Edits are used only if the new text
+parses to the same tree apart from the quoted values.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ Place = tuple[int, int]
 
 
 def quote_values(text: str, form: Form, job: Job) -> str:
-    """Put ids and texts in quotes that a loader reads as something else (T114, T115, T117).
+    """Put ids and texts in quotes that loaders read as something else (T114, T115, T117).
 
     Args:
         text: The file, with LF.
-        form: How it is written: ``yaml``, ``json`` or ``jsonl``.
-        job: What is asked for, and the log.
+        form: Its form: ``yaml``, ``json`` or ``jsonl``.
+        job: The requested fixes, and the log.
 
     Returns:
-        The fixed text, with as many lines; the same one if it is no such form or cannot be
-        parsed.
+        The fixed text with the same number of lines; the same text for other forms, and if it
+        cannot be parsed.
     """
     try:
         places, trees = _read(text, form)
@@ -64,7 +64,7 @@ def quote_values(text: str, form: Form, job: Job) -> str:
 
 
 class _Places(Troubles):
-    """Troubles that also keeps where the values stand that quotes would fix."""
+    """Troubles, and the places of the values that quotes would fix."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,12 +74,12 @@ class _Places(Troubles):
         super().add(code, trouble)
         if code in _QUOTED and trouble.fix != "no" and trouble.column is not None:
             place = trouble.line, trouble.column
-            # One pair of quotes is enough for a text that is both cut and a boolean.
+            # A text that is both cut and a boolean needs one pair of quotes.
             self.codes.setdefault(place, code)
 
 
 def _read(text: str, form: Form) -> tuple[dict[Place, str], list[Tree]]:
-    """Where quotes are due, by the code that says so, and the trees that hold these values."""
+    """Codes of the values that need quotes, by place, and the trees of these values."""
     places = _Places()
     if form == "jsonl":
         JsonLines(places).read(text)
@@ -102,7 +102,7 @@ def _parse(text: str, form: Form) -> Tree:
 
 
 def _nodes(trees: list[Tree]) -> Iterator[Node]:
-    """Every node once, keys included, in an order that only the structure decides."""
+    """Yield every node once, including keys, in an order that depends only on the structure."""
     seen: set[int] = set()
     todo: list[Node] = [tree.root for tree in trees if tree.root is not None]
     while todo:
@@ -122,7 +122,7 @@ def _scalars(trees: list[Tree]) -> Iterator[tuple[Place, Scalar]]:
 
 
 def _written(rest: str, node: Scalar, code: str) -> str | None:
-    """Return what is to be put in quotes; ``None`` if the value is not written here as it reads."""
+    """Return the text to put in quotes; ``None`` if the value is not written as it is read."""
     if not rest.startswith(node.text):
         return None
     if code != "T117":
@@ -137,7 +137,7 @@ def _edited(lines: list[str], edits: dict[Place, tuple[str, str]]) -> str:
         by_line[line - 1].append((column - 1, old, new))
     written = lines.copy()
     for number, changes in by_line.items():
-        # From the right, so that the columns of those to the left stay.
+        # From the right, so that columns further left do not change.
         for at, old, new in sorted(changes, reverse=True):
             text = written[number]
             written[number] = text[:at] + new + text[at + len(old) :]
@@ -145,7 +145,7 @@ def _edited(lines: list[str], edits: dict[Place, tuple[str, str]]) -> str:
 
 
 def _means_the_same(before: str, after: str, form: Form, quoted: dict[Place, str]) -> bool:
-    """Return whether two texts are one tree but for the quoted values, which are text now."""
+    """Return whether two texts have the same tree, apart from quoted values, which are text now."""
     try:
         old, new = (_trees(text, form, {line for line, _ in quoted}) for text in (before, after))
     except TreeError:

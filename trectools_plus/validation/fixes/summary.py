@@ -18,14 +18,14 @@ _LONGEST_SHOWN = 500
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A line that is not what or where it was.
+    """A line with another text or position than before.
 
     Attributes:
-        line: The input's own line number, from 1.
-        before: Its text, without LF.
-        after: Its text in the output; ``None`` if it was left out. It ends in LF only where the
+        line: The line number in the input, from 1.
+        before: The text, without LF.
+        after: The text in the output; ``None`` if the line was removed. It ends in LF only if the
             input's last line did not.
-        moved_to: Its line in the output, where its order among the others changed.
+        moved_to: The line number in the output, if its order among the others changed.
     """
 
     line: int
@@ -36,16 +36,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class FixSummary:
-    """The result of :func:`trectools_plus.validation.fixes.fix_run` and the like.
+    """The result of fixing a file.
 
     Attributes:
         path: The input, as the user named it.
         kind: ``run``, ``qrels`` or ``topics``.
         output: The file written; ``None`` if none was.
-        applied: The fixes applied, in order; none if the file had nothing to fix.
-        notes: Fixes that were held back, and why.
-        refused: Why nothing was written.
-        repacked: How the output is compressed otherwise than the input.
+        applied: The applied fixes, in order; none if the file had nothing to fix.
+        notes: Fixes that were not applied, and why.
+        refused: The reason why nothing was written.
+        repacked: The change of compression from input to output.
         lines_before, lines_after: Number of lines of input and output.
     """
 
@@ -61,15 +61,15 @@ class FixSummary:
     _changes: Callable[[], Iterator[Change]] = field(default=lambda: iter(()), repr=False)
 
     def iter_changes(self) -> Iterator[Change]:
-        """Yield each changed line, in the input's order; worked out as it is asked for.
+        """Yield each changed line, in the order of the input; computed lazily.
 
-        A line whose encoding, byte order mark or line end was fixed is a changed one. Only where
-        the whole file was in an encoding such as UTF-16, that is in :attr:`applied` alone.
+        A line with another encoding, byte order mark or line end is a changed one. The conversion
+        of a whole file from UTF-16 or the like is in :attr:`applied` alone.
         """
         return self._changes()
 
     def iter_diff(self) -> Iterator[str]:
-        """Yield the diff as lines of text, each with LF: the input's line number, before, after."""
+        """Yield the diff as lines with LF: line number in the input, text before and after."""
         for change in self.iter_changes():
             place = f"{self.path}:{change.line}"
             moved = "" if change.moved_to is None else f"  (now line {change.moved_to})"
@@ -124,16 +124,16 @@ _DIFF_SLICE = 10_000
 def iter_changes(
     raw: bytes, text: bytes, after: bytes, origin: LineNumbers | None
 ) -> Iterator[Change]:
-    r"""Yield the lines of a file that another one has not, or not as they are, or not there.
+    r"""Yield the lines of a file that are removed, changed or moved.
 
-    Line ends are shown where they are the change: ``\r`` before LF, and the LF that the last line
-    was given. Bytes that are no UTF-8 are shown as escapes (``\xe9``).
+    Changed line ends are shown: ``\r`` before LF, and the LF that was added to the last line. Bytes
+    that are not UTF-8 are shown as escapes (``\xe9``).
 
     Args:
         raw: The bytes of the file.
-        text: The same as UTF-8, without byte order mark, its lines ended by LF or CRLF.
-        after: The text that was made of it, with LF.
-        origin: For each line of ``after``, its line in ``text``; ``None`` if none was moved.
+        text: The file as UTF-8 without byte order mark, with LF or CRLF.
+        after: The fixed text, with LF.
+        origin: The line in ``text`` of each line of ``after``; ``None`` if no line was moved.
     """
     old, new = _lines_as_they_were(raw, text), _lines_of(after)
     if after.endswith(b"\n") and not text.endswith(b"\n"):
@@ -156,19 +156,19 @@ def iter_changes(
 
 
 def _with_line_end(new: pl.Series, last: int, origin: LineNumbers | None) -> pl.Series:
-    """The new lines, LF behind that which comes from the last line of the input, if it stayed."""
+    """Add LF to the new line that comes from the last line of the input, if it still exists."""
     at = np.array([last - 1]) if origin is None else np.flatnonzero(origin == last)
     return new.clone().scatter(at, new.gather(at) + "\n") if len(at) and new.len() else new
 
 
 def _lines_as_they_were(raw: bytes, text: bytes) -> pl.Series:
-    """The lines of a file before anything was fixed, each with its CR and byte order mark."""
+    """The lines of a file before all fixes, with CR and byte order mark."""
     lines = _lines_of(text)
     if raw == text:
         return lines
     if b"\n" not in raw and b"\r" in raw:
         raw = raw.replace(b"\r", b"\r\n")
-    if b"\0" in raw:  # UTF-16 and the like: all bytes change, and no line
+    if b"\0" in raw:  # UTF-16 and the like: all bytes change, but no line
         return lines
     before = _lines_of(raw.decode(errors="backslashreplace").encode())
     return before if before.len() == lines.len() else lines
@@ -184,10 +184,10 @@ def _lines_of(data: bytes) -> pl.Series:
 
 
 def _moved(origin: LineNumbers) -> npt.NDArray[np.bool_]:
-    """Which lines changed their order: as few as two simple ways of counting find."""
+    """Flag the lines that changed their order, by the simple count that flags fewer of them."""
     if not len(origin):
         return np.zeros(0, np.bool_)
-    # Those that stand behind a later line, or those that stand before an earlier one.
+    # Lines after a later line, or lines before an earlier one.
     sank = origin < np.maximum.accumulate(origin)
     rose = origin > np.minimum.accumulate(origin[::-1])[::-1]
     return sank if int(sank.sum()) <= int(rose.sum()) else rose

@@ -1,4 +1,4 @@
-"""Fixing topics: TSV line by line, other forms as far as their layout can be kept."""
+"""Fixes of topics: TSV line by line, other forms as far as their layout allows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,17 @@ import numpy as np
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.topic_schema import Form, form_of, is_header
-from trectools_plus.formats.writing import open_output
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.draft import FixOptions, Job
-from trectools_plus.validation.fixes.engine import fix_bytes, refuse_overwriting
+from trectools_plus.validation.fixes.engine import (
+    count_lines,
+    fix_bytes,
+    refuse_overwriting,
+    write_fixed,
+)
 from trectools_plus.validation.fixes.structured import quote_values
-from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
-from trectools_plus.validation.rules.file.compression import note_compression
+from trectools_plus.validation.fixes.summary import FixSummary
 from trectools_plus.validation.topics.loading import with_tab
 
 _BLANKS = " \t\x0b\x0c"
@@ -37,15 +39,17 @@ def fix_topics(
 ) -> FixSummary:
     """Write a fixed copy of topics or a test set; see :func:`fix_run`.
 
-    All fixes are for TSV. Of YAML, JSON and JSON Lines, ids and texts are put in quotes where
-    they stand (T114, T115, T117) and all else keeps its bytes; of SGML and XML, only encoding
-    and line ends are fixed.
+    TSV supports all fixes. In YAML, JSON and JSON Lines, ids and texts are put in quotes (T114,
+    T115, T117) and all other bytes stay; in SGML and XML, only encoding and line ends are fixed.
 
     Args:
         path: The topics; ``-`` is standard input.
-        output: Where to write; its suffix says how it is compressed.
-        codes: Fixes to apply beyond the safe ones, such as ``T113``.
+        output: The file to write; its suffix decides its compression.
+        codes: Fixes to apply in addition to the safe ones, for example ``T113``.
         options: Choices that some fixes need.
+
+    Returns:
+        The fixes applied and not applied, and the changed lines.
 
     Raises:
         UsageError: If the output is the input, or a code has no fix for topics.
@@ -67,31 +71,15 @@ def fix_topics(
         why = _why_not_written([line for _, line in kept], str(path), form, job)
     if why is not None:
         return replace(summary, refused=why, notes=tuple(job.notes))
-    # The last line of a tree needs no line end; one of its own is an empty line in ``kept``.
+    # The last line of a tree needs no line end; an existing one is an empty line in ``kept``.
     is_by_lines = form in ("tsv", "jsonl")
     written = "\n".join(line for _, line in kept).encode() + b"\n" * is_by_lines
-    repacked = note_compression(source, output, job)
-    with open_output(output) as stream:
-        stream.write(written)
     origin = np.array([line for line, text in kept], dtype=np.uint32)
-    return replace(
-        summary,
-        output=str(output),
-        applied=tuple(job.applied),
-        notes=tuple(job.notes),
-        repacked=repacked,
-        lines_before=_count_lines(data),
-        lines_after=_count_lines(written),
-        _changes=partial(iter_changes, source.data, data, written, origin[: _count_lines(written)]),
-    )
-
-
-def _count_lines(data: bytes) -> int:
-    return data.count(b"\n") + (not data.endswith(b"\n"))
+    return write_fixed(output, source, job, data, written, origin[: count_lines(written)])
 
 
 def _why_refused(data: bytes) -> str | None:
-    """Why a file's lines are not known; ``None`` if they are."""
+    """Return why the lines of a file cannot be read; ``None`` if they can."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -100,24 +88,24 @@ def _why_refused(data: bytes) -> str | None:
     if "\0" in text:
         return f"NUL byte on line {text[: text.index(chr(0))].count(chr(10)) + 1} (F106)"
     if re.search(r"\r(?!\n|\Z)", text):
-        return "single CR within a line, a line end to some (F105)"
+        return "single CR within a line, a line end for some readers (F105)"
     return None
 
 
 def _why_not_written(lines: Sequence[str], path: str, form: Form, job: Job) -> str | None:
-    """Why what came of a file is not worth a file; ``None`` if it is."""
+    """Return why the fixed text is not written; ``None`` if it is."""
     if not any(line.strip(_BLANKS) for line in lines):
         return "it has no topics (F101)"
     start = "\n".join(lines[:100])
     if form == "tsv" and form_of(path, start) != "tsv":
-        return "without its first lines, it is no TSV any more"  # a comment stood above it
+        return "without its first lines, it is not TSV"  # a comment was removed
     if form == "xml" and "F103" in job.asked and _ENCODING_DECLARED.match(start.lstrip()):
         return "its first line names another encoding than UTF-8; change it there as well"
     return None
 
 
 def _fix_structured(text: str, form: Form, job: Job) -> Iterator[tuple[int, str]]:
-    """Yield number and fixed text of each line that stays of anything but TSV."""
+    """Yield number and fixed text of each remaining line, for all forms but TSV."""
     n_crlf = text.count("\r\n")
     if n_crlf:
         job.done("F104", n_crlf)
@@ -135,7 +123,7 @@ def _fix_structured(text: str, form: Form, job: Job) -> Iterator[tuple[int, str]
 
 
 def _fix_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
-    """Yield number and fixed text of each line of TSV that stays; note what was done."""
+    """Yield number and fixed text of each remaining line of TSV, and log the fixes."""
     counts: Counter[str] = Counter()
     counts["F109"] = int(not data.endswith("\n"))
     texts: dict[str, str] = {}
@@ -170,11 +158,11 @@ def _fix_lines(data: str, job: Job) -> Iterator[tuple[int, str]]:
         if counts[rule.code]:
             job.done(rule.code, counts[rule.code])
     if n_without and "T101" in job.asked:
-        job.skip("T101", f"{plural(n_without, 'line')} without an id and a blank in front")
+        job.skip("T101", f"{plural(n_without, 'line')} without an id and a blank before the text")
 
 
 def _form_id(query_id: str, job: Job, counts: Counter[str]) -> str:
-    """An id with ``_`` for inner blanks and without outer ones, if that was asked for (T113)."""
+    """An id with ``_`` for inner blanks and without outer ones, if T113 was requested."""
     formed = re.sub(r"\s+", "_", query_id.strip(" "))
     if "T113" not in job.asked or formed in ("", query_id):
         return query_id

@@ -1,8 +1,7 @@
-"""Findings as text, JSON, GitHub annotations, SARIF and JUnit: one list, one module per output.
+"""Findings as text, JSON, GitHub annotations, SARIF and JUnit.
 
 Every renderer takes reports one by one and yields its document in parts, so that a report can be
-forgotten once it is written: thousands of files, or millions of places, need no more memory than
-one file does.
+freed once it is written: thousands of files need no more memory than one file.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Findings as one JSON document with the keys that scripts rely on."""
+"""Findings as one JSON document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def iter_json(
     statistics: bool = False,
     extras: FileExtras | None = None,
 ) -> Iterator[str]:
-    """All findings as a JSON document.
+    """Yield all findings as a JSON document.
 
     ``{"files": [{"path", "kind", "rows", "queries", "findings": [...]}], "summary": {"errors",
     "warnings", "infos"}}``. Invisible characters in ids are JSON escapes.
@@ -27,7 +27,7 @@ def iter_json(
     Args:
         reports: Read once, one at a time.
         statistics: Whether to add ``statistics``: code, name, severity, count and files per rule.
-        extras: Further keys for a file.
+        extras: Returns further keys of a file.
     """
     tally = Tally()
     document: dict[str, Any] = {
@@ -84,11 +84,11 @@ def json_chunks(value: Any, depth: int = 0) -> Iterator[str]:
     """Yield a JSON text in parts, indented, invisible characters as escapes.
 
     Args:
-        value: What ``json`` takes, and on top of it any iterable, which becomes a list and is read
-            one item at a time, and functions without arguments, which are called when their turn
-            comes: for totals that are known at the end. An item of a list that is plain JSON is
-            one line.
-        depth: How deep the value stands in its document.
+        value: A value that ``json`` supports, or contains any iterables, which become lists and are
+            read one item at a time, and functions without arguments, which are called when they
+            are reached, for totals that are known only at the end. An item of a list that is
+            plain JSON is one line.
+        depth: The nesting depth of the value in its document.
     """
     if callable(value):
         yield from json_chunks(value(), depth)
@@ -118,7 +118,7 @@ def _list(items: Iterator[Any], depth: int) -> Iterator[str]:
 
 
 def _compact(item: Any) -> Any:
-    """An item as JSON text if it holds nothing that is read as it comes; else itself."""
+    """An item as JSON text, or the item itself if it contains iterables or functions."""
     try:
         return _Text(json.dumps(item))
     except TypeError:
@@ -139,6 +139,6 @@ def _bracketed(brackets: str, members: Iterable[tuple[str, Any]], depth: int) ->
 
 
 class _Text(str):
-    """A JSON text, done."""
+    """A complete JSON text."""
 
     __slots__ = ()

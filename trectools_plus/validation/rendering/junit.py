@@ -1,4 +1,4 @@
-"""Findings as JUnit XML, which every build server shows: a suite per file, a case per finding."""
+"""Findings as JUnit XML for build servers: a suite per file, a case per finding."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from trectools_plus.validation.rendering.places import iter_rows, line_ranges, p
 
 
 def iter_junit(reports: Iterable[FileReport], *, strict: bool = False) -> Iterator[str]:
-    """All findings as a JUnit document.
+    """Yield all findings as a JUnit document.
 
-    An error is a failed case, and a warning too when ``strict``; all other findings are cases that
-    pass and have their text as output. A file without findings is one case that passes.
+    An error is a failed case, and if ``strict``, a warning too. All other findings are passed cases
+    with their text as output. A file without findings is one passed case.
     """
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="trectools-plus">\n'
@@ -62,5 +62,5 @@ def _attribute(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    # Control characters and lone surrogates, which XML cannot hold, are escapes by now.
+    # Control characters and lone surrogates, which XML cannot contain, are escaped.
     return escape(printable(text))

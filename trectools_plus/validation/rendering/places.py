@@ -1,4 +1,4 @@
-"""The spelling of files, lines and texts in outputs, and one finding for each place."""
+"""Files, lines and texts in outputs, and one finding for each place."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from trectools_plus.validation.findings import FileReport, Finding
 
 
 def printable(text: str) -> str:
-    """``text`` in full, with escapes for all that has no shape or steers a terminal."""
+    """The whole ``text``, with escapes for invisible and control characters."""
     return text if text.isprintable() else visible(text, len(text))
 
 
 def file_uri(path: str) -> str:
-    """A URI reference for a file: relative as it was named, ``file:`` for an absolute path.
+    """Return a URI reference for a file: relative for a relative path, else ``file:``.
 
-    Bytes of a name that are not UTF-8 keep their value as percent escapes.
+    Bytes of a name that are not UTF-8 become percent escapes.
     """
     try:
         name = os.fsencode(PurePath(path).as_posix())
-    except UnicodeEncodeError:  # half a character, which only Windows allows in a name
+    except UnicodeEncodeError:  # a lone surrogate, which only Windows allows in a name
         path = path.encode("utf-8", "replace").decode()
         name = path.encode()
     return Path(path).as_uri() if PurePath(path).is_absolute() else quote(name)
 
 
 def line_ranges(lines: Sequence[int], count: int) -> str:
-    """``lines 1–3, 7, …``: the lines kept of a finding with ``count`` places; ``""`` for one."""
+    """``lines 1–3, 7, …``: the first lines of ``count`` places; ``""`` for one."""
     if len(lines) < 2:
         return ""
     spans: list[list[int]] = []
@@ -49,13 +49,13 @@ def line_ranges(lines: Sequence[int], count: int) -> str:
 
 
 LONGEST_ROW = 80
-"""Characters of a row that are shown beside its line number."""
+"""Longest text of a row, in characters."""
 
 
 def iter_occurrences(report: FileReport) -> Iterator[Finding]:
-    """The findings of a report; where every line was asked for, one for each line.
+    """Yield the findings of a report; if all lines were requested, one for each line.
 
-    What a rule says is about the first place. Each further one is shown by its row.
+    The message is about the first place. The text of the row replaces it for further places.
     """
     for finding in report.findings:
         if report.line_text is None or len(finding.every_line) < 2:
@@ -78,14 +78,14 @@ def iter_occurrences(report: FileReport) -> Iterator[Finding]:
 
 
 def iter_rows(report: FileReport, finding: Finding) -> Iterator[tuple[int, str]]:
-    """Number and text of each line of a finding, if every line was asked for; else nothing."""
+    """Yield number and text of each line of a finding, if all lines were requested."""
     if report.line_text is not None:
         for line in map(int, finding.every_line):
             yield line, row_text(report, line)
 
 
 def row_text(report: FileReport, line: int) -> str:
-    """A line of the file with nothing invisible in it, cut when long; ``""`` if not at hand."""
+    """A printable, shortened line of the file; ``""`` if its text is not available."""
     if report.line_text is None:
         return ""
     text = report.line_text(line)[: LONGEST_ROW + 1]

@@ -19,9 +19,9 @@ _HEADINGS: dict[Subject, str] = {
 
 
 FIXES = {
-    "safe": "can be mended without a change to the ranking that is evaluated",
-    "ask": "can be mended once its owner decides how",
-    "no": "cannot be mended from the file alone",
+    "safe": "can be fixed without a change to the ranking that is evaluated",
+    "ask": "can be fixed after a decision of the owner of the file",
+    "no": "cannot be fixed from the file alone",
 }
 """The meaning of each kind of fix."""
 
@@ -35,9 +35,9 @@ def _page() -> Iterator[str]:
     yield "# Rules of the validators"
     yield ""
     yield "`runs validate`, `qrels validate`, `topics validate` and `testset validate` report at"
-    yield "most one finding per rule and file, with its first line and a count. An error stops"
-    yield "scoring unless the rule says otherwise. `testset validate` has the rules for topics and"
-    yield "test sets, and those of T2 on top."
+    yield "most one finding per rule and file, with its first line and a count. An error blocks"
+    yield "scoring unless stated otherwise. `testset validate` applies the rules for topics and"
+    yield "test sets, and the rules T2."
     for subject, heading in _HEADINGS.items():
         rules = [rule for rule in CATALOGUE if rule.on == subject]
         yield ""
@@ -68,7 +68,7 @@ def _section(rule: Rule) -> Iterator[str]:
     yield ""
     yield f"What to do: {sentences(rule.remedy)}"
     yield ""
-    scored = "" if rule.blocks_scoring else " Scoring goes on all the same."
+    scored = "" if rule.blocks_scoring else " It does not block scoring."
     yield f"Fix: {fix_of(rule)}.{scored}"
 
 

@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, the format that code scanning services read."""
+"""Findings as SARIF 2.1.0, the format of code scanning services."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def iter_sarif(reports: Iterable[FileReport]) -> Iterator[str]:
-    """All findings as a SARIF log with one run, in parts."""
+    """Yield all findings as a SARIF log with one run, in parts."""
     index = {rule.code: at for at, rule in enumerate(CATALOGUE)}
     results = (
         _result(finding, index[finding.code])
@@ -33,13 +33,13 @@ def iter_sarif(reports: Iterable[FileReport]) -> Iterator[str]:
 
 
 def documentation_url() -> str | None:
-    """Where the documentation is published, as the package's metadata say; ``None`` if nowhere."""
+    """The URL of the documentation in the package's metadata; ``None`` if it is missing."""
     named = (url.partition(",") for url in _metadata("Project-URL"))
     return next((url.strip() for label, _, url in named if label == "Documentation"), None)
 
 
 def _metadata(key: str) -> list[str]:
-    """Values of a key of the package's metadata; none where it runs without being installed."""
+    """Values of a key of the package's metadata; empty if the package is not installed."""
     try:
         return metadata(PACKAGE).get_all(key) or []
     except PackageNotFoundError:
@@ -58,15 +58,15 @@ def _driver() -> dict[str, Any]:
 
 
 def _rule(rule: Rule, docs: str | None) -> dict[str, Any]:
-    said = f"{rule.rationale} {sentences(rule.remedy)}"
+    text = f"{rule.rationale} {sentences(rule.remedy)}"
     described: dict[str, Any] = {
         "id": rule.code,
         "name": "".join(word.capitalize() for word in re.split(r"\W", rule.name)),
         "shortDescription": {"text": sentences(rule.checks)},
         "fullDescription": {"text": rule.rationale},
         "help": {
-            "text": f"{said}\n\nExample: {rule.example}",
-            "markdown": f"{said}\n\n```text\n{rule.example}\n```\n",
+            "text": f"{text}\n\nExample: {rule.example}",
+            "markdown": f"{text}\n\n```text\n{rule.example}\n```\n",
         },
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {"tags": [rule.on], "fix": rule.fix.value},

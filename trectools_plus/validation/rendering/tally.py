@@ -1,4 +1,4 @@
-"""Counting findings while they pass by: the summary line and ``--statistics``."""
+"""Counts of findings, for the summary line and ``--statistics``."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _ORDER = list(Severity)
 
 
 class Tally:
-    """Number of findings there were, of which rules, in how many files.
+    """Numbers of findings and files, by rule.
 
     Attributes:
-        n_files: Files counted so far.
-        n_with_findings: How many of them had a finding.
+        n_files: Number of files so far.
+        n_with_findings: Number of files with findings.
         findings: Number of findings of each severity.
         fixes: Number of findings that can be fixed in each way.
-        asked: Codes of the findings that are fixed only when named, in the order met.
+        asked: Codes of findings whose fix is applied only by name, in order of appearance.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Tally:
         self._files: Counter[tuple[str, str, Severity]] = Counter()
 
     def count(self, reports: Iterable[FileReport]) -> Iterator[FileReport]:
-        """Pass reports on, counting each."""
+        """Yield reports and count each."""
         for report in reports:
             self.add(report)
             yield report
@@ -77,7 +77,7 @@ class Tally:
         ]
 
     def as_table(self) -> Iterator[str]:
-        """The same as a table for people; nothing without findings."""
+        """Yield the same as a text table; nothing without findings."""
         rows = [
             (r["code"], r["name"], r["severity"], f"{r['count']:,}", f"{r['files']:,}")
             for r in self.as_dicts()
@@ -94,7 +94,7 @@ class Tally:
             yield printable("  ".join(cells))
 
     def sentence(self) -> str:
-        """The summary line: what was found, in how many files."""
+        """The summary line: numbers of findings and files."""
         files = plural(self.n_files, "file")
         found = [plural(n, severity) for severity, n in self.findings.items() if n]
         if not found:
@@ -105,7 +105,7 @@ class Tally:
         return f"Found {' and '.join([', '.join(most), last]) if most else last} in {files}."
 
     def fix_hints(self) -> list[str]:
-        """Lines about fixes: a command that keeps all rows and scores, then the other fixes."""
+        """Lines about fixes: a command that keeps all rows and scores, and the other fixes."""
         repairs = {code: CATALOGUE[code].repair for code in sorted(self.asked)}
         effects = {code: repair.effect if repair else "" for code, repair in repairs.items()}
         lines = self._command(",".join(code for code, effect in effects.items() if not effect))
@@ -115,7 +115,7 @@ class Tally:
         return lines + changing
 
     def _command(self, asked: str) -> list[str]:
-        """The command that fixes what it can; none if there is nothing to fix."""
+        """The command that applies fixes; empty if there is nothing to fix."""
         safe = self.fixes[Fix.SAFE]
         if not safe:
             return [f"Fix with --fix OUT --fix {asked}."] if asked else []

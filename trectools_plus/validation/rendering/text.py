@@ -1,4 +1,4 @@
-"""Findings for people: grouped by file, worst first, aligned, with a summary line."""
+"""Findings as text: grouped by file, worst first, aligned, with a summary line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trectools_plus.validation.rendering.places import iter_rows, line_ranges, p
 from trectools_plus.validation.rendering.tally import Tally
 
 WIDTH = 100
-"""Columns that no line exceeds, unless a single word (a path, an id) does."""
+"""Longest line, in columns, unless a single word (a path, an id) is longer."""
 
 _NARROWEST = 60
 _ORDER = list(Severity)
@@ -28,12 +28,12 @@ Line = list[tuple[str, str]]
 def iter_text(
     reports: Iterable[FileReport], *, statistics: bool = False, list_clean: bool = True
 ) -> Iterator[str]:
-    """Plain text, line by line.
+    """Yield plain text, line by line.
 
     Args:
         reports: Read once, one at a time.
-        statistics: Whether to count by rule in a table, in the place of the findings.
-        list_clean: Whether files without findings are named.
+        statistics: Show a table of counts by rule instead of the findings.
+        list_clean: Show files without findings.
     """
     lines = text_lines(reports, statistics=statistics, list_clean=list_clean)
     for line in lines:
@@ -47,9 +47,9 @@ def print_text(
     statistics: bool = False,
     list_clean: bool = True,
 ) -> None:
-    """Write :func:`iter_text` to a stream; in its width, and in colour, if it is a terminal.
+    """Write :func:`iter_text` to a stream; for a terminal, in its width and in colour.
 
-    The environment variable ``NO_COLOR`` turns colours off, as everywhere.
+    The environment variable ``NO_COLOR`` turns colours off.
     """
     if not stream.isatty():
         stream.writelines(iter_text(reports, statistics=statistics, list_clean=list_clean))
@@ -60,8 +60,8 @@ def print_text(
     plain = bool(os.environ.get("NO_COLOR"))
     console = make_console(stream)
     for line in text_lines(reports, width, statistics=statistics, list_clean=list_clean):
-        pieces = ((text, "" if plain else style) for text, style in line)
-        console.print(Text.assemble(*pieces), soft_wrap=True)
+        parts = ((text, "" if plain else style) for text, style in line)
+        console.print(Text.assemble(*parts), soft_wrap=True)
 
 
 def text_lines(
@@ -86,7 +86,7 @@ def text_lines(
 
 
 def _table_lines(tally: Tally) -> Iterator[Line]:
-    """The table of ``--statistics`` and a blank line; nothing without findings."""
+    """Yield the table of ``--statistics`` and a blank line; nothing without findings."""
     for at, row in enumerate(tally.as_table()):
         yield [(row, "" if at else "bold")]
     if any(tally.findings.values()):
@@ -111,7 +111,7 @@ def _file_lines(report: FileReport, width: int) -> Iterator[Line]:
 
 
 def _head(finding: Finding, place: str) -> Line:
-    """``  line:column  severity  code``, with a mark where a program can fix it unasked."""
+    """``  line:column  severity  code``, with a mark for safe fixes."""
     colour = _COLOURS[finding.severity]
     return [
         (f"  {place}  ", "dim"),
@@ -131,7 +131,7 @@ def _body(finding: Finding, width: int, *, every: bool) -> Iterator[tuple[str, s
 
 
 def _row_lines(report: FileReport, finding: Finding, margin: int, width: int) -> Iterator[Line]:
-    """Each line of a finding as it stands in the file."""
+    """Yield each line of a finding as in the file."""
     digits = len(str(max(finding.every_line)))
     left = max(0, width - margin - digits - 3)
     for number, text in iter_rows(report, finding):
@@ -143,7 +143,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _aligned(places: Sequence[tuple[int | None, int | None]]) -> list[str]:
-    """``line:column`` with the colons below each other; ``-`` for a whole file."""
+    """``line:column`` with aligned colons; ``-`` for a whole file."""
     lines = [str(line or "-") for line, _ in places]
     columns = [f":{column}" if column else "" for _, column in places]
     before, after = max(map(len, lines), default=0), max(map(len, columns), default=0)

@@ -1,4 +1,4 @@
-"""Test sets in YAML or JSON: queries with their judgments, in the forms that are in use.
+"""Test sets in YAML or JSON: queries with their judgments, in several forms.
 
 ::
 
@@ -8,10 +8,10 @@
     {metadata: {…}, test_cases: [{text, expected_hpo_ids: [HP:…]}]}     or the list alone
     {query_id: {doc_id: grade}}     or {query_id: [doc_id, …]}
 
-The last one has judgments only. The first three, this package's own, have a fixed set of fields;
-sets of the fourth form have fields of their own, which are ignored.
+The last form has only judgments. The first three are the forms of this package, with a fixed set of
+fields. Additional fields of the fourth form are ignored.
 
-The same walk serves the validator and :func:`trectools_plus.load_test_set`.
+Both the validator and :func:`trectools_plus.load_test_set` use this reader.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ from trectools_plus.validation.topics.view import (
 
 Fields = dict[str, tuple[Scalar, Node]]
 Judged = tuple[str, Node, float | None]
-"""Document id, its place, its grade; ``None`` where that is not a whole number."""
+"""Document id, its place, its grade; ``None`` if that is not a whole number."""
 
 
 def read_test_set(tree: Tree, troubles: Troubles | None = None) -> Content:
@@ -75,7 +75,7 @@ def read_test_set(tree: Tree, troubles: Troubles | None = None) -> Content:
 
     Args:
         tree: The document.
-        troubles: Where to note problems, if not in a new place.
+        troubles: Collects the problems; a new collection if not given.
     """
     reader = _Reader(Troubles() if troubles is None else troubles, tree.n_values)
     note_repeats(tree, reader.troubles)
@@ -146,7 +146,7 @@ class _Reader:
         self.troubles.add("T105", Trouble(node.line, what, node.column, remedy=remedy))
 
     def _read_list(self, root: Items) -> None:
-        """Read a list of cases, whose fields show of which form it is."""
+        """Read a list of cases, whose fields determine the form."""
         names = {
             key.text
             for case in self._unfolder.items(root)
@@ -174,9 +174,9 @@ class _Reader:
 
         Args:
             case: The case.
-            cases: Those before it. Cases of this package's form have an id, and no fields but
-                those of the schema.
-            key: Its id, where that is a key in front of the case.
+            cases: The cases before it. Cases in a form of this package have an id, and only fields
+                of the schema.
+            key: Its id, if that is the key of the case.
         """
         if not isinstance(case, Mapping):
             what = f"expected a test case with id and text but got {describe(case)}"
@@ -210,7 +210,7 @@ class _Reader:
             self._judgments.note_none(judged[0][0], entry)
 
     def _read_id_and_text(self, fields: Fields, entry: Entry, key: Scalar | None) -> set[str]:
-        """Read the two into ``entry``, and return which of them are missing."""
+        """Read the two into ``entry``, and return the missing ones."""
         missing = set()
         id_node: Node | None = next((fields[name][1] for name in ID_KEYS if name in fields), key)
         if id_node is None:
@@ -240,9 +240,9 @@ class _JudgmentsReader:
     """Reads the judgments of a case: a list of documents, of ``{doc_id, grade}``, or a mapping.
 
     Args:
-        troubles: Where to note problems.
-        schema: Notes unknown keys.
-        unfolder: Gives the fields of nodes.
+        troubles: Collects the problems.
+        schema: Reports unknown keys.
+        unfolder: Returns the fields of nodes.
 
     Attributes:
         rows: ``line, query_id, doc_id, grade`` of each judgment read so far.
@@ -258,7 +258,7 @@ class _JudgmentsReader:
     def read(self, node: Node, entry: Entry, number: int) -> None:
         """Read the judgments of a test case, the ``number``-th.
 
-        Of two cases of one id, which a rule of its own reports, only the first one's are read.
+        Of several cases with one id (T111, T112), only the judgments of the first are read.
         """
         if is_empty(node):
             return
@@ -274,7 +274,7 @@ class _JudgmentsReader:
             self.rows.append((place.line, query_id, doc_id, grade))
 
     def note_none(self, place: Node, entry: Entry) -> None:
-        """Note that a test case has no judgments (T131)."""
+        """Report that a test case has no judgments (T131)."""
         query = f" for query {visible(entry.query_id)}" if entry.query_id is not None else ""
         what = f"no judgments{query}; it is left out of the mean"
         self._troubles.add("T131", Trouble(place.line, what, place.column, entry.query_id))
@@ -315,10 +315,10 @@ class _JudgmentsReader:
 
 
 class _NotesReader:
-    """Reads words, languages and remarks of cases and metadata, and notes invalid ones (T118).
+    """Reads words, languages and remarks of cases and metadata, and reports invalid ones (T118).
 
     Args:
-        troubles: Where to note problems.
+        troubles: Collects the problems.
 
     Attributes:
         languages: ``line, query_id, language`` of each declaration read so far.
@@ -334,7 +334,7 @@ class _NotesReader:
         Args:
             fields: Its fields.
             entry: The case.
-            strict: True for this package's form; the words of other forms are left out.
+            strict: True for a form of this package; unknown words of other forms are left out.
         """
         found = {}
         for name in NOTE_KEYS:
@@ -349,7 +349,7 @@ class _NotesReader:
 
         Args:
             pairs: Keys and values.
-            strict: True for this package's form; the values of other forms are converted to text.
+            strict: True for a form of this package; values of other forms are converted to text.
         """
         for key, node in pairs:
             if key.text not in METADATA_KEYS:
@@ -360,7 +360,7 @@ class _NotesReader:
                 self.languages.append((node.line, None, node.text))
 
     def note_wrong(self, node: Node, what: str, query_id: str | None) -> None:
-        """Note a value of the wrong type."""
+        """Report a value of the wrong type."""
         remedy = None
         if isinstance(node, Scalar) and node.meaning not in ("text", "null"):
             remedy = f'Quote it: "{visible(node.text)}"'
@@ -395,7 +395,7 @@ def is_empty(node: Node) -> bool:
 
 
 def number_of_case(number: int) -> str:
-    """Return the id of a case that has none of its own: ``case-001`` for the first."""
+    """Return the id of a case without an id: ``case-001`` for the first."""
     return f"case-{number:03d}"
 
 
@@ -408,4 +408,4 @@ def _shown(node: Node) -> str:
     if not isinstance(node, Scalar):
         return describe(node)
     shown = visible(node.text)
-    return f"'{shown}'" if node.meaning == "text" else f"{shown}, which is no text"
+    return f"'{shown}'" if node.meaning == "text" else f"{shown}, which is not text"

@@ -10,12 +10,12 @@ from trectools_plus.formats.files.source import read_source
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding
-from trectools_plus.validation.rules.topics.lines import recorded
+from trectools_plus.validation.rules.topics.lines import recorded_hit
 from trectools_plus.validation.topics.loading import read_view
 from trectools_plus.validation.topics.view import TopicsView
 
 _NOT_FOR_TEST_SETS = frozenset({"Q134"})
-"""Test sets list what is relevant and leave the rest open."""
+"""Rules that do not apply to test sets, which list only what is relevant."""
 
 
 def validate_topics(path: str | Path, *, every_line: bool = False) -> FileReport:
@@ -46,7 +46,7 @@ def validate_topics(path: str | Path, *, every_line: bool = False) -> FileReport
 
 
 def check_topics(topics: TopicsView) -> list[Finding]:
-    """Run the rules for topics, and those for qrels over a test set's judgments."""
+    """Run the rules for topics, and the rules for qrels on the judgments of a test set."""
     return run_rules(topics, ("file", "topics"), topics) + _check_judgments(topics)
 
 
@@ -58,11 +58,11 @@ def _check_judgments(topics: TopicsView) -> list[Finding]:
     for rule in CATALOGUE:
         if rule.on != "qrels" or rule.code in _NOT_FOR_TEST_SETS:
             continue
-        # Grades that are not whole numbers are not in the table: the reader noted them.
-        hit = recorded(topics, rule.code, "place")
+        # The reader has recorded grades that are not whole numbers; the table lacks them.
+        hit = recorded_hit(topics, rule.code, "place")
         if hit is None and rule.tables and topics.judgments.n_rows:
             hit = rule.check(topics.judgments)
         if hit is not None:
-            hit = replace(hit, fix="no")  # those for qrels write four columns
+            hit = replace(hit, fix="no")  # fixes for qrels write four columns
             findings.append(rule.finding(hit, topics.path, every_line=topics.every_line))
     return findings

@@ -1,4 +1,4 @@
-"""Keys, ids, texts and grades of a tree; what a loader would change is noted at its place."""
+"""Keys, ids, texts and grades of a tree, and problems with them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trectools_plus.validation.registry import SeverityName
 from trectools_plus.validation.topics.view import Trouble, Troubles
 
 SPELLINGS_LOOKED_AT = 200
-"""Number of unknown keys for which a known one of similar spelling is searched."""
+"""Number of unknown keys for which a similar known key is searched."""
 
 _PURPOSE = {
     **dict.fromkeys(ID_KEYS, "id"),
@@ -44,13 +44,13 @@ class Entry:
 
 
 def read_id(node: Node, what: str, entry: Entry, troubles: Troubles) -> str | None:
-    """Read an id as it is written.
+    """Read an id as written.
 
     Args:
         node: The value.
-        what: What it is the id of, for messages: "id", "document id".
-        entry: The topic it belongs to.
-        troubles: Where to note that it is null (T105) or no text to a loader (T114).
+        what: Its name in messages: "id" or "document id".
+        entry: The topic that it belongs to.
+        troubles: Collects the problems: null (T105), or not text for a loader (T114).
     """
     if not isinstance(node, Scalar):
         troubles.add("T105", _trouble(node, f"the {what} is {describe(node)}, not text", entry))
@@ -72,7 +72,7 @@ def _not_text(node: Scalar, what: str, entry: Entry) -> Trouble:
     shown = visible(node.text)
     harmless: SeverityName | None = None
     if node.meaning == "integer" and node.value is None:
-        # Written as itself, it comes back unchanged once it is turned into text.
+        # Converted to text, it is unchanged.
         harmless = "warning"
         said = f"{what} {shown} is a number, not text"
     else:
@@ -87,7 +87,7 @@ def _not_text(node: Scalar, what: str, entry: Entry) -> Trouble:
 def read_text(node: Node, entry: Entry, troubles: Troubles) -> str | None:
     """Read the text of a topic.
 
-    Notes null (T105), another type (T115), a cut (T117) and an empty text (T121).
+    Reports null (T105), another type (T115), a cut text (T117) and an empty text (T121).
     """
     entry.text_line = node.line
     if not isinstance(node, Scalar):
@@ -113,7 +113,7 @@ def read_text(node: Node, entry: Entry, troubles: Troubles) -> str | None:
         )
     if node.cut is not None:
         trouble = _trouble(node, f"text cut at '#': {quoted(node.text)}", entry)
-        if node.cut != node.line:  # it ends on another line than it begins
+        if node.cut != node.line:  # it begins and ends on different lines
             trouble = replace(trouble, line=node.cut, column=None, fix="no")
         troubles.add("T117", trouble)
     if not node.text.strip():
@@ -122,7 +122,7 @@ def read_text(node: Node, entry: Entry, troubles: Troubles) -> str | None:
 
 
 def read_grade(node: Node, doc_id: str, entry: Entry, troubles: Troubles) -> float | None:
-    """Read a grade; notes null (T105), booleans (T115), fractions (Q111) and the rest (Q110)."""
+    """Read a grade; report null (T105), booleans (T115), fractions (Q111), others (Q110)."""
     found = _grade_problem(node)
     if found is None:
         assert isinstance(node, Scalar)
@@ -131,12 +131,12 @@ def read_grade(node: Node, doc_id: str, entry: Entry, troubles: Troubles) -> flo
     if code:
         said = said.format(doc_id=visible(doc_id))
         trouble = _trouble(node, said, entry, doc_id=doc_id, remedy=remedy)
-        troubles.add(code, replace(trouble, fix="no"))  # text can be quoted, a grade be guessed
+        troubles.add(code, replace(trouble, fix="no"))  # quotes fix a text, not a grade
     return None
 
 
 def _grade_problem(node: Node) -> tuple[str, str, str | None] | None:
-    """Return code, message and remedy for what is not a whole number; else ``None``."""
+    """Return code, message and remedy for a grade that is not a whole number; else ``None``."""
     whole = "Write a whole number"
     if not isinstance(node, Scalar):
         return "Q110", f"the grade of {{doc_id}} is {describe(node)}", whole
@@ -147,8 +147,8 @@ def _grade_problem(node: Node) -> tuple[str, str, str | None] | None:
         return "T115", f"grade {shown} of {{doc_id}} is {node.value}", whole
     if node.meaning == "number":
         if node.text in JSON_CONSTANTS:
-            return "", "", None  # T104 says it
-        return "Q111", f"grade {shown} of {{doc_id}} is no whole number", None
+            return "", "", None  # T104 reports it
+        return "Q111", f"grade {shown} of {{doc_id}} is not a whole number", None
     if node.meaning != "integer":
         return "Q110", f"grade '{shown}' of {{doc_id}} is text, not a number", whole
     if node.value is not None and node.value != node.text.lstrip("+"):
@@ -162,7 +162,7 @@ def no_text(query_id: str | None) -> str:
 
 
 def note_repeats(tree: Tree, troubles: Troubles) -> None:
-    """Note every key that a mapping has twice (T116)."""
+    """Report every key that a mapping has twice (T116)."""
     for repeat in tree.repeats:
         first, here = repeat.first, repeat.value
         where = f"line {first.line}" if first.line != here.line else f"column {first.column}"
@@ -176,9 +176,9 @@ def note_repeats(tree: Tree, troubles: Troubles) -> None:
 
 
 def note_constants(tree: Tree, troubles: Troubles) -> None:
-    """Note every NaN and infinity of a JSON document (T104)."""
+    """Report every NaN and infinity of a JSON document (T104)."""
     for node in tree.constants:
-        what, remedy = f"{node.text} is no JSON", "Write a number or null"
+        what, remedy = f"{node.text} is not valid JSON", "Write a number or null"
         troubles.add("T104", Trouble(node.line, what, node.column, remedy=remedy))
 
 
@@ -195,10 +195,10 @@ def _trouble(
 
 
 class Schema:
-    """Notes keys that are not in the schema, and what a misspelled one was meant to be (T106).
+    """Reports keys that are not in the schema, and the most similar known key (T106).
 
     Args:
-        troubles: Where to note them.
+        troubles: Collects the problems.
     """
 
     def __init__(self, troubles: Troubles) -> None:
@@ -214,19 +214,18 @@ class Schema:
         missing: Collection[str] | None = None,
         only_near: bool = False,
     ) -> set[str]:
-        """Note unknown keys.
+        """Report unknown keys.
 
         Args:
-            keys: Those of a mapping.
-            known: Those that it may have.
-            query_id: The test case that it belongs to.
-            missing: Fields that it lacks, so that a misspelled key may be one of them; any known
-                one if not given.
-            only_near: Whether only misspelled ones are noted, and only for missing fields: other
-                keys are free.
+            keys: The keys of a mapping.
+            known: The keys of the schema.
+            query_id: The test case of the mapping.
+            missing: Fields that the mapping lacks, so a misspelled key may be one of them; any
+                known key if not given.
+            only_near: Report only misspelled keys of missing fields; allow all other keys.
 
         Returns:
-            Of the ``missing`` fields, those that a misspelled key was meant to be.
+            The ``missing`` fields that misspelled keys stand for.
         """
         meant: set[str] = set()
         for key in keys:

@@ -1,7 +1,7 @@
 """Loading topics and test sets for the rules: TSV, JSON Lines, TREC's SGML and XML, YAML and JSON.
 
-TSV is read all lines at once, JSON Lines line by line, SGML and XML topic by topic, so that one
-bad topic does not hide the next. Nothing here raises: problems are noted for the rules.
+TSV is read as a whole, JSON Lines line by line, SGML and XML topic by topic, so that an invalid
+topic does not hide the next one. Readers collect problems for the rules and raise no errors.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _CONTENT: dict[Form, re.Pattern[str]] = {
 _ID_AND_TEXT = re.compile(r"""[ ]*([^\s,;:"'{}\[\]<>|]+)[ ]+([^ ].*)""")
 
 
-# Separated by blanks alone or by tabs alone: a query may well be three words and a number.
+# Separated only by blanks or only by tabs, because a query can be three words and a number.
 _OTHER_KINDS = {
     kind: re.compile("|".join(pattern.replace(" ", blank) for blank in (" +", "\t+")))
     for kind, pattern in (
@@ -63,7 +63,7 @@ _OTHER_KINDS = {
     )
 }
 _LOOKED_AT = 100
-"""Number of lines that decide whether a file is of another kind."""
+"""Number of lines that are checked for another kind of file."""
 _TOP = re.compile("<top>", re.IGNORECASE)
 
 
@@ -72,18 +72,18 @@ def read_view(source: Source, form: Form | None = None) -> TopicsView:
 
     Args:
         source: The file.
-        form: How it is written, if that is known.
+        form: Its form, if known.
     """
     columns = scan_columns(source, _N_FIELDS)
     text = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
     start = text if source.overlong is None else text + _head(source.overlong)
     form = form or form_of(source.path, start)
     if wide_encoding(columns) is not None or has_only_bare_cr(columns):
-        # One finding about the bytes explains everything.
+        # A finding about the bytes explains all problems.
         return TopicsView(columns, form, Content.empty(), Shape("not-text", first_line=1))
     if source.overlong is not None and form not in ("tsv", "jsonl"):
         return TopicsView(columns, form, Content.empty(), Shape(first_line=source.overlong.line))
-    # A NUL has its own rule; no parser may stop there.
+    # F106 reports NUL bytes; parsers must not stop there.
     content = _read(text.replace("\0", "\ufffd"), form)
     shape = Shape(first_line=_first_line(text, form, content))
     return TopicsView(columns, form, content, shape)
@@ -125,7 +125,7 @@ def _read_tree(text: str, syntax: Syntax) -> Content:
 
 
 def _first_line(text: str, form: Form, content: Content) -> int | None:
-    """Return the line that the data begin on; ``None`` for an empty file."""
+    """Return the line on which the data begins; ``None`` for an empty file."""
     if content.entries.is_empty() and not content.troubles:
         return None
     match = _CONTENT.get(form, _ANYTHING).search(text)
@@ -133,7 +133,7 @@ def _first_line(text: str, form: Form, content: Content) -> int | None:
 
 
 def read_tsv(text: str) -> Content:
-    """Read topics from TSV, blank lines and comments left out.
+    """Read topics from TSV, without blank lines and comments.
 
     Args:
         text: The file, without byte order mark.
@@ -155,7 +155,7 @@ def read_tsv(text: str) -> Content:
     rows = rows.filter(pl.col("rest").is_not_null())
     extra = rows.filter(pl.col("rest").str.contains("\t", literal=True))
     for line, query_id, rest in extra.select("line", "query_id", "rest").iter_rows():
-        what = "tab inside the text, kept as a blank"
+        what = "tab inside the text, read as a blank"
         column = len(query_id) + 2 + rest.index("\t")
         troubles.add("T102", Trouble(line, what, column, query_id))
     entries = rows.select(
@@ -167,7 +167,7 @@ def read_tsv(text: str) -> Content:
     is_missing = pl.col("query_id").str.strip_chars(" ") == ""
     without_id = entries.filter(is_missing)
     for line, topic in without_id.select("line", "text").iter_rows():
-        troubles.add("T105", Trouble(line, f"no id in front of {quoted(topic)}", 1))
+        troubles.add("T105", Trouble(line, f"no id before {quoted(topic)}", 1))
     without_text = entries.filter(pl.col("text").str.strip_chars() == "")
     for line, query_id in without_text.select("line", "query_id").iter_rows():
         troubles.add("T121", Trouble(line, no_text(query_id), query_id=query_id))
@@ -176,7 +176,7 @@ def read_tsv(text: str) -> Content:
 
 
 def _other_kind(text: str) -> str | None:
-    """Return ``a run`` or ``qrels`` where every line is a row of such a file."""
+    """Return ``a run`` or ``qrels`` if every line is a row of such a file."""
     lines = [line.rstrip(" \t\r") for line in text.split("\n", _LOOKED_AT)[:_LOOKED_AT]]
     lines = [line for line in lines if line and not line.startswith("#")]
     for kind, row in _OTHER_KINDS.items():
@@ -186,9 +186,9 @@ def _other_kind(text: str) -> str | None:
 
 
 def with_tab(line: str) -> str | None:
-    """Return a line with a tab for its first blanks; ``None`` where no id can stand before them.
+    """Return a line with a tab for its first blanks; ``None`` if the first word cannot be an id.
 
-    Commas, semicolons and quotes in the first word mean that the line has another separator.
+    Commas, semicolons and quotes in the first word indicate another separator.
     """
     match = _ID_AND_TEXT.fullmatch(line)
     return f"{match[1]}\t{match[2]}" if match else None
@@ -198,8 +198,8 @@ def _rows(text: str) -> pl.DataFrame:
     """Return ``line, query_id, rest``, cut at the first tab; ``rest`` is null without one."""
     lines = pl.Series("line_text", [text]).str.split("\n").explode().str.strip_suffix("\r")
     numbers = pl.int_range(1, lines.len() + 1, dtype=pl.UInt32, eager=True).alias("line")
-    # Rules for every file report blank lines and comments; a topic behind '#' is one with an id
-    # that cannot stand in a run.
+    # Rules on files report blank lines and comments; a line with '#' and a tab is a topic with
+    # an id that cannot be written to a run.
     is_comment = lines.str.starts_with("#") & ~lines.str.contains("\t", literal=True)
     kept = lines.str.contains(r"[^ \t\x0b\x0c]") & ~is_comment
     frame = pl.DataFrame({"line": numbers, "line_text": lines}).filter(kept)
@@ -210,7 +210,7 @@ def _rows(text: str) -> pl.DataFrame:
 
 
 def _header(rows: pl.DataFrame, troubles: Troubles) -> pl.Series:
-    """Return a flag for each row: true for a header, which is noted."""
+    """Flag the row that is a header, and report it."""
     flags = pl.repeat(False, rows.height, eager=True)
     if rows.is_empty():
         return flags
@@ -223,7 +223,7 @@ def _header(rows: pl.DataFrame, troubles: Troubles) -> pl.Series:
 
 
 class _OddError(ValueError):
-    """A line that needs a closer look."""
+    """A line for the slow parser."""
 
 
 class _Integer(str):
@@ -233,13 +233,13 @@ class _Integer(str):
 
 
 class JsonLines:
-    """A reader of JSON Lines, in which the first line decides on the names of the fields.
+    """A reader of JSON Lines, in which the first line determines the names of the fields.
 
     Regular lines go through the standard library's fast parser. Any other line is parsed again,
     into a tree with the positions of its values.
 
     Args:
-        troubles: Where to note problems, if not in a new place.
+        troubles: Collects the problems; a new collection if not given.
     """
 
     def __init__(self, troubles: Troubles | None = None) -> None:
@@ -254,7 +254,7 @@ class JsonLines:
             text: The file, without byte order mark.
         """
         for number, line in enumerate(text.split("\n"), 1):
-            # A blank line is left to a rule for every file.
+            # F108 reports blank lines.
             if line.strip(" \t\r\v\f"):
                 self._read_line(number, line.removesuffix("\r"))
         entries = pl.DataFrame(self._entries, schema=ENTRIES_SCHEMA, orient="row")
@@ -267,16 +267,16 @@ class JsonLines:
             record = None
         if isinstance(record, dict) and self._id_key and self._text_key:
             query_id, text = record.get(self._id_key), record.get(self._text_key)
-            # Half a character, and integers, which have a type of their own, are for a closer look.
+            # Surrogates and integers (of type _Integer) are for the slow parser.
             if type(query_id) is not str or type(text) is not str or "\\u" in line:
-                self._read_closely(number, line)
+                self._read_slowly(number, line)
                 return
             if query_id and text.strip():
                 self._entries.append((number, query_id, text, number))
                 return
-        self._read_closely(number, line)
+        self._read_slowly(number, line)
 
-    def _read_closely(self, number: int, line: str) -> None:
+    def _read_slowly(self, number: int, line: str) -> None:
         try:
             tree = parse_json(line, number)
         except TreeError as error:
@@ -329,7 +329,7 @@ def _odd(_: str) -> NoReturn:
     raise _OddError
 
 
-# Integers are not computed: long ones would take long, or stop at a limit of Python's.
+# Integers are not converted: long ones are slow, or exceed a limit of Python.
 _DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_odd, parse_int=_Integer)
 
 
@@ -373,7 +373,7 @@ def read_sgml(text: str) -> Content:
 def read_xml(text: str) -> Content:
     """Read ``<topic>`` elements."""
     found = _Collector()
-    # The parser takes a bare CR for a line end, and its line numbers would not be the file's.
+    # The parser counts a bare CR as a line end, which would change its line numbers.
     text = re.sub("\r(?!\n)", " ", text)
     try:
         elements = parse_elements(text.encode(), "topic")

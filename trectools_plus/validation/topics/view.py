@@ -46,13 +46,13 @@ class Trouble:
 
     Attributes:
         line: The line, from 1.
-        message: What is seen.
+        message: The problem.
         column: The character column, from 1.
-        query_id: The topic it is about.
-        doc_id: The document it is about.
-        severity: Where it is lower than the rule's own.
-        remedy: Where it is not the rule's own.
-        fix: Where it is not the rule's own: ``no`` for what no program fixes.
+        query_id: The topic.
+        doc_id: The document.
+        severity: If it is lower than the severity of the rule.
+        remedy: If it differs from the remedy of the rule.
+        fix: If it differs from the fix of the rule: ``no`` if no program can fix it.
     """
 
     line: int
@@ -68,8 +68,8 @@ class Trouble:
 class Troubles:
     """The problems that a reader found, by the code of the rule that reports them.
 
-    The first one of each code and severity is stored whole, of the others only the line. If any
-    of them has a fix, the first is reported as fixable.
+    Stores the first problem of each code and severity, and only the lines of the others. If any of
+    them has a fix, the first is reported as fixable.
     """
 
     def __init__(self) -> None:
@@ -111,11 +111,11 @@ class Cases:
     """Test cases beyond their ids, texts and judgments.
 
     Attributes:
-        strict: True for this package's form; sets of other forms have fields of their own.
+        strict: True for a form of this package; other forms allow additional fields.
         notes: Category, language and the like of each case, by field.
         judged: The rows of each case in the table of judgments.
-        metadata: What the set says of itself, by field.
-        lines: The lines of the document's keys.
+        metadata: The metadata of the set, by field.
+        lines: The lines of the keys of the document.
     """
 
     strict: bool
@@ -133,12 +133,12 @@ class Content:
         entries: ``line, query_id, text, text_line`` of each topic or test case: its id with its
             line, its text with its line; null where missing.
         troubles: The problems in it.
-        judgments: ``line, query_id, doc_id, grade`` of a test set; the grade is null where it is
-            no whole number.
-        kind: ``testset`` for a file that has judgments beside its queries.
+        judgments: ``line, query_id, doc_id, grade`` of a test set; the grade is null if it is
+            not a whole number.
+        kind: ``testset`` for a file with queries and judgments.
         languages: ``line, query_id, language`` of each declaration of a test set's language, the
             one of its metadata without a query id.
-        cases: What else the cases of a test set hold; ``None`` for files without cases.
+        cases: Further data of the cases of a test set; ``None`` for files without cases.
     """
 
     entries: pl.DataFrame
@@ -158,17 +158,17 @@ class TopicsView(TableView):
     """Topics or a test set as rules see them.
 
     Args:
-        columns: The file's bytes and facts; its rows mean nothing here.
-        form: How the file is written.
-        content: What a reader found in it.
-        shape: The place where its data begin.
+        columns: The bytes and facts of the file; its rows are not used.
+        form: The form of the file.
+        content: The content that a reader found.
+        shape: The line on which the data begins.
 
     Attributes:
         frame: ``line, query_id, text, text_line`` of each topic.
         troubles: The problems that the reader found.
         judgments: The judgments of a test set, as rules for qrels see them.
         languages: The languages that a test set declares.
-        cases: What else the cases of a test set hold; ``None`` for files without cases.
+        cases: Further data of the cases of a test set; ``None`` for files without cases.
     """
 
     def __init__(self, columns: Columns, form: Form, content: Content, shape: Shape) -> None:
@@ -187,15 +187,13 @@ class TopicsView(TableView):
 
     @property
     def n_queries(self) -> int:
-        """Number of distinct ids; a test case without one counts for itself."""
+        """Number of distinct ids, plus the number of test cases without an id."""
         ids = self.frame["query_id"]
         return ids.drop_nulls().n_unique() + ids.null_count()
 
 
 class JudgmentsView(QrelsView):
-    """Judgments that are no four columns, but in a test set or under BEIR's header.
-
-    Their lines are those of that file.
+    """The judgments of a test set, with its line numbers.
 
     Args:
         path: The file.
@@ -207,5 +205,5 @@ class JudgmentsView(QrelsView):
             "query_id", "doc_id", iteration=pl.lit("0"), relevance=pl.col("grade").fill_null(np.nan)
         )
         super().__init__(path, None, Shape(), frame)
-        # In place of the base class's property, which would look for them in a file of columns.
+        # Replaces the property of the base class, which needs a file with columns.
         self.__dict__["line_numbers"] = table["line"].to_numpy()

@@ -1,16 +1,16 @@
-"""Positions of a run's rows: which query, which neighbours, in file, rank and score order.
+"""Queries and neighbours of rows, in file, rank and score order.
 
-All arrays here are numpy arrays over rows. A run as it should be is grouped by query and sorted
-by rank and score already; then every order below is the file's own and nothing is sorted. Only
-what is out of order pays for a sort.
+All arrays are NumPy arrays over rows. A valid run is already grouped by query and sorted by rank
+and score; then every order is the order of the file, and nothing is sorted. Otherwise only the
+affected queries are sorted.
 
-Millions of rows are passed over in stretches that stay in the processor's cache: an array over all
-rows costs more to allocate than to compute, and what only asks whether something holds everywhere,
-or gathers the few places where it does not, needs none.
+Millions of rows are processed in stretches that fit into the cache of the processor, because
+allocating an array over all rows takes longer than the computation. Tests of a condition on all
+rows, and searches for a few rows, need no such array.
 
 Pairs of query and document are compared by keys: the number of the query and part of a hash of the
 document id. Pairs with different keys differ. Pairs with one key are compared with their real ids,
-so that a chance collision costs time and changes nothing.
+so a collision costs time but does not change the result.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _MAX_MARK_BITS = 24
 
 
 def keys_of(query: npt.NDArray[np.uint32], doc_ids: pl.Series, seed: int = 0) -> Keys:
-    """A key for each pair.
+    """Return a key for each pair.
 
-    Pairs that have one key by chance have two with another ``seed``.
+    Different pairs with equal keys have different keys with another ``seed``.
     """
     key = query.astype(np.uint64)
     key <<= _HASH_BITS
@@ -55,12 +55,12 @@ def keys_of(query: npt.NDArray[np.uint32], doc_ids: pl.Series, seed: int = 0) ->
 
 @dataclass(frozen=True, eq=False)
 class KeyTable:
-    """Keys to be looked up among many others, a stretch at a time.
+    """Keys that are searched among many others, a stretch at a time.
 
     Attributes:
-        keys: Sorted.
-        order: The place that each had before.
-        marks: Which keys there may be, by their last bits: a first, quick look.
+        keys: The sorted keys.
+        order: The place of each key before sorting.
+        marks: Flags of the keys that may exist, by their last bits, for a quick test.
     """
 
     keys: Keys
@@ -77,13 +77,13 @@ class KeyTable:
         return cls(keys[order], order, marks)
 
     def find(self, asked: Keys) -> tuple[Rows, Rows]:
-        """Find keys that are in the table.
+        """Find the keys that are in the table.
 
         Returns:
-            Places among those asked for, ascending, and the place that each (the first of equal
-            ones) had when the table was made.
+            Places among ``asked``, ascending, and the original place of each in the table (of the
+            first, if several are equal).
         """
-        # Nearly all are ruled out by a mark; a search decides about the others.
+        # Marks exclude nearly all keys; the others are searched.
         places = np.flatnonzero(self.marks.take(_mark(asked, self.marks)))
         at = np.searchsorted(self.keys, asked[places])
         found = self.keys.take(at, mode="clip") == asked[places]
@@ -106,9 +106,9 @@ def stretches(n_rows: int, starts: npt.NDArray[np.int64] | None = None) -> list[
     """Cut rows into stretches of about ``STRETCH_ROWS``.
 
     Args:
-        n_rows: How many there are.
-        starts: Rows at which a cut may be, ascending from 0: first rows of queries, so that none
-            is cut in two. Anywhere, if not given.
+        n_rows: Number of rows.
+        starts: Rows at which a stretch may begin, ascending from 0, for example the first rows of
+            queries. Any row if not given.
 
     Returns:
         The first row and the end of each stretch.
@@ -121,11 +121,23 @@ def stretches(n_rows: int, starts: npt.NDArray[np.int64] | None = None) -> list[
 
 
 def map_stretches(work: Callable[[int, int], _T], cuts: Sequence[Stretch]) -> list[_T]:
-    """Do some work on every stretch, several at a time: NumPy and Polars let threads run."""
+    """Apply a function to every stretch, in threads, because NumPy and Polars release the GIL."""
     if len(cuts) < _WORTH_THREADS:
         return [work(begin, end) for begin, end in cuts]
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         return list(pool.map(lambda cut: work(*cut), cuts))
+
+
+def find_rows(work: Callable[[int, int], Rows], cuts: Sequence[Stretch]) -> Rows:
+    """Concatenate the rows that a function finds in each stretch."""
+    return np.concatenate([np.empty(0, np.int64), *map_stretches(work, cuts)])
+
+
+def places_in_query(query: npt.NDArray[np.uint32]) -> Rows:
+    """0, 1, 2, … within each block of rows of one query."""
+    places = np.arange(len(query))
+    heads = np.concatenate([[True], query[1:] != query[:-1]])
+    return places - np.maximum.accumulate(np.where(heads, places, 0))
 
 
 def holds_everywhere(test: Callable[[int, int], bool], cuts: Sequence[Stretch]) -> bool:
@@ -165,12 +177,12 @@ class QueryBlocks:
 
     @property
     def interleaved(self) -> bool:
-        """Return whether some query comes back after another one."""
+        """Return whether a query has rows after those of another query."""
         return len(self.starts) > self.query_ids.len()
 
     @cached_property
     def returns(self) -> Rows:
-        """First rows of blocks whose query had a block before."""
+        """First rows of blocks whose query already has an earlier block."""
         _, first = np.unique(self.block_query, return_index=True)
         again = np.ones(len(self.starts), np.bool_)
         again[first] = False
@@ -216,8 +228,8 @@ class Ordered:
     Attributes:
         row: Positions in the file's rows, or ``None`` when the order is the file's own.
         query: Query number at each place.
-        rank: Rank at each place: int64, or float64 with NaN where a text is no whole number.
-        score: Score at each place (float64, NaN where the text is no number).
+        rank: Rank at each place: int64, or float64 with NaN for a text that is not a whole number.
+        score: Score at each place (float64, NaN for a text that is not a number).
     """
 
     row: Rows | None
@@ -233,7 +245,7 @@ class Ordered:
 
     @cached_property
     def score32(self) -> npt.NDArray[np.float32]:
-        """Scores as trec_eval 9 holds them; beyond 3.4e38 they are infinite."""
+        """Scores in 32 bits, as in trec_eval 9; infinite beyond 3.4e38."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return self.score.astype(np.float32)
 
@@ -284,9 +296,9 @@ class Ordered:
         return places if self.row is None else self.row[places]
 
     def sorted_by(self, key: npt.NDArray[np.int64 | np.float64]) -> Ordered:
-        """The same rows by query and then ``key``, lowest first; ties keep their order.
+        """Sort the rows by query and then ``key``, lowest first; ties keep their order.
 
-        Only queries that are out of order are sorted, and the rest stays where it is.
+        Only the queries that are out of order are sorted.
         """
         in_order = (key[1:] >= key[:-1]) | ~self.same_query
         unsorted = np.zeros(int(self.query.max(initial=0)) + 1, np.bool_)
@@ -296,20 +308,20 @@ class Ordered:
         row = np.arange(len(key)) if self.row is None else self.row.copy()
         rank, score = self.rank.copy(), self.score.copy()
         row[places], rank[places], score[places] = row[moved], rank[moved], score[moved]
-        # Queries stand one after another, so that only their own rows change places.
+        # The rows are grouped by query, so rows change places only within a query.
         return Ordered(row, self.query, rank, score)
 
 
 def find_repeats(
     query: npt.NDArray[np.uint32], doc_ids: pl.Series, starts: Rows | None = None
 ) -> pl.DataFrame:
-    """Rows whose (query, document) has occurred before.
+    """Find rows whose (query, document) has occurred before.
 
     Args:
         query: The number of each row's query.
         doc_ids: Its document.
-        starts: The first rows of the queries, if all rows of each are together. Then equal pairs
-            are near each other, and rows are looked at in stretches.
+        starts: The first rows of the queries, if the rows are grouped by query. Then rows are
+            compared only within stretches.
 
     Returns:
         ``row``, ``first``: a row, and the first row with the same pair, in file order.
@@ -323,8 +335,7 @@ def find_repeats(
 
     n_rows = len(query)
     whole = [(0, n_rows)] if n_rows else []
-    found = map_stretches(suspects, whole if starts is None else stretches(n_rows, starts))
-    rows = np.concatenate([np.empty(0, np.int64), *found])
+    rows = find_rows(suspects, whole if starts is None else stretches(n_rows, starts))
     pairs = pl.DataFrame({"row": rows, "query": query[rows], "doc_id": doc_ids.gather(rows)})
     with_first = pairs.with_columns(first=pl.col("row").min().over("query", "doc_id"))
     return with_first.filter(pl.col("row") > pl.col("first")).select("row", "first")

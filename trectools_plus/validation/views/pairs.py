@@ -1,4 +1,4 @@
-"""A run beside its qrels and topics, as pair rules see them."""
+"""The view of a run with its qrels and topics."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from trectools_plus.validation.views.order import (
     Flags,
     KeyTable,
     Rows,
+    find_rows,
     keys_of,
-    map_stretches,
     stretches,
 )
 from trectools_plus.validation.views.qrels import QrelsView
@@ -38,10 +38,10 @@ class DocumentIds:
 
     Attributes:
         ids: All of them; ``None`` if there is no list.
-        pattern: A regular expression (without look-around) that each of them matches as a whole.
+        pattern: A regular expression (without look-around) that each id matches as a whole.
 
     Raises:
-        UsageError: If the pattern is no regular expression.
+        UsageError: If the pattern is not a regular expression.
     """
 
     ids: pl.Series | None = None
@@ -54,7 +54,7 @@ class DocumentIds:
             pl.Series([""]).str.contains(self._whole_pattern)
         except pl.exceptions.ComputeError as error:
             raise UsageError(
-                f"'{self.pattern}' is no regular expression: {_reason(error)}",
+                f"'{self.pattern}' is not a regular expression: {_reason(error)}",
                 where="--docid-pattern",
                 remedy="write one like 'HP:[0-9]{7}', without look-around",
             ) from None
@@ -75,7 +75,7 @@ class DocumentIds:
 
 
 def read_document_ids(path: str | Path) -> pl.Series:
-    """Read a list of document ids, one a line, compressed or not; blank lines are left out.
+    """Read a list of document ids, one per line, compressed or not; skip blank lines.
 
     Raises:
         InputError: If the file cannot be read.
@@ -96,14 +96,14 @@ JUDGED_CUTOFF = 10
 
 
 class PairView:
-    """A run with the qrels it is to be scored against, or the topics it should answer.
+    """A run with the qrels that it is scored with, or the topics that it should answer.
 
     Args:
         run: The run.
         qrels: The qrels, if given.
         topic_ids: The query ids of the topics, if given.
         at: The side that findings are reported on: its path and its line numbers.
-        collection: The document ids that there are, if known.
+        collection: The document ids of the collection, if known.
     """
 
     def __init__(
@@ -149,10 +149,10 @@ class PairView:
 
     @cached_property
     def near_queries(self) -> dict[str, tuple[str, str]]:
-        """Run query ids that are a judged one in another spelling: that id, and the cause."""
+        """Query ids of the run with a judged id in another spelling: that id, and the cause."""
         near = near_matches(self.run_ids, self.qrels_ids)
         topics = set(self.topic_ids or ())
-        # Two topics are two queries, however alike their ids are.
+        # Two topics are two queries, even if their ids are similar.
         return {
             ours: (theirs, cause)
             for ours, (theirs, cause) in near.items()
@@ -161,7 +161,7 @@ class PairView:
 
     @cached_property
     def judgments(self) -> pl.DataFrame:
-        """``query, doc_id``: what is judged of the run's queries, by their numbers in the run."""
+        """``query, doc_id``: judgments of the run's queries, by their numbers in the run."""
         assert self.qrels is not None
         numbers = pl.DataFrame({"id": self.run.blocks.query_ids}).with_row_index("query")
         ids = pl.DataFrame({"id": self.qrels.blocks.query_ids})
@@ -183,7 +183,7 @@ class PairView:
             keys = keys_of(query[begin:end], doc_ids.slice(begin, end - begin))
             return table.find(keys)[0] + begin
 
-        rows = _joined(map_stretches(find, stretches(self.run.n_rows)))
+        rows = find_rows(find, stretches(self.run.n_rows))
         likely = pl.DataFrame({"query": query[rows], "doc_id": doc_ids.gather(rows), "row": rows})
         found = likely.join(judgments, on=["query", "doc_id"], how="semi", maintain_order="left")
         return found["row"].to_numpy()
@@ -213,7 +213,7 @@ class PairView:
     def near_documents(self) -> pl.DataFrame:
         """``row, doc_id, other``: unjudged rows, and a judged id that differs only in spelling.
 
-        ``other`` is equal to ``doc_id`` but for case, normal form or invisible characters.
+        ``other`` equals ``doc_id`` apart from case, normal form or invisible characters.
         """
         judgments = self.judgments
         theirs = judgments.select("query", other="doc_id", fold=folded(judgments["doc_id"]))
@@ -224,11 +224,11 @@ class PairView:
         def find(begin: int, end: int) -> Rows:
             ours = doc_ids.slice(begin, end - begin)
             if folds_to_itself(ours):
-                # Plain ids on both sides are judged, or they are other ids.
+                # Without differences in spelling on both sides, an id is judged or different.
                 return np.empty(0, np.int64) if all_plain else self._unjudged(table, begin, ours)
             return self._unjudged(table, begin, folded(ours))
 
-        rows = _joined(map_stretches(find, stretches(self.run.n_rows)))
+        rows = find_rows(find, stretches(self.run.n_rows))
         ours = pl.DataFrame({"query": query[rows], "doc_id": doc_ids.gather(rows), "row": rows})
         ours = ours.with_columns(fold=folded(ours["doc_id"]))
         near = ours.join(theirs, on=["query", "fold"], maintain_order="left_right")
@@ -242,11 +242,11 @@ class PairView:
 
     @cached_property
     def document_affix(self) -> tuple[str, str, Rows] | None:
-        """``side, kind and text`` of an affix that one side's document ids have, if none is judged.
+        """An affix that the document ids of one side have, if no document is judged.
 
         Returns:
-            Which side has it ("run" or "qrels"), the affix as "prefix 'x'", and the run's rows
-            that carry it.
+            The side with the affix ("run" or "qrels"), the affix as "prefix 'x'", and the rows of
+            the run that have it.
         """
         if self.qrels is None or len(self.judged_rows):
             return None
@@ -263,7 +263,3 @@ class PairView:
         if found is not None:
             return "qrels", f"{found[0]} '{found[1]}'", rows
         return None
-
-
-def _joined(rows: list[Rows]) -> Rows:
-    return np.concatenate([np.empty(0, np.int64), *rows])

@@ -1,4 +1,4 @@
-"""A run as rules see it, and signs that its columns are swapped."""
+"""The view of a run, and signs that its columns are swapped."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from trectools_plus.validation.views.tables import NO_REPEATS, Numbers, TableVie
 
 @dataclass(frozen=True, slots=True)
 class SecondAndThird:
-    """Signs that columns 2 and 3 have changed places.
+    """Signs that columns 2 and 3 are swapped.
 
     Attributes:
-        third: The values of column 3; two of them where there are more.
-        some_second: Whether column 2 holds something else than 'Q0'.
-        several_rows: Whether some query has several rows.
-        repeated: Whether a query has the same value in column 2 again.
+        third: The values of column 3; two of them if there are more.
+        some_second: True if column 2 has values other than 'Q0'.
+        several_rows: True if a query has several rows.
+        repeated: True if a query has a value in column 2 several times.
     """
 
     third: frozenset[str] = frozenset()
@@ -34,7 +34,7 @@ class SecondAndThird:
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> SecondAndThird:
-        """The signs in some rows; where column 3 varies, nothing else is looked at."""
+        """The signs in some rows; if column 3 varies, the other signs are not computed."""
         third = frame["doc_id"]
         if third.is_empty():
             return cls()
@@ -53,7 +53,7 @@ class SecondAndThird:
         )
 
     def __add__(self, other: SecondAndThird) -> SecondAndThird:
-        """The signs in the rows of both; none of their queries may be the same."""
+        """The signs in the rows of both, which must have different queries."""
         return SecondAndThird(
             frozenset(sorted(self.third | other.third)[:2]),
             self.some_second or other.some_second,
@@ -62,24 +62,24 @@ class SecondAndThird:
         )
 
     @property
-    def have_changed_places(self) -> bool:
+    def are_swapped(self) -> bool:
         """Return whether column 3 is 'Q0', or one other value while column 2 varies."""
         if len(self.third) != 1:
             return False
         if next(iter(self.third)).upper() == "Q0":
             return self.some_second
-        # One document again and again is another fault, unless column 2 tells the rows apart.
+        # A repeated document is another problem, unless column 2 distinguishes the rows.
         return self.several_rows and not self.repeated
 
 
 @dataclass(frozen=True, slots=True)
 class RankAndScore:
-    """Signs that columns 4 and 5 have changed places.
+    """Signs that columns 4 and 5 are swapped.
 
     Attributes:
-        no_rank: Whether column 4 holds something else than whole numbers.
-        several_rows: Whether some query has several rows.
-        agree: Whether column 4 holds falling decimals, and column 5 counts 1, 2, 3.
+        no_rank: True if column 4 has values other than whole numbers.
+        several_rows: True if a query has several rows.
+        agree: True if column 4 has falling decimals, and column 5 counts 1, 2, 3.
     """
 
     no_rank: bool = False
@@ -92,7 +92,7 @@ class RankAndScore:
 
         Args:
             grouped: The rows by query.
-            fourth: Column 4 as it is spelled, in the order of the file.
+            fourth: The texts of column 4, in the order of the file.
         """
         same = grouped.same_query
         counting = (grouped.score[1:] == grouped.score[:-1] + 1) | ~same
@@ -107,7 +107,7 @@ class RankAndScore:
         return cls(no_rank, several_rows, agree)
 
     def __add__(self, other: RankAndScore) -> RankAndScore:
-        """The signs in the rows of both; none of their queries may be the same."""
+        """The signs in the rows of both, which must have different queries."""
         return RankAndScore(
             self.no_rank or other.no_rank,
             self.several_rows or other.several_rows,
@@ -115,25 +115,25 @@ class RankAndScore:
         )
 
     @property
-    def have_changed_places(self) -> bool:
-        """Return whether ranks are where scores should be."""
+    def are_swapped(self) -> bool:
+        """Return whether column 5 holds the ranks."""
         return self.no_rank and self.several_rows and self.agree
 
 
 MAX_TAG_LENGTH = 64
-"""Characters that a run tag may have unless the user says otherwise."""
+"""Default limit of the length of a run tag, in characters."""
 
 
 TREC_MAX_DEPTH = 1000
-"""Results per query that the profile trec allows."""
+"""Limit of results per query in the profile ``trec``."""
 
 
 class RunView(TableView):
     """A run as rules see it.
 
     Attributes:
-        rank: Rank of each row: int64, or float64 with NaN where a text is no whole number.
-        score: Score of each row (float64), NaN where the text is no number or says NaN.
+        rank: Rank of each row: int64, or float64 with NaN for a text that is not a whole number.
+        score: Score of each row (float64), NaN for a text that is not a number, or is NaN.
         max_depth: Results allowed per query; ``None`` for no limit.
         max_tag_length: Characters allowed in the run tag.
     """
@@ -159,12 +159,12 @@ class RunView(TableView):
     def of_file(
         cls, columns: Columns, max_depth: int | None = None, shape: Shape | None = None
     ) -> RunView:
-        """A view of a lexed file, whatever is in it.
+        """A view of a lexed file with any content.
 
         Args:
             columns: The file, or a chunk of one.
             max_depth: Results allowed per query; ``None`` for no limit.
-            shape: The verdict on the whole file, where it does not follow from ``columns``.
+            shape: The shape of the whole file, if ``columns`` do not determine it.
         """
         shape = shape or shape_of_run(columns)
         frame = None if shape.header_in_rows else columns.typed(_RUN_TYPES, compact=_RUN_WORDS)
@@ -216,12 +216,12 @@ class RunView(TableView):
 
     @cached_property
     def documents_in_column_2(self) -> bool:
-        """Return whether columns 2 and 3 have changed places: 'Q0', or one value, in column 3."""
-        return self.columns is not None and SecondAndThird.of(self.frame).have_changed_places
+        """Return whether columns 2 and 3 are swapped: 'Q0', or a single value, in column 3."""
+        return self.columns is not None and SecondAndThird.of(self.frame).are_swapped
 
     @cached_property
     def repeats(self) -> pl.DataFrame:
-        """As for any table; none where column 3 does not hold the documents."""
+        """As in the base class, but empty if column 3 does not hold the documents."""
         return NO_REPEATS if self.documents_in_column_2 else self.find_repeats()
 
     @cached_property
@@ -229,26 +229,26 @@ class RunView(TableView):
         """Return whether rank and score are swapped: decimals in column 4, 1, 2, 3 in column 5."""
         if self.columns is None or self.n_rows < 2 or self.rank.dtype == np.int64:
             return False
-        return bool(np.isnan(self.rank).any()) and self.rank_and_score.have_changed_places
+        return bool(np.isnan(self.rank).any()) and self.rank_and_score.are_swapped
 
     @property
     def why_not_ordered(self) -> str | None:
-        """Why the rows cannot be put in order; ``None`` if they can."""
+        """Reason why the rows cannot be put in order; ``None`` if they can."""
         if self.strays.height:
             return "some rows cannot be read, and their places would be lost"
         if self.swapped_columns:
             return "columns 4 and 5 look swapped (R121)"
         if np.isnan(self.score).any():
-            return "some scores are no numbers, so their places are not known"
+            return "some scores are not numbers, so their places are unknown"
         return None
 
     def cannot_be_ordered(self) -> bool:
-        """Return whether no fix puts the rows in order."""
+        """Return whether no fix can put the rows in order."""
         return self.why_not_ordered is not None
 
     @property
     def rank_and_score(self) -> RankAndScore:
-        """Signs that columns 4 and 5 of a file have changed places."""
+        """Signs that columns 4 and 5 of a file are swapped."""
         return RankAndScore.of(self.grouped, self.texts(4))
 
 
@@ -267,16 +267,16 @@ _RUN_WORDS = ("q0", "tag")
 
 
 def _ranks(ranks: pl.Series) -> Ranks:
-    """Ranks to compute with: as float64 where some are unknown, or too far apart for int64."""
+    """Ranks as int64, or as float64 if some are unknown or their differences exceed int64."""
     if ranks.dtype == pl.Int64 and ranks.is_between(-_FAR, _FAR).all():
         return ranks.to_numpy()
     return ranks.cast(pl.Float64).to_numpy()
 
 
 def _parse_run(strings: pl.DataFrame) -> pl.DataFrame:
-    """Columns of a run from their texts; what is no number becomes NaN.
+    """Columns of a run from their texts; a text that is not a number becomes NaN.
 
-    Polars casts exactly the decimal numbers, and the words for NaN and infinity.
+    Polars casts exactly decimal numbers and the words for NaN and infinity.
     """
     return pl.DataFrame(
         {
@@ -291,7 +291,7 @@ def _parse_run(strings: pl.DataFrame) -> pl.DataFrame:
 
 
 def _parse_ranks(texts: pl.Series) -> pl.Series:
-    """Ranks as float64, NaN where the text is no whole number; ``1.0`` is one."""
+    """Ranks as float64, NaN for a text that is not a whole number; ``1.0`` is one."""
     ranks = texts.cast(pl.Int64, strict=False)
     odd = ranks.is_null().arg_true()
     numbers = ranks.cast(pl.Float64)

@@ -1,7 +1,7 @@
-"""The kind of a file, judged before any row: a header, another format, the wrong kind.
+"""The shape of a file, which is determined before its rows: a header, another format or kind.
 
-When a whole file is something else, one finding says so, and the rules about single rows keep
-still: ten thousand rows of the wrong width have one cause.
+If a whole file is something else, one finding reports it, and rules on single rows report nothing:
+ten thousand rows of the wrong width have one cause.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ Verdict = Literal["rows", "not-text", "other-format", "wrong-kind", "beir"]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The verdict on a file as a whole.
+    """The shape of a file as a whole.
 
     Attributes:
-        verdict: ``rows`` is the right kind; anything else explains all misshapen rows at once
-            (``not-text``: two or four bytes per character, or no line ends but CR).
-        format: For ``other-format``: its name, as in "looks like JSON".
-        header: Line number and text of a header line, where there is one.
-        header_in_rows: Whether that line has as many fields as a row.
-        first_line: Line number of the first line that holds data.
+        verdict: ``rows`` is the right kind; any other verdict explains all misshapen rows
+            (``not-text``: two or four bytes per character, or only CR as line end).
+        format: For ``other-format``: the name of the format, for example "JSON".
+        header: Line number and text of a header line, if there is one.
+        header_in_rows: True if that line has as many fields as a row.
+        first_line: Line number of the first line with data.
     """
 
     verdict: Verdict = "rows"
@@ -62,7 +62,7 @@ class Shape:
 
 
 def shape_of_run(columns: Columns) -> Shape:
-    """Judge a file that should be a run."""
+    """Return the shape of a file that should be a run."""
     first_line = _first_line(columns)
     if _is_not_text(columns):
         return Shape("not-text", first_line=first_line)
@@ -76,7 +76,7 @@ def shape_of_run(columns: Columns) -> Shape:
 
 
 def shape_of_qrels(columns: Columns) -> Shape:
-    """Judge a file that should be qrels."""
+    """Return the shape of a file that should be qrels."""
     first_line = _first_line(columns)
     if _is_not_text(columns):
         return Shape("not-text", first_line=first_line)
@@ -99,10 +99,10 @@ def shape_of_qrels(columns: Columns) -> Shape:
 
 
 def lex_qrels(source: Source) -> Columns:
-    """Lex qrels into the columns that most of their rows have.
+    """Lex qrels into the number of columns that most rows have.
 
     Returns:
-        Four columns; three, with the header as first row, under a header as BEIR has it.
+        Four columns; for files with BEIR's header, three columns with the header as first row.
     """
     if has_beir_header(source):
         columns = scan_columns(source, BEIR_FIELDS)
@@ -114,12 +114,12 @@ def lex_qrels(source: Source) -> Columns:
 
 
 def other_format(data: bytes, n_rows: int) -> str | None:
-    """Name the format of a file's first 4 KiB when it is plainly not columns.
+    """Name the format of a file's first 4 KiB if it clearly has no columns.
 
     Args:
         data: The content of the file, or its beginning.
-        n_rows: How many rows of the right shape it has. Files that have some are not judged by
-            their first character, for ids may start with a brace or a quote.
+        n_rows: Number of rows of the right shape. The first character of files with such rows is
+            not tested, because ids may start with a brace or a quote.
     """
     head = data[:SNIFFED_BYTES].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     lines = [line for line in head.splitlines() if line.strip()][:20]
@@ -142,7 +142,7 @@ def other_format(data: bytes, n_rows: int) -> str | None:
 
 
 def _is_separated(line: str, separator: str, *, strict: bool) -> bool:
-    """Return whether a line is fields between separators; if ``strict``, of one word each."""
+    """Return whether a separator splits a line into fields; if ``strict``, of one word each."""
     parts = line.split(separator)
     if len(parts) >= QRELS_FIELDS and all(len(part.split()) == 1 for part in parts):
         return True
@@ -150,7 +150,7 @@ def _is_separated(line: str, separator: str, *, strict: bool) -> bool:
 
 
 def wide_encoding(columns: Columns) -> str | None:
-    """``utf-16be`` and the like when the bytes look so: each ASCII character with NULs."""
+    """``utf-16be`` and the like, if the bytes of ASCII characters are combined with NULs."""
     guess = columns.facts.encoding_guess
     return guess if guess is not None and guess.startswith("utf-") else None
 
@@ -177,7 +177,7 @@ def _first_line(columns: Columns) -> int | None:
 
 
 def _all_misshapen(columns: Columns, n_fields: int | None = None) -> bool:
-    """Return whether there is no row, but lines with ``n_fields`` fields (or any number) each."""
+    """Return whether all lines are misshapen, with ``n_fields`` fields (or any number) each."""
     found = columns.misshapen["n_fields"]
     if columns.n_rows or found.is_empty():
         return False
@@ -189,7 +189,7 @@ def _all_match(columns: Columns, field: int, pattern: str, skip: int = 0) -> boo
 
 
 def field_of(texts: pl.Series, field: int) -> pl.Series:
-    """Field number ``field`` (from 1) of each line of ``texts``; null where there is none."""
+    """Field number ``field`` (from 1) of each line of ``texts``; null for shorter lines."""
     blanks = " \t\x0b\x0c\r"
     pattern = rf"^[{blanks}]*(?:[^{blanks}]+[{blanks}]+){{{field - 1}}}([^{blanks}]+)"
     return texts.str.extract(pattern, 1)
@@ -201,14 +201,14 @@ def fields_of(text: str) -> list[str]:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a field is a column's name, where a number is due."""
+    """Return whether a field is the name of a column, in place of a number."""
     return bool(_WORD.fullmatch(text)) and not _NUMBER_WORD.match(text)
 
 
 def _header(
     columns: Columns, number_fields: tuple[int, ...], name_field: int
 ) -> tuple[tuple[int, str] | None, bool]:
-    """The first line, if its number fields hold names and a good row follows."""
+    """The first line, if its number fields are names and a valid row follows."""
     first_line = _first_line(columns)
     in_rows = columns.n_rows > 0 and columns.lines[0] == first_line
     if first_line is None or columns.n_rows < 1 + in_rows:

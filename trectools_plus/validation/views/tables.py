@@ -1,8 +1,8 @@
-"""Runs and qrels as arrays for rules to look at, with the way back to the file's lines.
+"""The base class of views of runs and qrels, with access to the lines of the file.
 
-A view is made from a lexed file or from a table. Both look the same to a rule, but a table has
-no lines. Shared work (numbering the queries, sorting, parsing numbers) is done once, when the
-first rule asks for it; a file without a fault never asks for most of it.
+A view is made from a lexed file or from a table. Both have the same interface, but a table has no
+lines. Shared work (numbering the queries, sorting, parsing numbers) is done once, on first use; for
+a valid file, most of it is not needed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BLOCK_BYTES = 1 << 18
 
 
 class LineIndex:
-    """Random access to the lines of a file; what it costs is a count of the line ends.
+    """Random access to the lines of a file, for the cost of counting the line ends.
 
     Args:
         data: The content of the file.
@@ -56,7 +56,7 @@ class LineIndex:
         begin = self._end_of(line - 1) + 1 if line > 1 else self._start
         end = self._end_of(line)
         text = self._data[begin:end]
-        # Without an LF behind it, a CR at the end of the file is part of the line.
+        # Without an LF, a CR at the end of the file is part of the line.
         text = text.removesuffix(b"\r") if end < len(self._data) else text
         return text.decode("utf-8", "replace")
 
@@ -66,7 +66,7 @@ class LineIndex:
         return found[field - 1]
 
     def _end_of(self, line: int) -> int:
-        """Where a line's LF is; the end of the file where there is none."""
+        """Offset of the LF of a line; the end of the file if it has none."""
         while self._ends_before[-1] < line:
             begin = (len(self._ends_before) - 1) * _BLOCK_BYTES
             if begin >= len(self._data):
@@ -101,22 +101,22 @@ Numbers = npt.NDArray[np.float64]
 
 
 class TableView:
-    """The common part of runs and qrels as rules see them.
+    """The common part of views of runs and qrels.
 
     Args:
         path: The file as the user named it, or a name for the table.
-        columns: The lexed file; ``None`` for a table that never was one.
-        shape: The verdict on the file as a whole.
+        columns: The lexed file; ``None`` for a table.
+        shape: The shape of the file.
 
     Attributes:
         kind: ``run`` or ``qrels``.
-        frame: One row per data row: ``query_id``, ``doc_id`` and what else the kind has.
-        every_line: Whether rules are to give the lines of all places, not of the first few.
-        optional_rules: Whether rules that are off by default are run too.
-        is_by_lines: Whether each line is an entry, so that blank and endless ones are odd.
-        has_comments: Whether a line that begins with '#' is a comment that is better not there.
-        is_chunk: Whether this is a chunk of a file, whose line numbers are not the file's.
-        lacks_field: The number of a field that rows of this kind have and this file does without.
+        frame: One row per data row: ``query_id``, ``doc_id`` and further columns of the kind.
+        every_line: True if hits contain the lines of all places, not only the first few.
+        optional_rules: True if rules that are off by default are run too.
+        is_by_lines: True if each line is an entry, so blank and very long lines are reported.
+        has_comments: True if a line that begins with '#' is a comment, which is reported.
+        is_chunk: True for a chunk of a file, which does not know the line numbers of the file.
+        lacks_field: The number of a field of this kind that the rows of this file lack.
     """
 
     kind: str
@@ -145,7 +145,7 @@ class TableView:
 
     @property
     def rows_are_missing(self) -> bool:
-        """Return whether some rows could not be read, so that gaps mean nothing."""
+        """Return whether some rows could not be read, so that gaps have no meaning."""
         if self.columns is None:
             return False
         n_misshapen = self.columns.misshapen.height
@@ -154,7 +154,7 @@ class TableView:
 
     @property
     def misshapen(self) -> pl.DataFrame:
-        """``line, n_fields, text`` of misshapen rows that no verdict on the whole file explains."""
+        """``line, n_fields, text`` of misshapen rows not explained by the shape of the file."""
         if self.columns is None:
             return pl.DataFrame(schema=_MISSHAPEN)
         found = self.columns.misshapen
@@ -182,10 +182,10 @@ class TableView:
 
     @cached_property
     def strays(self) -> pl.DataFrame:
-        """``line, text`` of lines that are not rows and that no fix may drop.
+        """``line, text`` of lines that are not rows, but that fixes must not remove.
 
-        These are rows of the wrong width, and rows that were commented out. They are copied as
-        they are; as long as there are any, the rows keep their order and their ranks.
+        These are rows of the wrong width and rows that were commented out. They are copied
+        unchanged. If there are any, the rows keep their order and their ranks.
         """
         assert self.columns is not None
         found = [self.columns.misshapen.select("line", "text")]
@@ -199,7 +199,7 @@ class TableView:
         return pl.concat(found).sort("line")
 
     def drops_header(self) -> bool:
-        """Return whether there is a header with a row below it, which fixes leave out."""
+        """Return whether there is a header followed by a row, which fixes remove."""
         columns, shape = self.columns, self.shape
         if columns is None or shape.verdict != "rows" or shape.header is None:
             return False
@@ -210,11 +210,11 @@ class TableView:
         return not between.any()
 
     def header_stays(self) -> bool:
-        """Return whether no fix drops the header, because the line below it is not a row either."""
+        """Return whether fixes keep the header, because the line below it is not a row either."""
         return self.shape.verdict == "rows" and not self.drops_header()
 
     def ends_in_stray(self) -> bool:
-        """Return whether the last line is a stray without line end: the file was cut off there."""
+        """Return whether the last line is a stray without line end, so the file is truncated."""
         assert self.columns is not None
         data = self.columns.source.data
         if data.endswith(b"\n") or self.strays.is_empty():
@@ -234,7 +234,7 @@ class TableView:
     def find_repeats(self) -> pl.DataFrame:
         """Look for :attr:`repeats`."""
         if self.columns is not None and self.columns.facts.bad_utf8 is not None:
-            return NO_REPEATS  # every bad byte shows as U+FFFD, which makes ids equal
+            return NO_REPEATS  # invalid bytes are read as U+FFFD, which makes ids equal
         starts = None if self.blocks.interleaved else self.blocks.starts
         return find_repeats(self.blocks.query, self.frame["doc_id"], starts)
 
@@ -257,7 +257,7 @@ class TableView:
             return []
         if self.every_line:
             places = rows if isinstance(rows, np.ndarray) else np.fromiter(rows, np.int64)
-            # Millions of places are a matter of course, so not as a list of Python's integers.
+            # There can be millions of places, so they are not a list of Python integers.
             return array("I", self.line_numbers[places].astype(np.uintc).tobytes())
         return [int(self.line_numbers[row]) for row in islice(rows, LINES_KEPT)]
 
@@ -329,7 +329,7 @@ class TableView:
         return self.line_index.column_of_field(line, self.place_of(field))
 
     def place_of(self, field: int) -> int:
-        """Where a field of the usual layout stands in this file, both counted from 1."""
+        """The number of a field of the usual layout in this file, both from 1."""
         return field - (self.lacks_field is not None and field > self.lacks_field)
 
 
@@ -342,7 +342,7 @@ NO_REPEATS = pl.DataFrame(schema={"row": pl.Int64, "first": pl.Int64})
 def texts_of(
     columns: Columns, schema: Mapping[str, type[pl.DataType]], compact: Container[str] = ()
 ) -> pl.DataFrame:
-    """The rows as texts under the names of ``schema``; see ``Columns.typed`` for ``compact``."""
+    """The rows as texts, with the names of ``schema``; see ``Columns.typed`` for ``compact``."""
     texts = columns.typed(dict.fromkeys(schema, pl.String), compact=compact)
     if texts is None:
         texts = columns.rows.drop("line").rename(

@@ -1,4 +1,4 @@
-"""A test set as rules see it, beside an ontology and the other parts of a split."""
+"""The view of a test set, with an ontology and the other parts of a split."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ class TermState(Protocol):
 
     @property
     def term_id(self) -> str | None:
-        """The live term it stands for; ``None`` when there is none, or several."""
+        """The live term that the id refers to; ``None`` if there is none, or several."""
 
     @property
     def replaced_by(self) -> tuple[str, ...]:
-        """For an obsolete id, the ids named in its place."""
+        """For an obsolete id, the ids that replace it."""
 
 
 class Terms(Protocol):
-    """The terms that there are: an ontology."""
+    """The terms of an ontology."""
 
     def resolve(self, term_id: str) -> TermState:
-        """Say what an id stands for; never fails."""
+        """Return the state of an id; never fails."""
 
 
 class TestSetView:
-    """A test set with what it is checked against.
+    """A test set, with its ontology and other parts.
 
     Args:
-        topics: The set as rules for topics see it.
-        terms: The ontology of its ids; ``None`` if they are not looked at.
-        parts: The other parts of a split that were given before it.
+        topics: The view of the set for rules on topics.
+        terms: The ontology of its ids; ``None`` if ids are not checked.
+        parts: The earlier parts of the split.
     """
 
-    __test__ = False  # not something for pytest to collect
+    __test__ = False  # not a test class for pytest
 
     def __init__(
         self, topics: TopicsView, terms: Terms | None = None, parts: Sequence[TestSetView] = ()
@@ -56,12 +56,12 @@ class TestSetView:
 
     @property
     def here(self) -> TableView:
-        """Where findings are put."""
+        """The view that findings are reported on."""
         return self.topics
 
     @property
     def parts(self) -> list[TestSetView]:
-        """The other parts; sets that declare another language are none."""
+        """The other parts, without sets that declare another language."""
         return [
             part
             for part in self._parts
@@ -70,19 +70,19 @@ class TestSetView:
 
     @property
     def is_test_set(self) -> bool:
-        """Return whether there are queries with texts, in a form that holds judgments."""
+        """Return whether there are queries with texts, in a form with judgments."""
         texts = self.topics.frame["text"]
         return self.topics.kind == "testset" and texts.null_count() < texts.len()
 
     @cached_property
     def queries(self) -> pl.DataFrame:
-        """``query_id, line, text, text_line`` of each query; one without id has its number."""
+        """``query_id, line, text, text_line`` of each query; ``case-001`` and so on without ids."""
         numbered = pl.format("case-{}", (pl.int_range(pl.len()) + 1).cast(pl.String).str.zfill(3))
         return self.topics.frame.with_columns(query_id=pl.col("query_id").fill_null(numbered))
 
     @cached_property
     def texts(self) -> pl.DataFrame:
-        """The same, of those that have a text; repeats of an id left out."""
+        """The same for queries with a text, without repeated ids."""
         return self.queries.filter(pl.col("text").str.strip_chars() != "").unique(
             "query_id", keep="first", maintain_order=True
         )
@@ -115,6 +115,6 @@ class TestSetView:
 
     @property
     def language(self) -> str:
-        """The language that it declares; empty for none or several."""
+        """The declared language; empty for none or several."""
         found = self.languages["primary"].unique()
         return str(found[0]) if found.len() == 1 else ""

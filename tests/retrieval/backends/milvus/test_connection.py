@@ -1,4 +1,4 @@
-"""Every way in which Milvus cannot be had is one line and exit code 2."""
+"""Every failure to connect to Milvus is one line and exit code 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes into one request, and how much of a text."""
+"""Batches of documents for one request, and the limit of a text."""
 
 from __future__ import annotations
 

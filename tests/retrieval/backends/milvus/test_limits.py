@@ -1,4 +1,4 @@
-"""What Milvus cannot do is said before anything is inserted."""
+"""Settings that Milvus does not support are refused before anything is inserted."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def server(shared_server: MilvusServer, monkeypatch: pytest.MonkeyPatch) -> Milv
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
-    """What is asked of the server, as it is asked."""
+    """Calls to the server, recorded."""
     made: list[tuple[str, dict[str, Any]]] = []
     call = MilvusConnection.call
 

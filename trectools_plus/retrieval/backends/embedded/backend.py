@@ -250,6 +250,9 @@ def build_retrievers(
         settings: ``None`` uses the defaults.
         progress: Receives the progress of building indexes.
 
+    Returns:
+        The retrievers by mode.
+
     Raises:
         UsageError: If there is no mode, a mode is unknown or repeated, or the model of a mode is
             missing.

@@ -9,23 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trectools_plus.choices import ALL_MODES, MODE_ALIASES
+from trectools_plus.choices import MODES as MODES
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.index.models import ModelRecord, record_models
-from trectools_plus.retrieval.index.parts import AGGREGATIONS
 from trectools_plus.retrieval.settings import RetrievalSettings
 
-ALIASES = {"bm25": "lexical", "dense": "vector"}
-STRATEGIES = tuple(AGGREGATIONS)
-MODES = ("lexical", "vector", "hybrid")
-"""The default modes."""
-ALL_MODES = (*MODES, "splade", *STRATEGIES, *ALIASES)
 _MERGED = ("lexical", "vector", "splade")
 """The modes that ``hybrid`` can merge, in the order of its weights."""
 
 
 def canonical_mode(mode: str) -> str:
     """Resolve an alias of a mode."""
-    return ALIASES.get(mode, mode)
+    return MODE_ALIASES.get(mode, mode)
 
 
 def uses_vectors(mode: str) -> bool:
@@ -68,7 +64,7 @@ def check_modes(modes: Sequence[str]) -> None:
         what = f"unknown mode '{unknown[0]}'" if unknown else "no mode given"
         raise UsageError(what, remedy=f"use one of {', '.join(ALL_MODES)}")
     if len(set(map(canonical_mode, modes))) < len(modes):
-        aliases = " and ".join(f"{alias} is {mode}" for alias, mode in ALIASES.items())
+        aliases = " and ".join(f"{alias} is {mode}" for alias, mode in MODE_ALIASES.items())
         raise UsageError(
             f"a mode is given twice: {', '.join(modes)}", remedy=f"name each mode once ({aliases})"
         )

@@ -1,4 +1,4 @@
-"""Rules on how a file is packed: damaged streams, and names of another compression."""
+"""Rules on compression: damaged streams, and names that do not match the content."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
     scope="file",
     severity="warning",
     fix=RuleFix("ask", "compressed as the output's name says"),
-    checks="magic bytes 1F 8B without .gz name, or .gz name without them; other compression alike",
-    rationale="Here the bytes decide; ir_measures, ranx and others go by the name, and then read "
-    "compressed bytes as text, or stop.",
+    checks="gzip data (1F 8B) without a .gz name, or a .gz name without gzip data; the same for "
+    "other compressions",
+    rationale="This package decides by the bytes. ir_measures, ranx and others decide by the "
+    "name, and then read compressed bytes as text, or stop.",
     example="run.txt: warning F112: gzip data without .gz name; read as gzip. Rename it to "
     "run.txt.gz.",
     remedy="Rename it",
 )
 def gzip_name(table: TableView) -> Hit | None:
-    """The name says another compression than the bytes."""
+    """The name does not match the compression of the content."""
     if table.columns is None or table.path == "-":
         return None
     compression = table.columns.source.compression
     suffix = _SUFFIXES.get(compression or "", "")
-    said = Path(table.path).suffix.lower()
-    if said not in _SUFFIXES.values():
-        said = ""
-    if said == suffix:
+    named = Path(table.path).suffix.lower()
+    if named not in _SUFFIXES.values():
+        named = ""
+    if named == suffix:
         return None
-    stem = table.name[: -len(said)] if said else table.name
+    stem = table.name.removesuffix(Path(table.path).suffix) if named else table.name
     remedy = f"Rename it to {visible(stem + suffix)}"
-    if not said:
+    if not named:
         message = f"{compression} data without {suffix} name; read as {compression}"
         return Hit(message, remedy=remedy)
-    actual = f"{compression} data" if compression else "no compressed data"
+    actual = f"{compression} data" if compression else "the data is not compressed"
     read_as = compression or "plain text"
-    return Hit(f"{said} name, but {actual}; read as {read_as}", remedy=remedy)
+    return Hit(f"{named} name, but {actual}; read as {read_as}", remedy=remedy)
 
 
 @rule(
@@ -57,10 +58,11 @@ def gzip_name(table: TableView) -> Hit | None:
     severity="error",
     fix="no",
     checks="gzip stream ends early or CRC differs",
-    rationale="What could be read of a cut file looks like a whole one with fewer queries.",
+    rationale="The readable part of a truncated file looks like a complete file with fewer "
+    "queries.",
     example="run.txt.gz: error F111: gzip stream ends early, after 4,412 whole lines. Copy or "
-    "make the file again.",
-    remedy="Copy or make the file again",
+    "create the file again.",
+    remedy="Copy or create the file again",
 )
 def truncated_gzip(table: TableView) -> Hit | None:  # noqa: ARG001
     """Reported by the engine: a damaged stream has no table."""
@@ -68,10 +70,10 @@ def truncated_gzip(table: TableView) -> Hit | None:  # noqa: ARG001
 
 
 def note_compression(source: Source, output: str | Path, job: Job) -> str | None:
-    """Note that the output's name says how it is compressed, if F112 was asked for.
+    """Log that the output's name decides its compression (F112), if that was requested.
 
     Returns:
-        In which way the output is compressed otherwise than the input; ``None`` if it is not.
+        The change of compression from input to output; ``None`` if there is none.
     """
     written = SUFFIXES.get(Path(output).suffix.lower())
     what = f"{source.compression or 'plain'} data written as {written or 'plain'}"

@@ -25,8 +25,8 @@ _SURROGATE = 0xED
     severity="warning",
     fix=RuleFix("safe", "took off the byte order mark"),
     checks="file starts with EF BB BF",
-    rationale="The mark becomes part of the first query id, so that this row belongs to a query "
-    "that no qrels know.",
+    rationale="Other readers make the mark part of the first query id, so the first row belongs "
+    "to a query that is not in the qrels.",
     example="run.txt:1: warning F102: byte order mark before '1'; trec_eval and pytrec_eval would "
     "read query id '\\ufeff1' and lose the row. Save as UTF-8 without BOM.",
     remedy="Save as UTF-8 without BOM",
@@ -40,9 +40,9 @@ def byte_order_mark(table: TableView) -> Hit | None:
     first = fields[0] if fields else ""
     mark = quoted("\ufeff" + first)
     if table.shape.first_line is None:
-        return Hit("byte order mark, and no data behind it", [1])
+        return Hit("byte order mark, but no data after it", [1])
     if not table.is_by_lines:
-        return Hit("byte order mark in front of the text; not every parser takes it", [1])
+        return Hit("byte order mark before the text; not every parser accepts it", [1])
     who = "trec_eval and pytrec_eval" if table.kind in ("run", "qrels") else "other readers"
     return Hit(
         f"byte order mark before {quoted(first)}; {who} would read query id {mark} and lose "
@@ -52,7 +52,7 @@ def byte_order_mark(table: TableView) -> Hit | None:
 
 
 class _FirstBadByte:
-    """The first place of all chunks, which is the only one that is reported."""
+    """Reports the first place in all chunks."""
 
     def __init__(self) -> None:
         self._found = False
@@ -64,7 +64,7 @@ class _FirstBadByte:
         return hit
 
     def message(self, first: str, count: int) -> str:  # noqa: ARG002
-        """Return the message on that place."""
+        """Return the message about that place."""
         return first
 
 
@@ -75,8 +75,9 @@ class _FirstBadByte:
     scope="file",
     severity="error",
     fix=RuleFix("ask", "converted to UTF-8", comes_first=True),
-    checks="bytes that are not UTF-8; UTF-16/32 named by BOM or NUL pattern",
-    rationale="Tools decode such bytes differently, or stop: the same document gets several ids.",
+    checks="bytes that are not UTF-8; UTF-16 and UTF-32 are recognised by their byte order mark "
+    "or NUL bytes",
+    rationale="Tools decode such bytes differently or stop, so one document gets several ids.",
     example="run.txt:4: error F103: byte 0xE9 is not UTF-8 (Latin-1?). Convert: iconv -f latin1 "
     "-t utf-8.",
     remedy="Convert: iconv -f latin1 -t utf-8",
@@ -97,10 +98,10 @@ def not_utf8(table: TableView) -> Hit | None:
     after = columns.source.data[bad.offset + 1 : bad.offset + 2]
     if bad.value == _SURROGATE and after >= b"\xa0":
         return Hit(
-            f"byte 0x{bad.value:02X} begins half a surrogate pair, which UTF-8 does not have",
+            f"byte 0x{bad.value:02X} begins half a surrogate pair, which is not valid in UTF-8",
             [bad.line],
             column=bad.column,
-            remedy="Write the text anew: its program took UTF-16 for characters",
+            remedy="Write the file again: its program wrote UTF-16 code units as characters",
             fix="no",
         )
     return Hit(f"byte 0x{bad.value:02X} is not UTF-8 (Latin-1?)", [bad.line], column=bad.column)
@@ -114,22 +115,22 @@ def not_utf8(table: TableView) -> Hit | None:
     severity="error",
     fix=RuleFix("safe", "wrote LF for bare CR"),
     checks="CR not followed by LF",
-    rationale="Old Macintosh line ends: to trec_eval the whole file is one row. A single CR "
-    "inside a row is part of an id for some tools and a line end for others, so only a file whose "
-    "line ends are all CR is mended.",
+    rationale="CR alone is the line end of old Macintosh systems: trec_eval reads the whole file "
+    "as one row. A CR inside a row is part of an id for some tools and a line end for others, so "
+    "only a file whose line ends are all CR can be fixed.",
     example="run.txt:1: error F105: line ends are bare CR; trec_eval reads the whole file as one "
-    "row. Convert to LF.",
+    "row. Convert to LF: tr '\\r' '\\n'.",
     remedy="Convert to LF: tr '\\r' '\\n'",
     blocks_fixing=True,
 )
 def bare_cr(table: TableView) -> Hit | None:
-    """A CR stands alone."""
+    """A CR is not followed by LF."""
     columns = table.columns
     if columns is None or not columns.facts.bare_cr or wide_encoding(columns):
         return None
     marks = columns.facts.bare_cr
     if has_only_bare_cr(columns):
-        who = "trec_eval reads" if table.kind in ("run", "qrels") else "other readers take"
+        who = "trec_eval reads" if table.kind in ("run", "qrels") else "other readers read"
         return Hit(
             f"line ends are bare CR; {who} the whole file as one row",
             [1],
@@ -153,8 +154,8 @@ def bare_cr(table: TableView) -> Hit | None:
     severity="error",
     fix="no",
     checks="byte 0x00 anywhere",
-    rationale="A NUL byte ends a text in C: trec_eval aborts or stops reading there, and scores "
-    "what it has. It comes from a damaged disk or an interrupted copy.",
+    rationale="A NUL byte ends a string in C: trec_eval aborts or stops reading there and scores "
+    "only the rows before it. Damaged disks and interrupted copies cause NUL bytes.",
     example="run.txt:2: error F106: NUL byte at column 7; trec_eval aborts or stops reading here. "
     "Remove it and check how the file was copied.",
     remedy="Remove it and check how the file was copied",
@@ -186,9 +187,9 @@ def _column_of(table: TableView, line: int | None, character: str) -> int | None
 
 @fix_step("F102", "F103", "F105", order=10, phase="bytes")
 def fix_bytes(data: bytes, job: Job) -> bytes:
-    """Make text of UTF-8 with LF of a file, as far as that is asked for (F102, F103, F105).
+    """Convert a file to UTF-8 with LF, as far as requested (F102, F103, F105).
 
-    CRLF is left for the step that writes the lines anew.
+    CRLF is left to the step that rewrites the lines.
 
     Raises:
         UsageError: If the encoding given is not known to Python.
@@ -204,7 +205,7 @@ def fix_bytes(data: bytes, job: Job) -> bytes:
 
 
 def _as_utf8(data: bytes, job: Job) -> bytes:
-    """Decode what is not UTF-8, if F103 was asked for."""
+    """Convert a file that is not UTF-8, if F103 was requested."""
     guess = guess_encoding(data, not _is_utf8(data))
     if guess is None or "F103" not in job.asked:
         return data
@@ -215,7 +216,7 @@ def _as_utf8(data: bytes, job: Job) -> bytes:
         text = codecs.decode(data, encoding)
     except LookupError:
         raise UsageError(
-            f"there is no encoding '{encoding}'", remedy="name one such as latin-1, cp1252, utf-16"
+            f"there is no encoding '{encoding}'", remedy="name one like latin-1, cp1252 or utf-16"
         ) from None
     except (UnicodeError, ValueError) as error:
         job.skip("F103", f"the text is not {encoding} ({error})")
@@ -226,7 +227,7 @@ def _as_utf8(data: bytes, job: Job) -> bytes:
 
 
 def _n_changed(before: bytes, after: bytes) -> int:
-    """In how many lines two texts differ; all of them where line ends are no single byte."""
+    """Number of lines that differ; all lines if line ends are not a single byte."""
     old, new = before.split(b"\n"), after.split(b"\n")
     if b"\0" in before or len(old) != len(new):
         return len(new) - (not new[-1])
@@ -242,7 +243,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _decode_bad_lines(data: bytes, job: Job) -> bytes:
-    """Decode the lines that are not UTF-8 and leave the others: most such files are a mixture."""
+    """Decode only the lines that are not UTF-8: most such files are a mixture."""
     lines = data.split(b"\n")
     bad = [at for at, line in enumerate(lines) if not _is_utf8(line)]
     # Latin-1 has control characters where Windows has quotes and dashes.

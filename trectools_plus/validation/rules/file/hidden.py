@@ -1,4 +1,4 @@
-"""Rules on what is overlooked: rows behind '#' (R112, Q112), invisible characters (R114, Q114)."""
+"""Rules on rows after '#' (R112, Q112) and on invisible characters (R114, Q114)."""
 
 from __future__ import annotations
 
@@ -12,61 +12,54 @@ from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.lexer import BOM
 from trectools_plus.text import plural, quoted, visible
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView
 
 
 def _behind_hash(table: TableView) -> Hit | None:
+    """A comment looks like a row."""
     rows = table.rows_behind_hash
     if rows.is_empty():
         return None
     lines = rows["line"].to_list()
     if table.n_rows == 0 and table.shape.first_line is None:
-        remedy = "Ids that start with '#'? Rename them"
+        remedy = "Rename the ids if they start with '#'"
         return Hit("all rows start with '#'", lines, len(lines), severity="error", remedy=remedy)
     many = f" (and {len(lines) - 1:,} more)" if len(lines) > 1 else ""
     return Hit(f"{quoted(rows['text'][0])} skipped as comment{many}", lines, len(lines))
 
 
-@rule(
+run_row_behind_hash = rule(
     "R112",
     "row-behind-hash",
     on="run",
     scope="file",
     severity="warning",
     fix="no",
-    checks="comment line that parses as a row; error if all rows do",
-    rationale="A line that begins with '#' is a comment to trec_eval 10 and to this package, and "
+    checks="comment line that looks like a row; error if all rows do",
+    rationale="A line that begins with '#' is a comment to trec_eval 10 and to this package, but "
     "a row to every other reader.",
-    example="run.txt:4: warning R112: '#1 Q0 d10 4 6.0 base' skipped as comment. Id starting with "
-    "'#'? Rename it.",
-    remedy="Id starting with '#'? Rename it",
+    example="run.txt:4: warning R112: '#1 Q0 d10 4 6.0 base' skipped as comment. Rename the id if "
+    "it starts with '#'.",
+    remedy="Rename the id if it starts with '#'",
     may_be_error=True,
-)
-def run_row_behind_hash(run: RunView) -> Hit | None:
-    """A comment holds a row of a run."""
-    return _behind_hash(run)
+)(_behind_hash)
 
 
-@rule(
+qrels_row_behind_hash = rule(
     "Q112",
     "row-behind-hash",
     on="qrels",
     scope="file",
     severity="warning",
     fix="no",
-    checks="comment line that parses as a row; error if all rows do",
-    rationale="A line that begins with '#' is a comment to trec_eval 10 and to this package, and "
+    checks="comment line that looks like a row; error if all rows do",
+    rationale="A line that begins with '#' is a comment to trec_eval 10 and to this package, but "
     "a judgment to every other reader.",
-    example="qrels.txt:1: error Q112: all rows start with '#'. Ids that start with '#'? Rename "
-    "them.",
-    remedy="Id starting with '#'? Rename it",
+    example="qrels.txt:1: error Q112: all rows start with '#'. Rename the ids if they start with "
+    "'#'.",
+    remedy="Rename the id if it starts with '#'",
     may_be_error=True,
-)
-def qrels_row_behind_hash(qrels: QrelsView) -> Hit | None:
-    """A comment holds a judgment."""
-    return _behind_hash(qrels)
+)(_behind_hash)
 
 
 INVISIBLE_BLANKS = (
@@ -79,11 +72,11 @@ INVISIBLE_BLANKS = (
 INVISIBLE_IN_IDS = (
     r"[\u{ad}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{2064}\u{2066}-\u{2069}\u{feff}]"
 )
-"""Characters without width, some of which turn the writing direction: two ids look the same and
-are not."""
+"""Characters without width, some of which change the writing direction: ids that differ look the
+same."""
 
 
-# What all of the above begin with in UTF-8; a file without these bytes has none of them.
+# First bytes of these characters in UTF-8; a file without these bytes has none of them.
 _LEADS = (b"\xc2", b"\xe1\x9a", b"\xe2\x80", b"\xe2\x81", b"\xe3\x80\x80", b"\xef\xbb\xbf")
 
 
@@ -97,47 +90,8 @@ _NAMES = {
 }
 
 
-@rule(
-    "R114",
-    "invisible-character",
-    on="run",
-    scope="row",
-    severity="error",
-    fix="no",
-    checks="NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are "
-    "a warning",
-    rationale="Python's split() parts a row at a no-break space, C does not, so two tools see "
-    "different columns. An id with a zero-width character looks like its twin and never matches.",
-    example="run.txt:2: error R114: no-break space inside 'd\\u00a002'; Python splits here, "
-    "trec_eval does not. Replace it.",
-    remedy="Replace it by a plain blank, or take it out of the id",
-)
-def invisible_character(run: RunView) -> Hit | None:
-    """A row holds a character that cannot be seen."""
-    return _find_invisible(run)
-
-
-@rule(
-    "Q114",
-    "invisible-character",
-    on="qrels",
-    scope="row",
-    severity="error",
-    fix="no",
-    checks="NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are "
-    "a warning",
-    rationale="As in a run: Python's split() parts a row at a no-break space and C does not, and "
-    "the judgment of an id with a zero-width character never meets its document.",
-    example="qrels.txt:2: error Q114: no-break space inside 'd\\u00a002'; Python splits here, "
-    "trec_eval does not. Replace it.",
-    remedy="Replace it by a plain blank, or take it out of the id",
-)
-def invisible_character_in_qrels(qrels: QrelsView) -> Hit | None:
-    """A row of the qrels holds a character that cannot be seen."""
-    return _find_invisible(qrels)
-
-
 def _find_invisible(table: TableView) -> Hit | None:
+    """A row contains an invisible character."""
     columns = table.columns
     if columns is None or not table.shape.has_rows or not _suspicious(columns):
         return None
@@ -148,8 +102,44 @@ def _find_invisible(table: TableView) -> Hit | None:
     return None if hits.is_empty() else _invisible_hit(table, hits, INVISIBLE_IN_IDS, "warning")
 
 
+invisible_character = rule(
+    "R114",
+    "invisible-character",
+    on="run",
+    scope="row",
+    severity="error",
+    fix="no",
+    checks="NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are "
+    "a warning",
+    rationale="Python's split() splits a row at a no-break space, C does not, so two tools see "
+    "different columns. An id with a zero-width character looks like the correct id but never "
+    "matches it.",
+    example="run.txt:2: error R114: no-break space inside 'd\\u00a002'; Python splits here, "
+    "trec_eval does not. Replace it with a plain blank, or remove it from the id.",
+    remedy="Replace it with a plain blank, or remove it from the id",
+)(_find_invisible)
+
+
+invisible_character_in_qrels = rule(
+    "Q114",
+    "invisible-character",
+    on="qrels",
+    scope="row",
+    severity="error",
+    fix="no",
+    checks="NBSP, U+3000, control bytes, U+2028 in a row; U+200B, U+FEFF, U+00AD inside an id are "
+    "a warning",
+    rationale="Python's split() splits a row at a no-break space, C does not, so two tools see "
+    "different columns. A judgment of an id with a zero-width character never matches its "
+    "document.",
+    example="qrels.txt:2: error Q114: no-break space inside 'd\\u00a002'; Python splits here, "
+    "trec_eval does not. Replace it with a plain blank, or remove it from the id.",
+    remedy="Replace it with a plain blank, or remove it from the id",
+)(_find_invisible)
+
+
 def _suspicious(columns: Columns) -> bool:
-    """Return whether the file may hold any such character: a quick look at its bytes."""
+    """Return whether the file may contain such a character, by a quick look at its bytes."""
     data = columns.source.data
     start = len(BOM) if columns.facts.has_bom else 0
     if not columns.facts.is_ascii and any(data.find(lead, start) >= 0 for lead in _LEADS):
@@ -189,7 +179,7 @@ def _invisible_hit(table: TableView, hits: pl.DataFrame, pattern: str, severity:
         )
     bare = visible(re.sub(python_pattern, "", text))
     return Hit(
-        f"{name} inside {quoted(text)}{rows}; it looks like '{bare}' and matches nothing",
+        f"{name} inside {quoted(text)}{rows}; it looks like '{bare}' but matches nothing",
         hits["line"].to_list(),
         hits.height,
         _column(table, line, field, at.start() if at and field else 0),
@@ -198,7 +188,7 @@ def _invisible_hit(table: TableView, hits: pl.DataFrame, pattern: str, severity:
 
 
 def _word_around(text: str, at: int) -> str:
-    """The field of a line (between ASCII blanks) that holds character ``at``."""
+    """The field of a line (between ASCII blanks) that contains character ``at``."""
     begin = max(text.rfind(" ", 0, at), text.rfind("\t", 0, at)) + 1
     ends = [end for end in (text.find(" ", at), text.find("\t", at)) if end >= 0]
     return text[begin : min(ends, default=len(text))]

@@ -1,4 +1,4 @@
-"""Rules on the lines of any column file: none, line ends, comments, blank lines, endless lines."""
+"""Rules on the lines of any file: empty files, line ends, comments, blank and long lines."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _NOTHING = {"topics": "no topics", "testset": "no test cases"}
     fix="no",
     tables=True,
     checks="no data row after comments and blank lines",
-    rationale="An empty run is what a job leaves that was stopped before it wrote. Evaluators "
-    "print zeros, or nothing at all, without a word.",
-    example="run.txt: error F101: no data rows (2 comment lines). Was the job stopped before "
-    "writing?",
-    remedy="Was the job stopped before writing?",
+    rationale="A job that stops before it writes leaves an empty run. Evaluators then print "
+    "zeros, or nothing, without a warning.",
+    example="run.txt: error F101: no data rows (2 comment lines). Check whether the job stopped "
+    "before writing.",
+    remedy="Check whether the job stopped before writing",
     blocks_fixing=True,
 )
 def empty_file(table: TableView) -> Hit | None:
@@ -35,13 +35,13 @@ def empty_file(table: TableView) -> Hit | None:
     if table.n_rows or table.shape.first_line is not None or table.is_chunk:
         return None
     if table.columns is not None and table.columns.facts.stopped_at is not None:
-        return None  # F110 says it
+        return None  # F110 reports it
     nothing = _NOTHING.get(table.kind, "no data rows")
     if table.columns is None:
         return Hit(nothing)
     n_comments, n_blank = table.columns.comments.height, table.columns.facts.blank_lines.count
     if n_comments and table.rows_behind_hash.height == n_comments:
-        return None  # R112 and Q112 say it better
+        return None  # R112 and Q112 report it
     seen = [plural(n_comments, "comment line")] if n_comments else []
     seen += [plural(n_blank, "blank line")] if n_blank else []
     if not table.columns.facts.n_lines:
@@ -57,7 +57,7 @@ def empty_file(table: TableView) -> Hit | None:
     severity="info",
     fix=RuleFix("safe", "wrote LF for CRLF"),
     checks="CR LF line ends; warning when mixed with LF",
-    rationale="Readers that know only LF keep the CR as part of the last column. Mixed line ends "
+    rationale="Readers that expect LF keep the CR as part of the last column. Mixed line ends "
     "mean that parts of the file come from different systems.",
     example="run.txt: info F104: CRLF line ends, read as LF. Save with LF line ends.",
     remedy="Save with LF line ends",
@@ -81,8 +81,8 @@ def crlf(table: TableView) -> Hit | None:
     scope="row",
     severity="warning",
     fix=RuleFix("safe", "left out comment lines"),
-    checks="first byte of a line is '#'; an indented '#' is data, so it fails R101/R102",
-    rationale="trec_eval 10 skips comments, all other readers stop or take them as data.",
+    checks="line that starts with '#'; an indented '#' is data and fails R101 or R102",
+    rationale="trec_eval 10 skips comments; all other readers stop or read them as data.",
     example="run.txt:5: warning F107: comment line; only trec_eval 10 accepts it. Remove it.",
     remedy="Remove it",
 )
@@ -99,9 +99,9 @@ def comment_line(table: TableView) -> Hit | None:
     them = "them" if lines.len() > 1 else "it"
     accepts = f"only trec_eval 10 accepts {them}"
     if table.kind == "topics":
-        accepts = "other readers take it for a topic"
+        accepts = "other readers read it as a topic"
         if lines.len() > 1:
-            accepts = "other readers take them for topics"
+            accepts = "other readers read them as topics"
     remedy = "Remove them" if lines.len() > 1 else None
     return Hit(f"{many}; {accepts}", lines[:10].to_list(), lines.len(), remedy=remedy)
 
@@ -125,12 +125,12 @@ def blank_line(table: TableView) -> Hit | None:
     if table.columns is None or not table.columns.facts.blank_lines or not table.is_by_lines:
         return None
     if table.shape.first_line is None:
-        return None  # F101 counts them
+        return None  # F101 reports them
     blank = table.columns.facts.blank_lines
     many = f"{blank.count:,} blank lines" if blank.count > 1 else "blank line"
     rejected = "trec_eval rejects blank lines in qrels, pytrec_eval and ranx in runs too"
     if table.kind == "topics":
-        rejected = "other readers stop there, or take an empty topic"
+        rejected = "other readers stop there or read an empty topic"
     return Hit(
         f"{many}; {rejected}",
         blank.lines.tolist(),
@@ -147,9 +147,9 @@ def blank_line(table: TableView) -> Hit | None:
     severity="info",
     fix=RuleFix("safe", "ended the last line", refused=TableView.ends_in_stray),
     checks="last byte is not LF",
-    rationale="A file that was cut off ends in mid-line too; half a score is a number as well.",
-    example="run.txt: info F109: no newline at end of file. Check that the last row is whole.",
-    remedy="Check that the last row is whole",
+    rationale="A truncated file also ends in mid-line, and part of a score is still a number.",
+    example="run.txt: info F109: no newline at end of file. Check that the last row is complete.",
+    remedy="Check that the last row is complete",
 )
 def no_final_newline(table: TableView) -> Hit | None:
     """The last line has no line end."""
@@ -169,14 +169,14 @@ def no_final_newline(table: TableView) -> Hit | None:
     severity="warning",
     fix="no",
     checks="line over 64 KiB; error over 16 MiB, where reading stops",
-    rationale="No row is so long: line ends were lost, or the file is something else. Tools with "
-    "a fixed buffer cut such a line into several rows.",
+    rationale="No valid row is this long: line ends were lost, or the file is something else. "
+    "Tools with a fixed buffer split such a line into several rows.",
     example="run.txt:4: warning F110: 1,000,014-byte line. Check that line ends were not lost.",
     remedy="Check that line ends were not lost",
     may_be_error=True,
 )
 def long_line(table: TableView) -> Hit | None:
-    """A line is far too long."""
+    """A line is too long."""
     if table.columns is None or not table.columns.facts.long_lines:
         return None
     facts = table.columns.facts
@@ -188,7 +188,7 @@ def long_line(table: TableView) -> Hit | None:
             severity="error",
         )
     if not table.is_by_lines:
-        return None  # line ends mean nothing in JSON and markup
+        return None  # line ends have no meaning in JSON and markup
     first = [facts.longest_line_at] if facts.longest_line_at is not None else []
     others = [line for line in long.lines.tolist() if line not in first]
     more = f" ({long.count:,} lines over {LONG_LINE_BYTES >> 10} KiB)" if long.count > 1 else ""
@@ -200,13 +200,13 @@ _HEADER_CODES = {"run": "R105", "qrels": "Q103"}
 
 @fix_step("F104", "F107", "F108", "F109", "R105", "R106", "Q103", "Q106", order=10)
 def tidy_lines(draft: Draft, job: Job) -> Draft:
-    """Write the lines anew if they are not tidy (F104, F107–F109, R105, R106, Q103, Q106)."""
+    """Rewrite the lines unless they are tidy (F104, F107–F109, R105, R106, Q103, Q106)."""
     columns, shape = draft.view.columns, draft.view.shape
     assert columns is not None
     header_code, facts, n_applied = _HEADER_CODES[draft.kind], columns.facts, len(job.applied)
     n_comments = columns.comments.height - draft.view.rows_behind_hash.height
     if shape.verdict == "rows" and shape.header is not None and not draft.view.drops_header():
-        job.skip(header_code, "the line below it is no row either")
+        job.skip(header_code, "the line below it is not a row either")
     for code, count in (
         ("F104", facts.n_crlf),
         ("F107", n_comments),
@@ -224,7 +224,7 @@ def tidy_lines(draft: Draft, job: Job) -> Draft:
 
 
 def _n_oddly_spaced(draft: Draft) -> int:
-    """Number of rows with other blanks between columns than one space, or one tab."""
+    """Number of rows whose columns are not separated by one space, or by one tab."""
     assert draft.view.columns is not None
     facts = draft.view.columns.facts
     mixed = min(facts.spaced_rows, facts.tabbed_rows)
@@ -236,5 +236,5 @@ def _n_form_feeds(draft: Draft) -> int:
     columns, line_numbers = draft.view.columns, draft.view.line_numbers
     assert columns is not None
     assert line_numbers is not None
-    # Rows of the wrong width have them too, and stay as they are.
+    # Rows of the wrong width are copied unchanged, so theirs do not count.
     return int(np.isin(columns.facts.form_feed_lines.lines, line_numbers).sum())

@@ -15,7 +15,7 @@ from trectools_plus.validation.views.pairs import JUDGED_CUTOFF, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 
 FEW_JUDGED = 0.2
-"""Share of judged documents in the first 10 below which a run is hardly scored at all."""
+"""Share of judged documents in the first 10 below which scores say little."""
 
 
 @rule(
@@ -26,37 +26,37 @@ FEW_JUDGED = 0.2
     severity="error",
     fix="no",
     tables=True,
-    checks="no retrieved document judged in any query; judged@10 below 0.2 is a warning",
+    checks="no retrieved document is judged in any query; Judged@10 below 0.2 is a warning",
     rationale="Unjudged documents count as not relevant, so the scores say nothing about the "
-    "system: another collection, or ids in another form.",
+    "system. The run is from another collection, or its ids have another form.",
     example="run.txt: error P105: 0 of 10 documents are judged (run: x1, x2, x3; qrels: d01, d02, "
-    "d03). Is this run of the same collection?",
-    remedy="Is this run of the same collection?",
+    "d03). Check that the run is from the same collection as the qrels.",
+    remedy="Check that the run is from the same collection as the qrels",
 )
 def nothing_judged(pair: PairView) -> Hit | None:
-    """The qrels do not know the documents of the run."""
+    """No document of the run is judged, or few are."""
     if pair.qrels is None or not pair.shared_ids:
         return None
     n_rows = int(pair.in_shared_query.sum())
     n_judged = int(pair.judged.sum())
     if n_judged and pair.at == "qrels":
-        return None  # how much of a run is judged is no fault of the qrels
+        return None  # a small share of judged documents is not an error of the qrels
     if n_judged:
         share = pair.judged_at_cutoff()
         if share >= FEW_JUDGED:
             return None
         return Hit(
-            f"{share:.1%} of the first {JUDGED_CUTOFF} documents are judged, the rest counts as "
+            f"{share:.1%} of the first {JUDGED_CUTOFF} documents are judged; the rest count as "
             "not relevant",
             severity="warning",
-            remedy="Judge more, or read Judged@10 beside every figure",
+            remedy="Judge more documents, or report Judged@10 with every figure",
         )
     run_ids = pair.run.frame["doc_id"].gather(np.flatnonzero(pair.in_shared_query)[:3]).to_list()
     qrels_ids = pair.qrels.frame["doc_id"].head(3).to_list()
     of_run = f" of {pair.run.name}" if pair.at == "qrels" else ""
     cause = None
     if not pair.near_documents.is_empty():
-        cause = "They differ by case, Unicode normal form or invisible characters: see P106"
+        cause = "They differ in case, Unicode normal form or invisible characters: see P106"
     elif pair.document_affix is not None:
         side, affix, _ = pair.document_affix
         cause = f"Ids of the {side} have the {affix}: see P106"
@@ -76,11 +76,12 @@ def nothing_judged(pair: PairView) -> Hit | None:
     severity="warning",
     fix=RuleFix("ask", "wrote document ids as the qrels do"),
     tables=True,
-    checks="unmatched ids that match after case, NFC, prefix, suffix; error if most do",
-    rationale="Such a document is counted as unjudged, and its judgment as not retrieved.",
+    checks="document ids that match judged ids only without differences in case, Unicode normal "
+    "form, prefix or suffix; error if most do",
+    rationale="Such a document counts as unjudged, and its judgment as not retrieved.",
     example="run.txt:1: error P106: 10 of 10 ids match qrels only after lower-casing (D01, d01). "
-    "Write the document ids alike in both files.",
-    remedy="Write the document ids alike in both files",
+    "Write the document ids identically in both files.",
+    remedy="Write the document ids identically in both files",
     may_be_error=True,
 )
 def document_id_near_match(pair: PairView) -> Hit | None:
@@ -91,7 +92,7 @@ def document_id_near_match(pair: PairView) -> Hit | None:
     if near.is_empty():
         return _affix(pair)
     if pair.at == "qrels":
-        # A few ids that differ are reported on the run, where they can be fixed.
+        # A few different ids are reported on the run, where they can be fixed.
         most = near.height > int(pair.judged.sum())
         return _near_judgments(pair) if most else None
     first = near.row(0, named=True)
@@ -137,7 +138,7 @@ def _affix(pair: PairView) -> Hit | None:
 
 
 def _near_judgments(pair: PairView) -> Hit | None:
-    """Judgments whose document the run spells in another way, at the lines of the qrels."""
+    """Judgments whose document id the run spells differently, at the lines of the qrels."""
     assert pair.qrels is not None
     near = pair.near_documents
     queries = pair.run.frame["query_id"].gather(near["row"])
@@ -160,7 +161,7 @@ def _near_judgments(pair: PairView) -> Hit | None:
         query_id=first["query_id"],
         doc_id=first["doc_id"],
         severity="error",
-        fix="no",  # ids of runs are fixed, not those of the judgments
+        fix="no",  # only the ids of runs can be fixed
     )
 
 
@@ -170,7 +171,7 @@ def map_document_ids(draft: Draft, job: Job) -> Draft:
     if "P106" not in job.asked or not draft.view.n_rows:
         return draft
     if not isinstance(job.other, QrelsView):
-        job.skip("P106", "it needs the qrels, --qrels FILE")
+        job.skip("P106", "it needs the qrels; add --qrels FILE")
         return draft
     pair = draft.beside(job.other)
     ids = draft.run.frame["doc_id"]
@@ -186,7 +187,7 @@ def map_document_ids(draft: Draft, job: Job) -> Draft:
 
 
 def _without_affix(pair: PairView) -> pl.Series:
-    """The run's document ids without the prefix or suffix that the qrels lack, or with theirs."""
+    """The run's document ids without an affix that the qrels lack, or with one that they have."""
     assert pair.qrels is not None
     ids = pair.run.frame["doc_id"]
     if pair.document_affix is None:
@@ -213,9 +214,9 @@ def _without_affix(pair: PairView) -> pl.Series:
     severity="error",
     fix="no",
     tables=True,
-    checks="id not in the given id list, or not matching --docid-pattern",
-    rationale="No judgment can ever know such a document: ids of passages instead of documents, "
-    "of an older version of the collection, or of row numbers.",
+    checks="document id not in the given list, or not matching --docid-pattern",
+    rationale="Such a document can never be judged. Its id may be that of a passage, of an older "
+    "version of the collection, or a row number.",
     example="run.txt:4: error P109: d10 is not in the collection. Use the ids of the collection.",
     remedy="Use the ids of the collection",
 )
@@ -251,15 +252,15 @@ def document_not_in_collection(pair: PairView) -> Hit | None:
         effect="deletes the results that are the query itself; the results below them move up",
     ),
     tables=True,
-    checks="document id equals query id (BEIR drops these)",
-    rationale="In ArguAna, Quora and the like the queries are documents of the collection, and "
-    "each finds itself first. BEIR drops such rows, other tools count them.",
-    example="run.txt:1: info P110: query 1 retrieves document 1. Drop such rows if queries are "
+    checks="document id equals query id (BEIR removes these rows)",
+    rationale="In ArguAna, Quora and similar collections the queries are documents, and each "
+    "query retrieves itself first. BEIR removes such rows; other tools count them.",
+    example="run.txt:1: info P110: query 1 retrieves document 1. Remove such rows if queries are "
     "documents.",
-    remedy="Drop such rows if queries are documents",
+    remedy="Remove such rows if queries are documents",
 )
 def self_retrieval(pair: PairView) -> Hit | None:
-    """A query retrieves a document of its own id."""
+    """A query retrieves a document with the id of the query."""
     if pair.at != "run":
         return None
     rows = np.flatnonzero((pair.run.frame["query_id"] == pair.run.frame["doc_id"]).to_numpy())
@@ -267,19 +268,14 @@ def self_retrieval(pair: PairView) -> Hit | None:
         return None
     query_id = pair.run.query_id(rows[0])
     more = f" ({len(rows):,} such rows)" if len(rows) > 1 else ""
-    return Hit(
-        f"query {visible(query_id)} retrieves document {visible(query_id)}{more}",
-        pair.run.lines(rows),
-        len(rows),
-        pair.run.column(rows[0], 3),
-        query_id,
-        query_id,
+    return pair.run.hit(
+        f"query {visible(query_id)} retrieves document {visible(query_id)}{more}", rows, 3
     )
 
 
 @fix_step("P110", order=110)
 def drop_self(draft: Draft, job: Job) -> Draft:
-    """Drop documents whose id is the query's own (P110)."""
+    """Drop documents whose id is the query's id (P110)."""
     if "P110" not in job.asked:
         return draft
     frame = draft.run.frame

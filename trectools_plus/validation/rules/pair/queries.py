@@ -20,11 +20,11 @@ from trectools_plus.validation.views.tables import TableView
     fix="no",
     tables=True,
     checks="no query id in both run and qrels",
-    rationale="Every measure is then 0, or the mean of nothing, and evaluators print it as if it "
-    "were a result.",
-    example="run.txt: error P101: none of 3 query ids is in qrels.txt (run: d01, qrels: 1). "
-    "Columns 1 and 3 swapped?",
-    remedy="Is this the right file, with the query ids in column 1?",
+    rationale="Every measure is then 0, or the mean of no values, and evaluators print it like "
+    "any other result.",
+    example="run.txt: error P101: none of 3 query ids is in qrels.txt (run: d01; qrels: 1). "
+    "Columns 1 and 3 may be swapped.",
+    remedy="Check that this is the right file and that column 1 holds the query ids",
 )
 def no_shared_queries(pair: PairView) -> Hit | None:
     """Run and qrels have no query in common."""
@@ -43,16 +43,16 @@ def no_shared_queries(pair: PairView) -> Hit | None:
 
 
 def _cause(pair: PairView) -> str | None:
-    """The likely reason why no ids are the same, as a question; ``None`` if it is unknown."""
+    """The likely reason why no ids match; ``None`` if it is unknown."""
     if pair.near_queries:
         causes = sorted({cause for _, cause in pair.near_queries.values()})
-        return f"They differ by {' and '.join(causes)}: write the ids alike"
+        return f"They differ in {' and '.join(causes)}: write the ids identically in both files"
     if pair.qrels is None:
         return None
     run_documents = set(pair.run.frame["doc_id"].head(1000).to_list())
     qrels_documents = set(pair.qrels.frame["doc_id"].head(1000).to_list())
     if run_documents & set(pair.qrels_ids) or qrels_documents & set(pair.run_ids):
-        return "Columns 1 and 3 swapped?"
+        return "Columns 1 and 3 may be swapped"
     return None
 
 
@@ -65,8 +65,8 @@ def _cause(pair: PairView) -> str | None:
     fix="no",
     tables=True,
     checks="run query not in qrels; info if it is in topics",
-    rationale="Queries without judgments are left out of every mean, so a run answers more than "
-    "its score says.",
+    rationale="Queries without judgments are left out of every mean, so the score covers only "
+    "part of the run.",
     example="run.txt:11: warning P102: query 9 has no judgments; not scored. Nothing to do if the "
     "qrels cover a subset.",
     remedy="Nothing to do if the qrels cover a subset",
@@ -98,9 +98,9 @@ def query_not_judged(pair: PairView) -> Hit | None:
     fix="no",
     tables=True,
     blocks_scoring=False,
-    checks="judged query without a row",
-    rationale="A system that returns nothing for its hard queries looks better wherever missing "
-    "queries are left out: trec_eval and pytrec_eval do that, ir_measures counts them 0.",
+    checks="judged query without a row in the run",
+    rationale="If missing queries are left out, a system that returns nothing for hard queries "
+    "looks better. trec_eval and pytrec_eval leave them out; ir_measures scores them 0.",
     example="run.txt: error P103: 1 of 3 judged queries has no row (3); scored 0. pytrec_eval "
     "would average 2. Add the missing queries, if the system answers them.",
     remedy="Add the missing queries, if the system answers them",
@@ -133,12 +133,13 @@ def query_not_in_run(pair: PairView) -> Hit | None:
     severity="error",
     fix=RuleFix("ask", "wrote query ids as the other file does", kinds=("run", "qrels")),
     tables=True,
-    checks="ids equal after trimming zeros, case, NFC, BOM, invisible characters, or number form",
-    rationale="Ids are texts: '03' and '3' are two queries, one without judgments and one without "
-    "results. A spreadsheet or a cast to a number did this.",
+    checks="query ids that are equal except for leading zeros, case, Unicode normal form, "
+    "invisible characters or number form",
+    rationale="Ids are compared as text: '03' and '3' are two queries, one without judgments and "
+    "one without results. Spreadsheets and conversions to numbers cause this.",
     example="run.txt:8: error P104: query 03 is 3 in qrels.txt (leading zeros). Write the query "
-    "ids alike in both files.",
-    remedy="Write the query ids alike in both files",
+    "ids identically in both files.",
+    remedy="Write the query ids identically in both files",
 )
 def query_id_near_match(pair: PairView) -> Hit | None:
     """A query id of one file is spelled differently in the other."""
@@ -166,12 +167,12 @@ def map_query_ids(draft: Draft, job: Job) -> Draft:
     if "P104" not in job.asked or not draft.view.n_rows:
         return draft
     if job.other is None:
-        job.skip("P104", "it needs the other file, --qrels FILE")
+        job.skip("P104", "it needs the other file; add --qrels FILE")
         return draft
     pair = draft.beside(job.other)
     pairs = [(ours, theirs) for ours, (theirs, _) in pair.near_queries.items()]
     if pair.at == "qrels":
-        # A judged query that the run has too is well spelled; the run is to be fixed.
+        # A judged query that is also in the run is spelled correctly; the run needs the fix.
         pairs = [(theirs, ours) for ours, theirs in pairs if theirs not in pair.shared_ids]
     if not pairs:
         return draft
@@ -182,7 +183,7 @@ def map_query_ids(draft: Draft, job: Job) -> Draft:
     keys = draft.view.frame.select("query_id", "doc_id")
     ids = keys["query_id"].replace(list(to_theirs), list(to_theirs.values()))
     if keys.with_columns(ids).n_unique() < keys.n_unique():
-        job.skip("P104", "several queries would become one, and a document would be in it twice")
+        job.skip("P104", "several queries would become one that contains a document twice")
         return draft
     job.done("P104", len(to_theirs))
     return draft.with_fields(c1=ids)
@@ -197,13 +198,14 @@ def map_query_ids(draft: Draft, job: Job) -> Draft:
     fix="no",
     tables=True,
     checks="run query not in topics",
-    rationale="A result for a query that nobody asked: another topic set, or an id that was "
-    "changed on the way.",
-    example="run.txt:11: error P107: query 9 is not a topic. Is this the right topics file?",
-    remedy="Is this the right topics file?",
+    rationale="The run answers a query that is not a topic: the topics file is another set, or "
+    "the id was changed.",
+    example="run.txt:11: error P107: query 9 is not a topic. Check that this is the right topics "
+    "file.",
+    remedy="Check that this is the right topics file",
 )
 def query_not_in_topics(pair: PairView) -> Hit | None:
-    """A query of the run is none of the topics."""
+    """A query of the run is not a topic."""
     if pair.topic_ids is None or pair.at != "run":
         return None
     topics = set(pair.topic_ids)
@@ -228,8 +230,8 @@ def query_not_in_topics(pair: PairView) -> Hit | None:
     fix="no",
     tables=True,
     blocks_scoring=False,
-    checks="topic without a row",
-    rationale="A missing topic scores 0, or silently raises the mean, as each tool likes.",
+    checks="topic without a row in the run",
+    rationale="A missing topic scores 0 or is left out of the mean, depending on the tool.",
     example="run.txt: error P108: topic 3 has no row. Add the missing topics, if the system "
     "answers them.",
     remedy="Add the missing topics, if the system answers them",
@@ -259,15 +261,15 @@ def topic_not_in_run(pair: PairView) -> Hit | None:
     severity="warning",
     fix="no",
     tables=True,
-    checks="qrels query not in topics",
-    rationale="No system is asked such a query, and every one scores 0 on it: qrels of another "
-    "year, or an id that was changed on the way.",
-    example="qrels.txt:10: warning P112: query 9 is judged but not a topic. Is this the right "
-    "topics file?",
-    remedy="Is this the right topics file?",
+    checks="judged query that is not a topic",
+    rationale="Systems do not search this query, so every system scores 0 on it. The qrels are "
+    "from another year, or the id was changed.",
+    example="qrels.txt:10: warning P112: query 9 is judged but not a topic. Check that this is "
+    "the right topics file.",
+    remedy="Check that this is the right topics file",
 )
 def judged_not_in_topics(pair: PairView) -> Hit | None:
-    """A judged query is none of the topics."""
+    """A judged query is not a topic."""
     if pair.topic_ids is None or pair.qrels is None or pair.at != "qrels":
         return None
     topics = set(pair.topic_ids)
@@ -297,6 +299,6 @@ def _ids(table: TableView) -> list[str]:
 
 
 def _first_lines(table: TableView, ids: Iterable[str]) -> Sequence[int]:
-    """Lines on which the first few of some queries begin."""
+    """First lines of some queries."""
     first_row = dict(zip(_ids(table), table.blocks.first_rows.tolist(), strict=True))
     return table.lines(first_row[query_id] for query_id in ids)

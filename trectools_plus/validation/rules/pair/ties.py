@@ -1,6 +1,6 @@
-"""A rule on ties and judgments together: do the ties decide the score? (P111)
+"""Rule P111: the order within ties changes a measure.
 
-AP and nDCG are those of trec_eval: ``map`` (relevant from grade 1 on, divided by all relevant
+AP and nDCG are computed as in trec_eval: ``map`` (relevant from grade 1 on, divided by all relevant
 documents of the query) and ``ndcg`` (gain = grade, discount log2(1 + rank), whole depth). Only
 relevant documents add to either.
 """
@@ -22,7 +22,7 @@ from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
 SENSITIVE = 0.0001
-"""Change of a mean from which ties are worth a word: it shows in four decimals."""
+"""Least change of a mean that is reported: it is visible in four decimals."""
 
 
 @rule(
@@ -35,7 +35,7 @@ SENSITIVE = 0.0001
     tables=True,
     checks=f"best and worst tie order change AP or nDCG by more than {SENSITIVE}",
     rationale="Tools order tied documents differently: by falling or rising document id, by rank "
-    "column, by chance. So the same file has several scores, and two systems may change places.",
+    "column, or at random. So one file has several scores, and two systems may change places.",
     example="run.txt: warning P111: ties move AP between 0.6389 and 0.8056. Write scores that "
     "fall with rank.",
     remedy="Write scores that fall with rank",
@@ -45,7 +45,7 @@ def tie_sensitive(pair: PairView) -> Hit | None:
     if pair.qrels is None or pair.at != "run" or not pair.shared_ids:
         return None
     run = pair.run
-    # Scores without an order, or a document twice, are errors of their own and have no bounds.
+    # Other rules report unordered scores and repeated documents; they have no bounds.
     if len(run.ties32) == 0 or not run.repeats.is_empty():
         return None
     if not bool(np.isfinite(run.score).all()):
@@ -68,13 +68,13 @@ def _hit(bounds: Bounds) -> Hit:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The lowest and the highest value that ties allow a measure.
+    """The lowest and the highest value of a measure over all orders of the ties.
 
     Attributes:
         measure: Its name.
         low: Its mean in the worst order, over all judged queries with a relevant document.
         high: Its mean in the best order.
-        n_queries: In how many queries the two differ.
+        n_queries: Number of queries in which the two differ.
     """
 
     measure: str
@@ -136,7 +136,7 @@ def _graded(run: RunView, relevant: pl.DataFrame, judged: Rows) -> pl.DataFrame:
 
 
 def _sums(ranked: pl.DataFrame) -> pl.DataFrame:
-    """``query, AP, nDCG``: what the relevant documents of each query add up to."""
+    """``query, AP, nDCG``: sums over the relevant documents of each query."""
     relevant = ranked.filter(pl.col("grade") >= 1)
     nth = pl.int_range(1, pl.len() + 1).over("query")
     return (

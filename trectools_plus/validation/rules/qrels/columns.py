@@ -1,4 +1,4 @@
-"""Rules on the four columns of qrels: how many there are, headers, which column is which."""
+"""Rules on the columns of qrels: their number, headers, swapped columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import polars as pl
 
 from trectools_plus.formats.qrels import BEIR_LAYOUT
 from trectools_plus.formats.qrels import N_FIELDS as QRELS_FIELDS
-from trectools_plus.text import on, plural, quoted, visible
+from trectools_plus.text import in_all, on, plural, quoted, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.qrels import QrelsView
@@ -25,7 +25,7 @@ LAYOUT = "qid iter docid grade"
     severity="error",
     fix=RuleFix("ask", "inserted the iteration 0"),
     checks="fewer than 4 fields",
-    rationale="Without all four columns a reader takes the document id as the grade, or stops.",
+    rationale="Without all four columns, a reader uses the document id as the grade, or stops.",
     example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade); the grade is "
     "missing. Write all four columns on every line.",
     remedy="Write all four columns on every line",
@@ -49,7 +49,7 @@ def too_few_columns(qrels: QrelsView) -> Hit | None:
 
 
 def _needed(qrels: QrelsView) -> str:
-    """Number of columns a row needs, and which: those of the layout that the file has."""
+    """Number and names of the columns that a row needs in the layout of the file."""
     is_beir = qrels.shape.verdict == "beir"
     return f"{BEIR_FIELDS} ({BEIR_LAYOUT})" if is_beir else f"{QRELS_FIELDS} ({LAYOUT})"
 
@@ -69,8 +69,8 @@ def _missing_column(fields: list[str]) -> str:
     scope="row",
     severity="error",
     fix="no",
-    checks="more than 4 fields; names 5-column prels",
-    rationale="trec_eval stops at such a line; others take a part of the document id as grade.",
+    checks="more than 4 fields; recognises prels with 5 columns",
+    rationale="trec_eval stops at such a line; others read part of the document id as the grade.",
     example="qrels.txt:1: error Q102: 5 columns; space in the document id? Write four columns on "
     "every line.",
     remedy="Write four columns on every line",
@@ -111,11 +111,12 @@ def _is_prels(fields: list[str]) -> bool:
     scope="file",
     severity="error",
     fix=RuleFix("ask", "left out the header line", unasked=True, refused=TableView.header_stays),
-    checks="header row or BEIR 3-column tsv",
-    rationale="Qrels have no header: trec_eval stops at it or counts a query more. BEIR's files "
-    "have one, and only three columns.",
+    checks="header line, or BEIR's TSV with three columns",
+    rationale="Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files "
+    "have a header and only three columns.",
     example="qrels.txt:1: error Q103: BEIR header 'query-id corpus-id score', three columns. "
-    "Write four columns 'qid iter docid grade' for other tools.",
+    "Scoring reads this layout; write four columns 'qid iter docid grade' without header for "
+    "other tools.",
     remedy="Remove it",
 )
 def header_line(qrels: QrelsView) -> Hit | None:
@@ -136,7 +137,7 @@ _GRADE = r"^[+-]?[0-9]{1,3}$"
 
 @fix_step("Q101", "Q103", order=20)
 def insert_iteration(draft: Draft, job: Job) -> Draft:
-    """Insert the iteration where every row is query, document, grade (Q101, and Q103 for BEIR)."""
+    """Insert the iteration if every row is query, document, grade (Q101; Q103 for BEIR)."""
     code = "Q103" if draft.view.shape.verdict == "beir" else "Q101"
     if code not in job.asked or not draft.has_only_strays(job, code):
         return draft
@@ -162,11 +163,11 @@ def insert_iteration(draft: Draft, job: Job) -> Draft:
     severity="error",
     fix="no",
     checks="6 fields, second Q0 or 0: a run",
-    rationale="Runs and qrels are easily given in the wrong order, for tools differ in which one "
-    "they want first.",
-    example="qrels.txt:1: error Q104: this is a run (6 columns with Q0). Were the two arguments "
-    "swapped? Use 'runs validate' for runs.",
-    remedy="Were the two arguments swapped? Use 'runs validate' for runs",
+    rationale="Runs and qrels are easily swapped, because tools differ in which one they expect "
+    "first.",
+    example="qrels.txt:1: error Q104: this is a run (6 columns with Q0). Check the order of the "
+    "arguments; use 'runs validate' for runs.",
+    remedy="Check the order of the arguments; use 'runs validate' for runs",
     blocks_fixing=True,
 )
 def wrong_kind(qrels: QrelsView) -> Hit | None:
@@ -187,14 +188,14 @@ def wrong_kind(qrels: QrelsView) -> Hit | None:
     severity="warning",
     fix=RuleFix("safe", "put one blank between columns"),
     checks="form feed or vertical tab between columns",
-    rationale="trec_eval takes any ASCII blank for the end of a column. Readers that split at "
-    "blanks and tabs only see one column less.",
+    rationale="trec_eval accepts any ASCII blank between columns. Readers that split only at "
+    "blanks and tabs see one column fewer.",
     example="qrels.txt:2: warning Q106: form feed or vertical tab between columns; not every "
     "reader splits there. Put one blank between columns.",
     remedy="Put one blank between columns",
 )
 def odd_spacing(qrels: QrelsView) -> Hit | None:
-    """Columns are separated by something that is not printed."""
+    """Columns are separated by a form feed or vertical tab."""
     if qrels.columns is None or not qrels.shape.has_rows:
         return None
     lines = qrels.columns.facts.form_feed_lines.lines.tolist()
@@ -209,9 +210,9 @@ def odd_spacing(qrels: QrelsView) -> Hit | None:
     scope="file",
     severity="error",
     fix="no",
-    checks="column 3 is one and the same value, column 2 holds the ids",
-    rationale="Column 2 is ignored by every evaluator; with the document ids there, one document "
-    "is judged again and again, and none of a run's is judged at all.",
+    checks="column 3 has a single value, and column 2 holds the ids",
+    rationale="Evaluators ignore column 2. If the document ids are there, one document is judged "
+    "repeatedly, and no document of a run is judged.",
     example="qrels.txt:1: error Q108: columns 2 and 3 look swapped; column 3 is always '0'. Write "
     "'qid iter docid grade'.",
     remedy=f"Write '{LAYOUT}'",
@@ -234,17 +235,17 @@ def columns_swapped(qrels: QrelsView) -> Hit | None:
     fix=RuleFix(
         "ask",
         "swapped columns 2 and 4",
-        effect="rewrites the grades with column 2; every figure changes",
+        effect="replaces the grades with column 2; every figure changes",
     ),
-    checks="column 4 all 0, column 2 varies",
-    rationale="Column 2 is ignored by every evaluator; with the grades there, nothing is relevant "
-    "and every score is 0.",
+    checks="column 4 is always 0, and column 2 varies",
+    rationale="Evaluators ignore column 2. If the grades are there, nothing is relevant and every "
+    "score is 0.",
     example="qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. Swap "
     "columns 2 and 4.",
     remedy="Swap columns 2 and 4",
 )
 def grade_in_column_2(qrels: QrelsView) -> Hit | None:
-    """Column 2 varies like grades, and column 4 is 0 throughout."""
+    """Column 2 varies like grades, and column 4 is always 0."""
     if qrels.columns is None or not grades_in_column_2(qrels):
         return None
     return Hit("grades seem to be in column 2; column 4 is always 0", qrels.lines([0]))
@@ -276,7 +277,7 @@ def swap_grades(draft: Draft, job: Job) -> Draft:
     severity="info",
     fix=RuleFix("safe", "grouped the rows by query"),
     checks="query id returns after another",
-    rationale="Readers that go row by row take the second block for a new query.",
+    rationale="Readers that work row by row treat the second block as a new query.",
     example="qrels.txt:4: info Q151: query 1 continues after query 3. Group the rows by query.",
     remedy="Group the rows by query",
 )
@@ -287,9 +288,8 @@ def interleaved(qrels: QrelsView) -> Hit | None:
     rows = qrels.blocks.returns
     row = int(rows[0])
     query_id, before = visible(qrels.query_id(row)), visible(qrels.query_id(row - 1))
-    more = f" ({len(rows):,} such places in all)" if len(rows) > 1 else ""
     return Hit(
-        f"query {query_id} continues after query {before}{more}",
+        f"query {query_id} continues after query {before}{in_all(len(rows), 'such place')}",
         qrels.lines(rows),
         len(rows),
         query_id=qrels.query_id(row),
@@ -298,7 +298,7 @@ def interleaved(qrels: QrelsView) -> Hit | None:
 
 @fix_step("Q151", order=150)
 def group_queries(draft: Draft, job: Job) -> Draft:
-    """Put the rows of each query in one place, in the order of their first ones (Q151)."""
+    """Group the rows by query, in the order of their first rows (Q151)."""
     blocks = draft.qrels.blocks
     if not blocks.interleaved:
         return draft

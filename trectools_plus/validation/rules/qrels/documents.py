@@ -20,11 +20,11 @@ from trectools_plus.validation.views.qrels import QrelsView
     severity="warning",
     fix=RuleFix("safe", "left out repeated judgments"),
     tables=True,
-    checks="(qid, docid) twice, same grade",
-    rationale="trec_eval stops at a repeated judgment, even if it agrees.",
+    checks="document judged twice for a query, with the same grade",
+    rationale="trec_eval stops at a repeated judgment, even if the grades agree.",
     example="qrels.txt:2: warning Q141: d01 judged again for query 1 with grade 2. Remove the "
-    "repeat.",
-    remedy="Remove the repeat",
+    "repeated row.",
+    remedy="Remove the repeated row",
 )
 def duplicate_agrees(qrels: QrelsView) -> Hit | None:
     """A judgment is repeated with the same grade."""
@@ -33,14 +33,11 @@ def duplicate_agrees(qrels: QrelsView) -> Hit | None:
         return None
     row = again["row"][0]
     more = f" ({again.height:,} such rows)" if again.height > 1 else ""
-    return Hit(
+    return qrels.hit(
         f"{visible(qrels.doc_id(row))} judged again for query {visible(qrels.query_id(row))} "
         f"with grade {number(qrels.grade[row])}{more}",
-        qrels.lines(again["row"].to_list()),
-        again.height,
-        qrels.column(row, 3),
-        qrels.query_id(row),
-        qrels.doc_id(row),
+        again["row"].to_numpy(),
+        3,
     )
 
 
@@ -53,14 +50,14 @@ def duplicate_agrees(qrels: QrelsView) -> Hit | None:
     fix=RuleFix(
         "ask",
         "kept one of several grades",
-        effect="deletes judgments; the grade that stays decides the gain of a document",
+        effect="deletes judgments; the remaining grade decides the gain of a document",
     ),
     tables=True,
-    checks="(qid, docid) twice, other grade",
+    checks="document judged twice for a query, with different grades",
     rationale="trec_eval stops, ir_measures and ranx keep the last grade, others the first: one "
-    "file, several results.",
-    example="qrels.txt:10: error Q142: d01 is 0 here, 2 on line 1. Keep one grade for each "
-    "document of a query.",
+    "file gives several results.",
+    example="qrels.txt:10: error Q142: d01 is 0 here, 2 on line 1, in query 1. Keep one grade for "
+    "each document of a query.",
     remedy="Keep one grade for each document of a query",
 )
 def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
@@ -71,14 +68,11 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
     row, first = again["row"][0], again["first"][0]
     more = f" ({again.height:,} such rows)" if again.height > 1 else ""
     here, there = number(qrels.grade[row]), number(qrels.grade[first])
-    return Hit(
+    return qrels.hit(
         f"{visible(qrels.doc_id(row))} is {here} here, {there} on {qrels.at_line(first)}"
         f", in query {visible(qrels.query_id(row))}{more}",
-        qrels.lines(again["row"].to_list()),
-        again.height,
-        qrels.column(row, 4),
-        qrels.query_id(row),
-        qrels.doc_id(row),
+        again["row"].to_numpy(),
+        4,
     )
 
 
@@ -94,9 +88,9 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
         effect="deletes judgments; one subtopic or the highest grade of each document counts",
     ),
     tables=True,
-    checks="duplicates differ in column 2: subtopic qrels",
-    rationale="In qrels for diversity, column 2 is the subtopic and a document is judged once for "
-    "each. Every measure of relevance alone ignores column 2, and keeps any one of the grades.",
+    checks="document judged twice for a query, with different values in column 2 (subtopics)",
+    rationale="In qrels for diversity, column 2 is the subtopic, and a document is judged once "
+    "for each. Measures of relevance ignore column 2 and use any one of the grades.",
     example="qrels.txt:2: error Q143: column 2 holds subtopics: d01 is judged for 1 and 2 in query "
     "7. Choose one subtopic or merge them.",
     remedy="Choose one subtopic or merge them",
@@ -109,26 +103,23 @@ def looks_diversity(qrels: QrelsView) -> Hit | None:
     row, first = again["row"][0], again["first"][0]
     subtopics = qrels.frame["iteration"]
     more = f" ({again.height:,} such rows)" if again.height > 1 else ""
-    return Hit(
+    return qrels.hit(
         f"column 2 holds subtopics: {visible(qrels.doc_id(row))} is judged for "
         f"{visible(subtopics[first])} and {visible(subtopics[row])} in query "
         f"{visible(qrels.query_id(row))}{more}",
-        qrels.lines(again["row"].to_list()),
-        again.height,
-        qrels.column(row, 2),
-        qrels.query_id(row),
-        qrels.doc_id(row),
+        again["row"].to_numpy(),
+        2,
     )
 
 
 def _of_other_subtopic(qrels: QrelsView) -> pl.Series:
-    """For each repeated (query, document) pair: whether its column 2 is not that of the first."""
+    """For each repeated (query, document) pair: whether its column 2 differs from the first."""
     subtopics, again = qrels.frame["iteration"], qrels.repeats
     return subtopics.gather(again["row"]) != subtopics.gather(again["first"])
 
 
 def _repeats(qrels: QrelsView, *, agree: bool) -> pl.DataFrame:
-    """Repeated (query, document) pairs whose grades agree, or do not; unreadable ones neither."""
+    """Repeated (query, document) pairs whose grades agree, or whose grades differ."""
     again = qrels.repeats.filter(~_of_other_subtopic(qrels))
     here, there = qrels.grade[again["row"].to_numpy()], qrels.grade[again["first"].to_numpy()]
     readable = ~(np.isnan(here) | np.isnan(there))
@@ -143,8 +134,8 @@ def merge_subtopics(draft: Draft, job: Job) -> Draft:
         return draft
     if "Q143" not in job.asked:
         job.notes.append(
-            "Q143: judgments that differ in column 2 are left, it may hold subtopics; "
-            "the fix Q143 keeps one of them"
+            "Q143: repeated judgments that differ in column 2 (subtopics?) are not fixed; "
+            "--fix Q143 keeps one of them"
         )
         return draft
     subtopic = job.options.subtopic
@@ -160,7 +151,7 @@ def merge_subtopics(draft: Draft, job: Job) -> Draft:
 
 @fix_step("Q141", "Q142", order=130)
 def merge_judgments(draft: Draft, job: Job) -> Draft:
-    """Keep one judgment of each document: repeats that agree (Q141), or one of several (Q142)."""
+    """Keep one judgment of each document, if repeats agree (Q141) or conflict (Q142)."""
     group = _groups(draft).filter(~pl.col("several"))
     agreeing = group.filter(~pl.col("conflict") & (pl.col("row") > pl.col("first")))
     rows: Rows = agreeing["row"].to_numpy()
@@ -177,7 +168,7 @@ def merge_judgments(draft: Draft, job: Job) -> Draft:
 
 
 def _groups(draft: Draft) -> pl.DataFrame:
-    """All judgments of documents that have several for a query, if their grades can be read.
+    """Judgments of documents that are judged several times for a query, with readable grades.
 
     Returns:
         ``row``; ``first``, the first row of the same document; ``grade``; ``conflict``, whether
@@ -199,7 +190,7 @@ def _groups(draft: Draft) -> pl.DataFrame:
 
 
 def _all_but_one(group: pl.DataFrame, how: str) -> Rows:
-    """Rows to drop so that one of each document stays: that of the highest, lowest, last grade."""
+    """Rows to drop so that each document keeps its highest, lowest or last grade."""
     ordered = group.sort("row", descending=how == "last")
     if how != "last":
         ordered = ordered.sort("grade", descending=how == "max", maintain_order=True)

@@ -1,4 +1,4 @@
-"""Rules on the grades of qrels: whole numbers in a sane range, and something relevant."""
+"""Rules on the grades of qrels: whole numbers in a normal range, and relevant documents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RELEVANT = 1
 INT32 = 2**31 - 1
 GRADE_LIMITS: tuple[tuple[int, SeverityName, str], ...] = (
     (127, "error", "trec_eval allocates 8 bytes per grade level, and hangs or scores 0"),
-    (10, "warning", "exponential gain is 2^grade, one such document outweighs all others"),
+    (10, "warning", "exponential gain is 2^grade, so one such document outweighs all others"),
     (4, "info", "gdeval and ERR stop above 4"),
 )
 
@@ -32,22 +32,22 @@ GRADE_LIMITS: tuple[tuple[int, SeverityName, str], ...] = (
     scope="row",
     severity="error",
     fix="no",
-    checks="grade not ASCII [+-]?digits",
-    rationale="trec_eval reads as much of the text as looks like a number: 'relevant' is 0, '0x2' "
-    "is 0, '2,0' is 2. It says nothing.",
-    example="qrels.txt:1: error Q110: grade 'relevant'; trec_eval reads 0 without a word. Write "
-    "whole numbers.",
+    checks="grade is not ASCII [+-]?digits",
+    rationale="trec_eval reads the longest numeric prefix and gives no warning: 'relevant' "
+    "becomes 0, '0x2' becomes 0, '2,0' becomes 2.",
+    example="qrels.txt:1: error Q110: grade 'relevant' is not a whole number; trec_eval reads 0. "
+    "Write whole numbers.",
     remedy="Write whole numbers",
 )
 def grade_not_integer(qrels: QrelsView) -> Hit | None:
-    """A grade's text is no number."""
+    """The text of a grade is not a number."""
     rows = _unreadable(qrels, fractional=False)
     if len(rows) == 0:
         return None
     text = qrels.text(rows[0], GRADE_FIELD)
     digits = _leading_integer(text)
     return qrels.hit(
-        f"grade {quoted(text)}{on(len(rows))}; trec_eval reads {digits} without a word",
+        f"grade {quoted(text)} is not a whole number{on(len(rows))}; trec_eval reads {digits}",
         rows,
         GRADE_FIELD,
     )
@@ -71,11 +71,12 @@ def _leading_integer(text: str) -> str:
     scope="row",
     severity="error",
     fix=RuleFix("safe", "wrote whole grades without a point"),
-    checks="decimal grade; integral ones ('2.0') can be fixed",
-    rationale="Grades are whole numbers; trec_eval cuts off everything behind the point. '2.0' can "
-    "be mended, '0.5' needs another scale.",
-    example="qrels.txt:1: error Q111: grade 0.9; trec_eval cuts it to 0. Rescale to integers.",
-    remedy="Rescale to integers",
+    checks="decimal grade; grades like '2.0' can be fixed",
+    rationale="Grades are whole numbers; trec_eval ignores the fraction. '2.0' can be fixed; "
+    "'0.5' needs another scale.",
+    example="qrels.txt:1: error Q111: grade 0.9 is not a whole number; trec_eval reads 0. Rescale "
+    "the grades to whole numbers.",
+    remedy="Rescale the grades to whole numbers",
 )
 def fractional_grade(qrels: QrelsView) -> Hit | None:
     """A grade is a decimal number."""
@@ -85,7 +86,8 @@ def fractional_grade(qrels: QrelsView) -> Hit | None:
     text = qrels.text(rows[0], GRADE_FIELD)
     integral = qrels.texts(GRADE_FIELD, rows).str.contains(INTEGRAL)
     return qrels.hit(
-        f"grade {visible(text)}{on(len(rows))}; trec_eval cuts it to {_leading_integer(text)}",
+        f"grade {visible(text)} is not a whole number{on(len(rows))}; "
+        f"trec_eval reads {_leading_integer(text)}",
         rows,
         GRADE_FIELD,
         remedy=f"Write {_leading_integer(text)}" if integral.all() else None,
@@ -94,7 +96,7 @@ def fractional_grade(qrels: QrelsView) -> Hit | None:
 
 
 def _unreadable(qrels: QrelsView, *, fractional: bool) -> Rows:
-    """Rows whose grade is no whole number: decimals, or everything else."""
+    """Rows whose grade is not a whole number: decimals, or everything else."""
     rows = np.flatnonzero(np.isnan(qrels.grade))
     if qrels.columns is None or len(rows) == 0:
         return rows[:0]
@@ -105,7 +107,7 @@ def _unreadable(qrels: QrelsView, *, fractional: bool) -> Rows:
 
 @fix_step("Q111", order=50)
 def write_whole_grades(draft: Draft, job: Job) -> Draft:
-    """Write ``2`` for ``2.0`` (Q111); other fractions stay."""
+    """Write ``2`` for ``2.0`` (Q111); keep other fractions."""
     if not np.isnan(draft.qrels.grade).any():
         return draft
     grades = draft.fields["c4"]
@@ -126,11 +128,11 @@ def write_whole_grades(draft: Draft, job: Job) -> Draft:
     fix="no",
     tables=True,
     checks="grade below 0 (once per file, with counts)",
-    rationale="Negative grades mark spam or unjudged documents. They count as not relevant, -1 as "
-    "unjudged for some measures, lower ones as judged.",
+    rationale="Negative grades mark spam or unjudged documents. They count as not relevant. Some "
+    "measures treat -1 as unjudged and lower grades as judged.",
     example="qrels.txt:2: warning Q121: 1 grade -1, 1 grade -2; counted as not relevant, dropped "
-    "by -J and 'judged only'. Nothing to do if that is meant.",
-    remedy="Nothing to do if that is meant",
+    "by -J and 'judged only'. Nothing to do if this is intended.",
+    remedy="Nothing to do if this is intended",
 )
 def negative_grade(qrels: QrelsView) -> Hit | None:
     """A grade is below 0."""
@@ -158,16 +160,16 @@ def negative_grade(qrels: QrelsView) -> Hit | None:
     severity="error",
     fix="no",
     tables=True,
-    checks="over 127 error, over 10 warning, over 4 info",
-    rationale="trec_eval keeps one counter per grade level: a grade of 10^9 makes it hang, one of "
-    "2*10^10 turns every query's score to 0. Exponential gain overflows far earlier.",
+    checks="grade over 127 (error), over 10 (warning) or over 4 (info)",
+    rationale="trec_eval allocates one counter per grade: it hangs at a grade of 10^9, and at "
+    "2*10^10 every query scores 0. Exponential gain overflows much earlier.",
     example="qrels.txt:1: error Q122: grade 1000000000; trec_eval allocates 8 bytes per grade "
     "level, and hangs or scores 0. Rescale the grades to 0 to 4.",
     remedy="Rescale the grades to 0 to 4",
 )
 def grade_range(qrels: QrelsView) -> Hit | None:
-    """A grade is higher, or far lower, than evaluators can take."""
-    # A grade far below 0 is as bad once it leaves the 32 bits that trec_eval keeps it in.
+    """A grade is higher, or far lower, than evaluators support."""
+    # trec_eval stores grades in 32 bits, so a grade far below 0 is as bad as a high one.
     grade = np.where(np.abs(qrels.grade) > INT32, np.abs(qrels.grade), qrels.grade)
     for limit, severity, why in GRADE_LIMITS:
         rows = np.flatnonzero(grade > limit)
@@ -177,13 +179,10 @@ def grade_range(qrels: QrelsView) -> Hit | None:
                 if qrels.columns is not None
                 else number(qrels.grade[rows[0]])
             )
-            return Hit(
+            return qrels.hit(
                 f"grade {visible(text)}{on(len(rows))}; {why}",
-                qrels.lines(rows),
-                len(rows),
-                qrels.column(rows[0], GRADE_FIELD),
-                qrels.query_id(rows[0]),
-                qrels.doc_id(rows[0]),
+                rows,
+                GRADE_FIELD,
                 severity=severity,
             )
     return None
@@ -197,12 +196,12 @@ def grade_range(qrels: QrelsView) -> Hit | None:
     severity="warning",
     fix="no",
     tables=True,
-    checks="query without a grade >= level (one message, list of ids)",
-    rationale="A query without a relevant document scores 0 for every system, or is left out: it "
-    "depends on the tool. Here it is left out and listed.",
-    example="qrels.txt:8: warning Q131: 1 of 3 queries has no relevant document: 3. It is left "
-    "out of every mean.",
-    remedy="They are left out of every mean; judge more, or drop them",
+    checks="query without a relevant document (one finding, with the ids)",
+    rationale="A query without a relevant document scores 0 for every system or is left out, "
+    "depending on the tool. This package leaves it out and lists it.",
+    example="qrels.txt:8: warning Q131: 1 of 3 queries has no relevant document: 3. They are left "
+    "out of every mean; judge more documents, or remove the queries.",
+    remedy="They are left out of every mean; judge more documents, or remove the queries",
 )
 def no_relevant(qrels: QrelsView) -> Hit | None:
     """A query has no relevant document."""
@@ -236,10 +235,10 @@ def no_relevant(qrels: QrelsView) -> Hit | None:
     tables=True,
     checks="highest grade of a query is -1 (warning) or lower (error)",
     rationale="trec_eval and pytrec_eval size a table by the highest grade: below -1 they write "
-    "outside of it and crash; at -1 they may use the table of the query before.",
+    "outside of it and crash; at -1 they may use the table of the previous query.",
     example="qrels.txt:8: error Q132: query 3 has only -2; trec_eval and pytrec_eval crash "
-    "(segmentation fault). Drop the query, or write 0 for not relevant.",
-    remedy="Drop the query, or write 0 for not relevant",
+    "(segmentation fault). Remove the query, or write 0 for not relevant.",
+    remedy="Remove the query, or write 0 for not relevant",
 )
 def only_negative(qrels: QrelsView) -> Hit | None:
     """All grades of a query are negative."""
@@ -254,7 +253,7 @@ def only_negative(qrels: QrelsView) -> Hit | None:
     effect = (
         "trec_eval and pytrec_eval crash (segmentation fault)"
         if len(crash)
-        else "trec_eval may score it with the grades of the query before"
+        else "trec_eval may score it with the grades of the previous query"
     )
     more = f" ({len(negative):,} such queries)" if len(negative) > 1 else ""
     return Hit(
@@ -288,11 +287,10 @@ def drop_negative_queries(draft: Draft, job: Job) -> Draft:
     fix="no",
     tables=True,
     checks="no query has a relevant document",
-    rationale="Every system scores 0. The grades are in another column, or the wrong file was "
-    "taken.",
-    example="qrels.txt: error Q133: no grade above 0 in 9 rows. Is this the right file, and "
-    "column 4 the grade?",
-    remedy="Is this the right file, and column 4 the grade?",
+    rationale="Every system scores 0. The grades are in another column, or this is the wrong file.",
+    example="qrels.txt: error Q133: no grade above 0 in 9 rows. Check that this is the right file "
+    "and that column 4 is the grade.",
+    remedy="Check that this is the right file and that column 4 is the grade",
 )
 def nothing_relevant(qrels: QrelsView) -> Hit | None:
     """No grade is above 0."""
@@ -309,18 +307,18 @@ def nothing_relevant(qrels: QrelsView) -> Hit | None:
     severity="info",
     fix="no",
     tables=True,
-    checks="no judged non-relevant document; bpref and judged@k say nothing",
-    rationale="Where only relevant documents are listed, nothing tells an unjudged document from "
-    "one that was judged and found wanting.",
-    example="qrels.txt: info Q134: no non-relevant judgments; bpref and Judged@k say nothing. "
+    checks="no document is judged not relevant, so bpref and Judged@k have no meaning",
+    rationale="If only relevant documents are listed, unjudged documents cannot be distinguished "
+    "from documents that were judged not relevant.",
+    example="qrels.txt: info Q134: no non-relevant judgments; bpref and Judged@k have no meaning. "
     "Nothing to do for other measures.",
     remedy="Nothing to do for other measures",
 )
 def only_relevant(qrels: QrelsView) -> Hit | None:
-    """Every judgment is a relevant one."""
+    """Every judged document is relevant."""
     if qrels.n_rows == 0 or not bool((qrels.grade >= RELEVANT).all()):
         return None
-    return Hit("no non-relevant judgments; bpref and Judged@k say nothing")
+    return Hit("no non-relevant judgments; bpref and Judged@k have no meaning")
 
 
 def _nothing_is_relevant(qrels: QrelsView) -> bool:

@@ -18,7 +18,7 @@ from trectools_plus.validation.views.runs import MAX_TAG_LENGTH, RunView
 def may_hold_documents(run: RunView) -> bool:
     """Return whether the document ids may be in column 2: column 3 is constant, column 2 is not.
 
-    More careful than the rule R108, for what stands in column 2 is lost when it is written anew.
+    This is stricter than rule R108, because rewriting column 2 loses its content.
     """
     if run.documents_in_column_2:
         return True
@@ -36,14 +36,14 @@ def may_hold_documents(run: RunView) -> bool:
     severity="warning",
     fix=RuleFix("safe", "wrote Q0 in column 2"),
     checks="column 2 is not 'Q0' (once per file)",
-    rationale="Nothing evaluates column 2, but submission checkers demand 'Q0' there, and pyserini "
+    rationale="Evaluators ignore column 2, but submission checkers require 'Q0', and pyserini "
     "reads a run without it as MS MARCO's format.",
     example="run.txt:1: warning R107: column 2 is '0', not 'Q0'; TREC checkers reject it and "
-    "pyserini reads such a run as MS MARCO. Write Q0.",
-    remedy="Write Q0",
+    "pyserini reads such a run as MS MARCO. Write Q0 in column 2.",
+    remedy="Write Q0 in column 2",
 )
 def second_column(run: RunView) -> Hit | None:
-    """Column 2 holds something else than Q0."""
+    """Column 2 is not Q0."""
     if run.columns is None or run.n_rows == 0 or run.documents_in_column_2:
         return None
     rows = np.flatnonzero((run.frame["q0"] != "Q0").to_numpy())
@@ -61,7 +61,7 @@ def second_column(run: RunView) -> Hit | None:
 
 @fix_step("R107", order=70)
 def write_q0(draft: Draft, job: Job) -> Draft:
-    """Write Q0 in column 2 (R107), unless the ids of the documents may stand there."""
+    """Write Q0 in column 2 (R107), unless it may hold the document ids."""
     run = draft.run
     count = int((run.frame["q0"] != "Q0").sum())
     if not count:
@@ -70,21 +70,21 @@ def write_q0(draft: Draft, job: Job) -> Draft:
         job.skip("R107", "column 2 may hold the document ids; --fix R108 swaps columns 2 and 3")
         return draft
     if np.isnan(run.score).all() and not run.swapped_columns:
-        job.skip("R107", "no row has a score in column 5, so the columns are others")
+        job.skip("R107", "no row has a score in column 5, so the columns have another meaning")
         return draft
     job.done("R107", count)
     return draft.with_fields(c2=pl.repeat("Q0", run.n_rows, eager=True))
 
 
 class _SwappedRows:
-    """The rows of all chunks; the message is about the first."""
+    """Counts the rows of all chunks; the message is about the first."""
 
     def add(self, run: RunView) -> Hit | None:
         """Add the rows of a chunk."""
         return columns_swapped.check(run)
 
     def message(self, first: str, count: int) -> str:  # noqa: ARG002
-        """Return the message on the first row."""
+        """Return the message about the first row."""
         return first
 
 
@@ -96,8 +96,8 @@ class _SwappedRows:
     severity="error",
     fix=RuleFix("ask", "swapped columns 2 and 3"),
     checks="column 3 is 'Q0', or constant, while column 2 varies",
-    rationale="Every tool takes column 3 as the document: each query then has one document, "
-    "called Q0, many times over.",
+    rationale="Every tool reads column 3 as the document id: each query then has a single "
+    "document, named Q0, many times.",
     example="run.txt:1: error R108: columns 2 and 3 look swapped: 'd01' and 'Q0'. Write 'qid Q0 "
     "docid rank score tag'.",
     remedy="Write 'qid Q0 docid rank score tag'",
@@ -136,13 +136,13 @@ def swap_q0(draft: Draft, job: Job) -> Draft:
     fix=RuleFix("ask", "wrote one tag"),
     checks="more than one tag",
     rationale="The last column names the run. Two names in one file mean that two runs were "
-    "joined, or that a post-processing step wrote only some rows.",
+    "joined, or that a later step wrote only some rows.",
     example="run.txt:5: warning R151: tag 'other' after 'base'; two runs joined? Keep one run per "
-    "file.",
+    "file, with one tag.",
     remedy="Keep one run per file, with one tag",
 )
 def several_tags(run: RunView) -> Hit | None:
-    """The last column holds more than one value."""
+    """The last column has more than one value."""
     if run.columns is None or run.n_rows == 0:
         return None
     tags = run.frame["tag"]
@@ -168,13 +168,13 @@ _NOT_IN_TAGS = r"[^A-Za-z0-9_.\-]"
     fix=RuleFix("ask", "put the tag in form"),
     checks="tag outside [A-Za-z0-9_.-]{1,64}, or longer than --max-tag-length",
     rationale="The tag becomes a file name, a column heading and a database key. Tracks allow "
-    "letters, digits and a few marks, and 12, 15 or 25 characters.",
+    "letters, digits and a few other characters, and at most 12, 15 or 25 of them.",
     example="run.txt:1: warning R152: tag of 80 characters with '+', '/'. Use letters, digits, "
     "'_', '.', '-', at most 64 characters.",
     remedy="Use letters, digits, '_', '.', '-'",
 )
 def tag_form(run: RunView) -> Hit | None:
-    """A tag is too long or has characters that tools do not take."""
+    """A tag is too long or has characters that tools do not accept."""
     if run.columns is None or run.n_rows == 0:
         return None
     rows = _rows_of_bad_tags(run)
@@ -207,7 +207,7 @@ def _rows_of_bad_tags(run: RunView) -> np.ndarray[tuple[int], np.dtype[np.int64]
 
 @fix_step("R151", "R152", order=80)
 def write_tags(draft: Draft, job: Job) -> Draft:
-    """Write one tag (R151), or put tags in form (R152)."""
+    """Write one tag (R151), or replace invalid characters in tags (R152)."""
     if not draft.run.n_rows or not {"R151", "R152"} & job.asked:
         return draft
     tags, asked, longest = draft.fields["c6"], job.options.tag, job.options.max_tag_length
@@ -230,20 +230,20 @@ _OTHER = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def in_form(tag: str, longest: int = MAX_TAG_LENGTH) -> str:
-    """A tag with ``_`` for all that a tag may not hold, cut to its longest length."""
+    """A tag with ``_`` for invalid characters, cut to ``longest`` characters."""
     return _OTHER.sub("_", tag)[:longest]
 
 
 def tag_for(asked: str | None, path: str, longest: int = MAX_TAG_LENGTH) -> str:
-    """The tag that was asked for, or one made of the file's name.
+    """The requested tag, or one made from the file's name.
 
     Raises:
-        UsageError: If the tag asked for is not in form.
+        UsageError: If the requested tag is invalid.
     """
     if asked is None:
         return in_form(Path(path).name.split(".")[0].strip("-") or "run", longest)
     if not asked or in_form(asked, longest) != asked:
         raise UsageError(
-            f"'{asked}' is no run tag", remedy=f"use 1 to {longest} of A-Z a-z 0-9 _ . -"
+            f"'{asked}' is not a run tag", remedy=f"use 1 to {longest} of A-Z a-z 0-9 _ . -"
         )
     return asked

@@ -1,4 +1,4 @@
-"""Rules on the documents of a run: each once in a query, and not too many."""
+"""Rules on the documents of a run: duplicates, and too many results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trectools_plus.text import number, plural, visible
 from trectools_plus.validation.draft import Draft, Job
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.run.columns import may_hold_documents
-from trectools_plus.validation.views.order import Rows
+from trectools_plus.validation.views.order import Rows, places_in_query
 from trectools_plus.validation.views.runs import TREC_MAX_DEPTH, RunView
 
 
@@ -24,16 +24,16 @@ from trectools_plus.validation.views.runs import TREC_MAX_DEPTH, RunView
     fix=RuleFix(
         "ask",
         "left out rows that are repeated as they are",
-        effect="deletes rows; the row that stays decides at which rank a document counts",
+        effect="deletes rows; the remaining row decides the rank of a document",
         unasked=True,
     ),
     tables=True,
     checks="document twice in a query, judged or not",
-    rationale="trec_eval stops at it, ir_measures and ranx keep the last score, others count the "
+    rationale="trec_eval stops, ir_measures and ranx keep the last score, and others count the "
     "document twice: a recall of 1.43 has been published.",
     example="run.txt:5: error R131: d01 again in query 1 (line 1, score 9.5; here 0.5). Keep one "
-    "row of it, the best scored.",
-    remedy="Keep one row of it, the best scored",
+    "row per document, the one with the highest score.",
+    remedy="Keep one row per document, the one with the highest score",
 )
 def duplicate_document(run: RunView) -> Hit | None:
     """A document occurs twice in a query."""
@@ -44,24 +44,21 @@ def duplicate_document(run: RunView) -> Hit | None:
     n_queries = len(np.unique(run.blocks.query[repeats["row"].to_numpy()]))
     queries = f" in {plural(n_queries, 'query', 'queries')}"
     more = f" ({repeats.height:,} rows{queries})" if repeats.height > 1 else ""
-    return Hit(
+    return run.hit(
         f"{visible(run.doc_id(row))} again in query {visible(run.query_id(row))} "
         f"({run.at_line(first)}, score {_score(run, first)}; here {_score(run, row)}){more}",
-        run.lines(repeats["row"].to_list()),
-        repeats.height,
-        run.column(row, 3),
-        run.query_id(row),
-        run.doc_id(row),
+        repeats["row"].to_numpy(),
+        3,
         fix="safe" if _are_copies(run) else None,
     )
 
 
 def _are_copies(run: RunView) -> bool:
-    """Return whether each repeated row is the first one over again, in every field."""
+    """Return whether each repeated row equals the first one in every field."""
     if run.columns is None:
         return False
     rows, firsts = run.repeats["row"].to_numpy(), run.repeats["first"].to_numpy()
-    # A row without a score may be the header of a file that was joined to this one.
+    # A row without a score may be the header of another file that was appended.
     return not bool(np.isnan(run.score[rows]).any()) and all(
         bool((run.texts(field, rows) == run.texts(field, firsts)).all())
         for field in range(1, RUN_FIELDS + 1)
@@ -77,21 +74,22 @@ def _score(run: RunView, row: int) -> str:
 
 @fix_step("R131", order=120)
 def drop_repeats(draft: Draft, job: Job) -> Draft:
-    """Drop rows that are repeated as they are or, if asked, all but one of a document (R131)."""
+    """Drop identical rows or, if R131 was requested, all but one row of a document."""
     if "R131" in job.asked:
         draft = _keep_one(draft, job)
     repeats = draft.run.repeats
     if repeats.is_empty():
         return draft
     involved = np.unique(repeats.select("row", "first").to_numpy())
-    # A row without a score may be the header of a file that was joined to this one.
+    # A row without a score may be the header of another file that was appended.
     involved = involved[~np.isnan(draft.run.score[involved])]
     table = draft.fields[involved].with_columns(row=pl.Series(involved))
     kept = table.unique(draft.fields.columns, keep="first", maintain_order=True)["row"].to_numpy()
     dropped = np.setdiff1d(involved, kept)
     if len(dropped) < repeats.height and "R131" not in job.asked:
         job.notes.append(
-            "R131: repeated documents whose rows differ are left; the fix keeps one row of each"
+            "R131: repeated documents with different rows are not fixed; "
+            "--fix R131 keeps one row of each"
         )
     if not len(dropped):
         return draft
@@ -105,7 +103,7 @@ def _keep_one(draft: Draft, job: Job) -> Draft:
     if repeats.is_empty():
         return draft
     if may_hold_documents(run):
-        job.skip("R131", "column 3 holds no document ids; --fix R108 swaps columns 2 and 3")
+        job.skip("R131", "column 3 may not hold the document ids; --fix R108 swaps columns 2 and 3")
         return draft
     heads = repeats.select(row="first", first="first").unique()
     group = pl.concat([repeats.select("row", "first"), heads])
@@ -115,7 +113,7 @@ def _keep_one(draft: Draft, job: Job) -> Draft:
         readable = ~pl.col("score").is_nan().any().over("first")
         comparable = group.filter(readable)
         if comparable.height < group.height:
-            job.skip("R131", "a document has a score that is no number")
+            job.skip("R131", "the score of a document is not a number")
         group = comparable.sort(["score", "row"], descending=[True, False])
     else:
         group = group.sort("row", descending=how == "last")
@@ -137,14 +135,14 @@ def _keep_one(draft: Draft, job: Job) -> Draft:
     fix=RuleFix(
         "ask",
         "left out the results beyond the depth, by score",
-        effect="deletes the results beyond the limit; figures at deeper cutoffs or without one "
-        "change",
+        effect="deletes the results beyond the limit; figures at deeper cutoffs or without a "
+        "cutoff change",
     ),
     blocks_scoring=False,
     tables=True,
     checks="more results for a query than --max-depth (100 by default)",
-    rationale="Measures without a cutoff get better with depth, so runs of different depths do "
-    "not compare, and tracks refuse runs that are too deep.",
+    rationale="Measures without a cutoff increase with depth, so runs of different depths are not "
+    "comparable, and tracks reject runs that are too deep.",
     example="run.txt:101: error R161: query 303 has 1,000 results, the limit is 100. If "
     "the task allows deeper runs, set --profile trec or --max-depth 1000.",
     remedy="If the task allows deeper runs, set --profile trec (1,000 results) or --max-depth",
@@ -174,16 +172,13 @@ def depth(run: RunView) -> Hit | None:
 
 def _first_beyond(run: RunView, limit: int) -> Rows:
     """For each query with more than ``limit`` rows: the first row beyond, in file order."""
-    grouped = run.grouped
-    places = np.arange(run.n_rows)
-    heads = np.concatenate([[True], ~grouped.same_query])
-    position = places - np.maximum.accumulate(np.where(heads, places, 0))
-    return np.sort(grouped.rows(np.flatnonzero(position == limit)))
+    places = np.flatnonzero(places_in_query(run.grouped.query) == limit)
+    return np.sort(run.grouped.rows(places))
 
 
 @fix_step("R161", order=140)
 def cut_depth(draft: Draft, job: Job) -> Draft:
-    """Drop what stands beyond the depth in the ranking that evaluation sees (R161)."""
+    """Drop results beyond the depth in the ranking that is evaluated (R161)."""
     run, depth = draft.run, job.max_depth
     if "R161" not in job.asked or depth is None:
         return draft
@@ -192,7 +187,7 @@ def cut_depth(draft: Draft, job: Job) -> Draft:
         return draft
     unreadable = np.unique(run.blocks.query[np.isnan(run.score)])
     if np.isin(deep, unreadable).any():
-        job.skip("R161", "a query has scores that are no numbers")
+        job.skip("R161", "some scores of a query are not numbers")
         deep = np.setdiff1d(deep, unreadable)
     rows: Rows = np.flatnonzero(np.isin(run.blocks.query, deep))
     table = pl.DataFrame(

@@ -1,4 +1,4 @@
-"""A rule on ids that other programs change (R115)."""
+"""Rule R115: ids that other programs change."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import polars as pl
 
 from trectools_plus.text import number, on, quoted, visible
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.views.order import Flags, Rows, map_stretches, stretches
+from trectools_plus.validation.views.order import Flags, Rows, find_rows, stretches
 from trectools_plus.validation.views.runs import RunView
 
 _WORDS = "NA N/A n/a NULL null NaN nan -NaN -nan None <NA> #NA #N/A"
 READ_AS_MISSING = (*_WORDS.split(" "), "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN")
-"""Texts that pandas takes for a missing value."""
+"""Texts that pandas reads as a missing value."""
 
 
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
@@ -31,15 +31,15 @@ _LONGEST_WORD = max(len(word) for word in READ_AS_MISSING)
     scope="row",
     severity="info",
     fix="no",
-    checks="id such as NA, null, nan, 1e5, 007 that pandas readers change",
-    rationale="pandas reads NA as a missing value, and 007 or 1e5 as numbers where a whole column "
-    "looks like numbers; spreadsheets do so cell by cell. What they write is another id.",
-    example="run.txt:4: info R115: document id 'NA' is read as missing by pandas-based tools. Keep "
-    "such ids away from them, or read them as text.",
-    remedy="Keep such ids away from them, or read them as text",
+    checks="id like NA, null, nan, 1e5 or 007 that pandas-based readers change",
+    rationale="pandas reads NA as a missing value, and 007 or 1e5 as numbers if the whole column "
+    "looks numeric; spreadsheets convert single cells. They then write a different id.",
+    example="run.txt:4: info R115: document id 'NA' is read as missing by pandas-based tools. "
+    "Read the columns of ids as text in such tools.",
+    remedy="Read the columns of ids as text in such tools",
 )
 def fragile_id(run: RunView) -> Hit | None:
-    """An id does not survive in other programs."""
+    """Other programs change an id."""
     if run.columns is None or run.n_rows == 0:
         return None
     queries = np.flatnonzero(_is_fragile(run.blocks.query_ids))
@@ -77,11 +77,11 @@ def _fragile_rows(doc_ids: pl.Series) -> Rows:
         found: Rows = suspects[_is_fragile(part.gather(suspects))] if len(suspects) else suspects
         return found + begin
 
-    return np.concatenate([np.empty(0, np.int64), *map_stretches(look, stretches(doc_ids.len()))])
+    return find_rows(look, stretches(doc_ids.len()))
 
 
 def _is_suspect(ids: pl.Series) -> Flags:
-    """Which ids may be fragile by their first character; of whole numbers, only the odd ones."""
+    """Flag ids that may be fragile by their first character, or as unusual whole numbers."""
     flags: Flags
     begins_with_digit = (ids >= "1") & (ids < ":")
     if begins_with_digit.all():

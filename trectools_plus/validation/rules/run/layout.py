@@ -37,8 +37,8 @@ DELIMITERS = {
     severity="error",
     fix=RuleFix("ask", "added the missing column"),
     checks="fewer than 6 fields",
-    rationale="trec_eval stops at such a line, other readers skip it or take a wrong column as "
-    "the score. A short last line means that writing or copying the file was cut off.",
+    rationale="trec_eval stops at such a line; other readers skip it or use a wrong column as the "
+    "score. A short last line means that writing or copying the file was interrupted.",
     example="run.txt:6: error R101: 5 columns, need 6 (qid Q0 docid rank score tag); the run tag "
     "looks missing. Write all six columns on every line.",
     remedy="Write all six columns on every line",
@@ -52,15 +52,15 @@ def too_few_columns(run: RunView) -> Hit | None:
         return None
     first = short.row(0, named=True)
     cut = _is_cut_off(run, first["line"])
-    alike = run.n_rows == 0 and short["n_fields"].n_unique() == 1
+    same_width = run.n_rows == 0 and short["n_fields"].n_unique() == 1
     guess = "; the file ends in mid-line" if cut else _missing_column(fields_of(first["text"]))
     return Hit(
         f"{plural(first['n_fields'], 'column')}, need 6 ({LAYOUT}){guess}"
         f"{on(short.height, 'line')}",
         short["line"].to_list(),
         short.height,
-        remedy="Copy or write the file again, its end is missing" if cut else None,
-        fix=None if alike and guess else "no",  # one column that all rows lack
+        remedy="Copy or write the file again: its end is missing" if cut else None,
+        fix=None if same_width and guess else "no",  # all rows lack the same column
     )
 
 
@@ -96,7 +96,7 @@ def _is_cut_off(run: RunView, line: int) -> bool:
 
 @fix_step("R101", order=20)
 def add_columns(draft: Draft, job: Job) -> Draft:
-    """Add the tag, Q0, or Q0, rank and tag where every row lacks just that (R101)."""
+    """Add the tag, Q0, or Q0, rank and tag, if every row lacks the same (R101)."""
     if "R101" not in job.asked or not draft.has_only_strays(job, "R101"):
         return draft
     texts = draft.view.strays["text"]
@@ -126,12 +126,12 @@ def add_columns(draft: Draft, job: Job) -> Draft:
     severity="error",
     fix=RuleFix("ask", "joined the words of the tag with '_'"),
     checks="more than 6 fields",
-    rationale="A blank inside a document id moves every column behind it: trec_eval would take "
-    "the rank as the score and say nothing. It drops the words after the sixth column, so a tag "
-    "of several words changes its name.",
-    example="run.txt:1: error R102: 7 columns; space in the document id 'd01 part2'? trec_eval "
-    "would take '1' as the score. Leave no blanks inside ids and tag.",
-    remedy="Leave no blanks inside ids and tag",
+    rationale="A blank inside a document id shifts all later columns: trec_eval then reads the "
+    "rank as the score and gives no warning. It drops all words after the sixth column, so a tag "
+    "of several words is cut.",
+    example="run.txt:1: error R102: 7 columns, need 6; space in the document id 'd01 part2'? "
+    "trec_eval would take '1' as the score. Remove the blanks inside ids and tags.",
+    remedy="Remove the blanks inside ids and tags",
 )
 def too_many_columns(run: RunView) -> Hit | None:
     """Rows with more fields than a run has."""
@@ -169,7 +169,7 @@ _BLANKS = r"[ \t\x0b\x0c]"
 _FIELD = r"[^ \t\x0b\x0c]+"
 
 
-# Five columns as they should be; all behind them is the tag.
+# Five valid columns; everything after them is the tag.
 _TAG_OF_WORDS = (
     rf"^(?P<front>(?:{_FIELD}{_BLANKS}+){{3}}{INTEGER[1:-1]}{_BLANKS}+{DECIMAL[1:-1]}{_BLANKS}+)"
     r"(?P<tag>.+)$"
@@ -178,7 +178,7 @@ _TAG_OF_WORDS = (
 
 @fix_step("R102", order=30)
 def join_tags(draft: Draft, job: Job) -> Draft:
-    """Join the words of a tag where a row is too wide for that reason alone (R102)."""
+    """Join the words of the tag in rows that are too wide only for that reason (R102)."""
     if "R102" not in job.asked:
         return draft
     wide = draft.view.strays.filter(field_of(draft.view.strays["text"], 7).is_not_null())
@@ -189,11 +189,11 @@ def join_tags(draft: Draft, job: Job) -> Draft:
     groups = pl.col("text").str.strip_chars(_BLANK_CHARACTERS).str.extract_groups(_TAG_OF_WORDS)
     front = groups.struct.field("front").str.replace_all(f"{_BLANKS}+", sep)
     tag = groups.struct.field("tag").str.replace_all(f"{_BLANKS}+", "_")
-    # A number there is the score, and a word too many stands before it.
+    # If it begins with a number, that is the score, and the extra word is before it.
     is_name = ~groups.struct.field("tag").str.extract(rf"^({_FIELD})").str.contains(DECIMAL)
     fixed = wide.filter(is_name).select("line", text=front + tag).drop_nulls()
     if fixed.height < wide.height:
-        job.skip("R102", "a blank is not in the tag; take it out of the id")
+        job.skip("R102", "a blank is not in the tag; remove it from the id")
     if fixed.is_empty():
         return draft
     job.done("R102", fixed.height)
@@ -208,9 +208,9 @@ def join_tags(draft: Draft, job: Job) -> Draft:
     severity="error",
     fix=RuleFix("ask", "wrote blanks for the delimiter"),
     checks="JSON, CSV, quoted fields or HTML in the first 4 KiB",
-    rationale="A run is columns separated by blanks. trec_eval reads the first line of anything "
-    "else as one broken row; quotes become part of the ids, and then no id is found in the qrels. "
-    "Separators and quotes can be mended; which key of JSON or HTML is what only its writer knows.",
+    rationale="A run has columns separated by blanks. trec_eval reads other formats as broken "
+    "rows; quotes become part of the ids, which then match nothing in the qrels. Delimiters and "
+    "quotes can be fixed. JSON and HTML cannot, because the meaning of their keys is unknown.",
     example="run.txt:1: error R103: comma-separated, a run has six columns separated by spaces or "
     "tabs. Write 'qid Q0 docid rank score tag' on each line.",
     remedy=f"Write '{LAYOUT}' on each line",
@@ -227,7 +227,7 @@ def other_format(run: RunView) -> Hit | None:
 
 @fix_step("R103", order=10, phase="format")
 def split_at_delimiter(draft: Draft, job: Job) -> Draft:
-    """Write blanks for the delimiter, and take off quotes (R103)."""
+    """Replace the delimiter by blanks, and remove quotes (R103)."""
     shape = draft.view.shape
     if shape.verdict != "other-format" or "R103" not in job.asked:
         return draft
@@ -243,14 +243,14 @@ def split_at_delimiter(draft: Draft, job: Job) -> Draft:
         for fields in csv.reader(StringIO(text, newline="\n"), delimiter=delimiter, strict=True):
             stripped = [field.strip() for field in fields]
             if any(len(field.split()) != 1 for field in stripped):
-                job.skip("R103", f"an empty field, or a blank inside of one: {fields}")
+                job.skip("R103", f"a field is empty or contains a blank: {fields}")
                 return draft
             lines.append(" ".join(stripped))
     except csv.Error as error:
-        job.skip("R103", f"its quotes are not in order ({error})")
+        job.skip("R103", f"its quotes are not balanced ({error})")
         return draft
     if len(lines) != len(text.splitlines()):
-        job.skip("R103", "a quoted field holds a line end")
+        job.skip("R103", "a quoted field contains a line end")
         return draft
     job.done("R103", len(lines))
     return draft.replaced(("\n".join(lines) + "\n").encode(), None)
@@ -264,11 +264,11 @@ def split_at_delimiter(draft: Draft, job: Job) -> Draft:
     severity="error",
     fix="no",
     checks="all rows have 4 fields with an integer last: qrels",
-    rationale="Runs and qrels are easily given in the wrong order, for tools differ in which one "
-    "they want first.",
-    example="run.txt:1: error R104: looks like qrels (4 columns with a grade last). Were the two "
-    "arguments swapped? Use 'qrels validate' for qrels.",
-    remedy="Were the two arguments swapped? Use 'qrels validate' for qrels",
+    rationale="Runs and qrels are easily swapped, because tools differ in which one they expect "
+    "first.",
+    example="run.txt:1: error R104: looks like qrels (4 columns with a grade last). Check the "
+    "order of the arguments; use 'qrels validate' for qrels.",
+    remedy="Check the order of the arguments; use 'qrels validate' for qrels",
     blocks_fixing=True,
 )
 def wrong_kind(run: RunView) -> Hit | None:
@@ -285,9 +285,9 @@ def wrong_kind(run: RunView) -> Hit | None:
     scope="file",
     severity="error",
     fix=RuleFix("safe", "left out the header line", refused=TableView.header_stays),
-    checks="line 1 not data, its score field a word, line 2 fine",
-    rationale="Runs have no header. trec_eval reads one as a result with score 0 for a query that "
-    "does not exist; stricter readers stop.",
+    checks="first line is not data: its score field is a word, and the next line is a valid row",
+    rationale="Runs have no header. trec_eval reads a header as a result with score 0 for a query "
+    "that does not exist; stricter readers stop.",
     example="run.txt:1: error R105: header line 'qid Q0 docno rank score tag'. Remove it.",
     remedy="Remove it",
 )
@@ -307,13 +307,13 @@ def header_line(run: RunView) -> Hit | None:
     severity="info",
     fix=RuleFix("safe", "put one blank between columns"),
     checks="leading, trailing or mixed blanks; form feed or vertical tab is a warning",
-    rationale="trec_eval takes any mix of blanks. Readers that split at one tab or one blank see "
-    "empty columns, and at form feeds and vertical tabs C and other languages disagree.",
+    rationale="trec_eval accepts any mix of blanks. Readers that split at a single tab or blank "
+    "see empty columns. C treats form feeds and vertical tabs as blanks; other languages may not.",
     example="run.txt: info R106: mixed tabs and spaces. Put one blank between columns.",
     remedy="Put one blank between columns",
 )
 def odd_spacing(run: RunView) -> Hit | None:
-    """Columns are not separated by one and the same blank."""
+    """Columns are not all separated by the same single blank."""
     if run.columns is None or run.shape.verdict != "rows":
         return None
     facts = run.columns.facts

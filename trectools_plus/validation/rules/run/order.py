@@ -1,9 +1,9 @@
-"""Rules on the order of a run's rows and queries; and the fix that numbers ranks and sorts rows.
+"""Rules on the order of rows and queries in a run, and the fix that numbers ranks and sorts rows.
 
-Ranks are numbered by score as it is written, in 64 bits. Documents of equal score keep the order
-of their ranks, for that may be all that is known of it; where the ranks do not decide, document ids
-descend, as trec_eval has them. The ranking that trec_eval sees is in the scores alone, so ranks
-and the order of rows can be fixed without changing it.
+Ranks are numbered by 64-bit score. Documents with equal scores keep the order of their ranks, which
+may be the only information on their order; if the ranks do not decide either, document ids descend,
+as in trec_eval. trec_eval ranks by scores alone, so fixing ranks and row order does not change its
+ranking.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from trectools_plus.validation.rules.run.ranks import (
     rank_start,
     scores_reversed,
 )
-from trectools_plus.validation.views.order import Ordered, Rows
+from trectools_plus.validation.views.order import Ordered, Rows, places_in_query
 from trectools_plus.validation.views.runs import RunView
 
 _RANK_RULES = (
@@ -44,13 +44,14 @@ _RANK_RULES = (
     severity="info",
     fix=RuleFix("safe", "sorted the rows of each query by rank", refused=RunView.cannot_be_ordered),
     checks="rows of a query not in rank order",
-    rationale="No evaluator cares; people who read the file do, and tools that take the first "
-    "rows of a query as its best ones.",
-    example="run.txt:2: info R126: rows not in rank order. Nothing to do for evaluation.",
+    rationale="Evaluators ignore the order of the rows. Tools that use the first rows of a query "
+    "as its best results do not.",
+    example="run.txt:2: info R126: rows not in rank order. Nothing to do for evaluation; sort by "
+    "rank for tools that read from the top.",
     remedy="Nothing to do for evaluation; sort by rank for tools that read from the top",
 )
 def row_order(run: RunView) -> Hit | None:
-    """A row stands below one with a higher rank number."""
+    """A row comes after one with a higher rank number."""
     if run.columns is None:
         return None
     places = np.flatnonzero(run.grouped.rank_steps < 0) + 1
@@ -68,8 +69,8 @@ def row_order(run: RunView) -> Hit | None:
     severity="warning",
     fix=RuleFix("safe", "grouped the rows by query", refused=RunView.cannot_be_ordered),
     checks="query id returns after another",
-    rationale="Two runs joined, or several workers writing to one file. Checkers that read row by "
-    "row forget a query when the next one begins, and miss duplicates here.",
+    rationale="Two runs were joined, or several workers wrote to one file. Checkers that read row "
+    "by row forget a query when the next one begins, so they miss duplicates.",
     example="run.txt:4: warning R127: query 1 continues after query 3; streaming checkers miss "
     "duplicates here. Group the rows by query.",
     remedy="Group the rows by query",
@@ -99,8 +100,8 @@ def interleaved_queries(run: RunView) -> Hit | None:
     fix=RuleFix("safe", "sorted the queries", unasked=False, refused=RunView.cannot_be_ordered),
     optional=True,
     checks="query ids not ascending (off unless selected)",
-    rationale="No evaluator minds the order of the queries. Some tracks ask for it, and sorted "
-    "files can be compared line by line.",
+    rationale="Evaluators ignore the order of the queries. Some tracks require ascending ids, and "
+    "sorted files can be compared line by line.",
     example="run.txt: info R128: query 2 (line 4) comes after query 3. Sort the queries.",
     remedy="Sort the queries",
 )
@@ -110,7 +111,7 @@ def query_order(run: RunView) -> Hit | None:
         return None
     ids: list[str] = run.blocks.query_ids.to_list()
     places = _descents([(text,) for text in ids])
-    # Both "q10" before "q9" and behind it are orders that people call ascending.
+    # People call both orders of "q10" and "q9" ascending.
     places = places and _descents([_natural(text) for text in ids])
     if not places:
         return None
@@ -122,7 +123,7 @@ def query_order(run: RunView) -> Hit | None:
         f"{more}",
         count=len(places),
         query_id=ids[at],
-        fix="ask",  # who did not ask for this rule does not want his queries sorted
+        fix="ask",  # only users who select this rule want their queries sorted
     )
 
 
@@ -131,7 +132,7 @@ def _descents(keys: list[tuple[object, ...]]) -> list[int]:
 
 
 def _natural(text: str) -> tuple[object, ...]:
-    """A sort key that takes numbers within the text as numbers; numbers come before words."""
+    """A sort key that compares numbers in the text as numbers; numbers come before words."""
     parts = re.findall(r"[0-9]{1,18}|[^0-9]+", text)
     return tuple((0, int(part), "") if part[0] in "0123456789" else (1, 0, part) for part in parts)
 
@@ -153,7 +154,7 @@ def order_rows(draft: Draft, job: Job) -> Draft:
     of_ranks = {one.code for one in _RANK_RULES}
     ranks_too = not of_ranks.isdisjoint(counts)
     if ranks_too and scores_reversed.check(run) is not None:
-        why = "scores rise with rank (R121), so it is not known which of them is right"
+        why = "scores rise with rank (R121), so it is unknown which of them is right"
         job.notes.append(f"ranks not numbered: {why}")
         ranks_too = False
         counts = {code: count for code, count in counts.items() if code not in of_ranks}
@@ -169,7 +170,8 @@ def order_rows(draft: Draft, job: Job) -> Draft:
         job.done(code, count)
     fields = draft.fields[order]
     if ranks_too:
-        fields = fields.with_columns(c4=_positions(run.blocks.query[order]).cast(pl.String))
+        ranks = pl.Series(places_in_query(run.blocks.query[order]) + 1)
+        fields = fields.with_columns(c4=ranks.cast(pl.String))
     elif np.array_equal(order, np.arange(len(order))):
         return draft
     return draft.rewritten(fields, order)
@@ -188,7 +190,7 @@ def by_score(run: RunView) -> Rows:
 
 
 def _by_document(run: RunView, scored: Ordered, order: Rows, places: Rows) -> Rows:
-    """The order, with some of its places sorted by document id where nothing else decides."""
+    """Sort some places of an order by document id where score and rank do not decide."""
     table = pl.DataFrame(
         {
             "query": scored.query[places],
@@ -205,15 +207,8 @@ def _by_document(run: RunView, scored: Ordered, order: Rows, places: Rows) -> Ro
     return order
 
 
-def _positions(query: Rows | np.ndarray[tuple[int], np.dtype[np.uint32]]) -> pl.Series:
-    """1, 2, 3, … within each stretch of one query."""
-    heads = np.concatenate([[True], query[1:] != query[:-1]])
-    places = np.arange(len(query))
-    return pl.Series(places - np.maximum.accumulate(np.where(heads, places, 0)) + 1)
-
-
 def _queries_in_order(run: RunView, order: Rows) -> tuple[Rows, int]:
-    """The order with queries ascending: as numbers if all are, else as texts."""
+    """The order with ascending queries (as numbers if all ids are), and how many moved."""
     ids = run.blocks.query_ids
     key = ids.cast(pl.Int64, strict=False) if ids.str.contains(r"^[0-9]{1,18}$").all() else ids
     by_id = pl.DataFrame({"id": key, "text": ids}).with_row_index("query").sort("id", "text")

@@ -1,7 +1,6 @@
-"""Rules on the rank column of a run: whole numbers, each once, in step with the scores.
+"""Rules on the rank column of a run: whole numbers, each once, consistent with the scores.
 
-Evaluation follows the scores. The rank column is a second opinion on the same order, so every
-disagreement means that one of the two columns is not what its author thinks.
+Evaluation uses the scores. If the rank column disagrees with them, one of the two columns is wrong.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ def _cannot_be_numbered(run: RunView) -> bool:
     severity="error",
     fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
     checks="rank not an integer, or negative; '1.0' is a warning",
-    rationale="trec_eval ignores the rank column, other readers stop at a rank that is no whole "
-    "number. It often means that the columns are not the ones expected.",
+    rationale="trec_eval ignores the rank column; other readers stop at a rank that is not a "
+    "whole number. Often the columns are not in the expected order.",
     example="run.txt:2: error R120: rank '-' is not an integer. Number the ranks 1, 2, 3, … by "
     "score.",
     remedy="Number the ranks 1, 2, 3, … by score",
 )
 def rank_not_integer(run: RunView) -> Hit | None:
-    """A rank is no whole number, or below 0."""
+    """A rank is not a whole number, or is below 0."""
     if run.columns is None or run.swapped_columns:
         return None
     rows = np.flatnonzero(np.isnan(run.rank) | (run.rank < 0))
@@ -72,7 +71,7 @@ def _rank_with_fraction(run: RunView) -> Hit | None:
 
 
 class _ReversedQueries:
-    """Number of queries are reversed, and how many could be; or swapped columns."""
+    """Counts reversed queries, and those that could be; or detects swapped columns."""
 
     def __init__(self) -> None:
         self._n_judged = 0
@@ -92,7 +91,7 @@ class _ReversedQueries:
         return Hit("", run.lines(rows), len(rows), query_id=run.query_id(rows[0]))
 
     def message(self, first: str, count: int) -> str | None:
-        """Return what is said of the whole run, if most queries are reversed."""
+        """Return the message about the whole run, if most queries are reversed."""
         if self._swapped is not None:
             return first
         return _reversal(count, self._n_judged) if _is_most(count, self._n_judged) else None
@@ -109,10 +108,10 @@ class _ReversedQueries:
         "negated the scores",
         effect="rewrites the scores, negated or swapped with the ranks; every ranking is reversed",
     ),
-    checks="scores rise with rank (rank correlation above 0) in most queries, or column 4 "
-    "decreasing decimals and column 5 = 1, 2, 3",
-    rationale="Evaluators sort by score, highest first. Distances (small is good), or rank and "
-    "score in each other's column, turn every ranking upside down, and the figures are just low.",
+    checks="scores rise with rank (rank correlation above 0) in most queries, or column 4 has "
+    "decreasing decimals and column 5 has 1, 2, 3",
+    rationale="Evaluators sort by score, highest first. Distances (lower is better), or swapped "
+    "columns of rank and score, reverse every ranking, and all figures are low.",
     example="run.txt:2: error R121: scores rise with rank in 3 of 3 queries: distances, or rank "
     "and score swapped? Evaluators sort by score. Negate the scores or swap the columns.",
     remedy="Negate the scores or swap the columns",
@@ -126,7 +125,7 @@ def scores_reversed(run: RunView) -> Hit | None:
     if len(rises) == 0:
         return None
     judged = _count_judged(run)
-    # Without a rise, a query is not reversed.
+    # A query without a rising score is not reversed.
     if not _is_most(len(np.unique(run.ranked.query[rises])), judged):
         return None
     rows = _reversed_queries(run)
@@ -154,7 +153,7 @@ def turn_scores(draft: Draft, job: Job) -> Draft:
 
 
 def _reversal(n_reversed: int, n_judged: int) -> str:
-    """Return the message on a run with so many reversed queries of those that can be judged."""
+    """Return the message on a run with reversed queries."""
     return (
         f"scores rise with rank in {n_reversed:,} of {plural(n_judged, 'query', 'queries')}: "
         "distances, or rank and score swapped? Evaluators sort by score"
@@ -162,12 +161,12 @@ def _reversal(n_reversed: int, n_judged: int) -> str:
 
 
 def _is_most(n_reversed: int, n_judged: int) -> bool:
-    """Return whether so many reversed queries make a reversed run."""
+    """Return whether most queries are reversed."""
     return 2 * n_reversed > n_judged
 
 
 def _count_judged(run: RunView) -> int:
-    """Number of queries there are in which scores differ, so that they may be reversed."""
+    """Number of queries in which scores differ, so that they can be reversed."""
     if run.grouped.falls:
         return int(np.count_nonzero(run.blocks.sizes >= 2))
     ranked = run.ranked
@@ -176,10 +175,11 @@ def _count_judged(run: RunView) -> int:
 
 
 def _reversed_queries(run: RunView) -> Rows:
-    """Of each query whose scores rise with rank, the first row that scores more than one above it.
+    """The first rising row of each query whose scores rise with rank.
 
-    Spearman's rank correlation decides. It has the sign of Kendall's tau but for rankings that
-    are nearly unrelated (Daniels 1950: |rho| > 1/2 fixes it), and needs no pair of documents.
+    A row is rising if it scores more than the row with the rank before it. Spearman's rank
+    correlation decides: it has the sign of Kendall's tau, except for nearly unrelated rankings
+    (Daniels 1950: |rho| > 1/2 determines it), and needs no pairs of documents.
     """
     rises = _rises(run)
     if len(rises) == 0:
@@ -219,8 +219,8 @@ def _reversed_among(ranked: Ordered, suspects: npt.NDArray[np.uint32]) -> npt.ND
     severity="error",
     fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
     checks="rank twice in a query",
-    rationale="Two documents cannot stand at one rank: two runs were joined, or a counter was not "
-    "advanced.",
+    rationale="Two documents cannot share a rank: two runs were joined, or a counter was not "
+    "incremented.",
     example="run.txt:2: error R122: rank 1 twice in query 1 (first: line 1). Number the ranks 1, "
     "2, 3, … by score.",
     remedy="Number the ranks 1, 2, 3, … by score",
@@ -235,14 +235,11 @@ def duplicate_rank(run: RunView) -> Hit | None:
     rows, place = _in_file_order(run.ranked, places)
     row, first = int(rows[0]), int(run.ranked.rows(place - 1)[0])
     where = visible(run.query_id(row))
-    return Hit(
+    return run.hit(
         f"rank {number(run.rank[row])} twice in query {where} (first: {run.at_line(first)})"
         f"{on(len(rows))}",
-        run.lines(rows),
-        len(rows),
-        run.column(row, RANK_FIELD),
-        run.query_id(row),
-        run.doc_id(row),
+        rows,
+        RANK_FIELD,
     )
 
 
@@ -254,10 +251,11 @@ def duplicate_rank(run: RunView) -> Hit | None:
     severity="info",
     fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
     checks="first rank is not 1 (0 is common)",
-    rationale="Both 0 and 1 are in use and no evaluator cares; some submission checkers do.",
+    rationale="Both 0 and 1 are in use. Evaluators ignore the difference; some submission "
+    "checkers require 1.",
     example="run.txt:1: info R123: ranks start at 0 in 100 of 100 queries. Nothing to do for "
-    "evaluation; some checkers want 1.",
-    remedy="Nothing to do for evaluation; some checkers want 1",
+    "evaluation; some checkers require 1.",
+    remedy="Nothing to do for evaluation; some checkers require 1",
 )
 def rank_start(run: RunView) -> Hit | None:
     """The lowest rank of a query is not 1."""
@@ -288,10 +286,10 @@ def rank_start(run: RunView) -> Hit | None:
     severity="warning",
     fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
     checks="ranks not consecutive",
-    rationale="A missing rank is the trace of a row that was lost, or dropped after ranking.",
+    rationale="A missing rank means that a row was lost, or removed after ranking.",
     example="run.txt:4: warning R124: rank 7 follows 3 in query 1; rows lost? Look for the "
-    "missing rows.",
-    remedy="Look for the missing rows, or number the ranks anew",
+    "missing rows, or number the ranks again.",
+    remedy="Look for the missing rows, or number the ranks again",
 )
 def rank_gap(run: RunView) -> Hit | None:
     """Ranks of a query are not consecutive."""
@@ -305,14 +303,11 @@ def rank_gap(run: RunView) -> Hit | None:
         return None
     rows, place = _in_file_order(ranked, places)
     row, before = int(rows[0]), number(ranked.rank[place[0] - 1])
-    return Hit(
+    return run.hit(
         f"rank {number(run.rank[row])} follows {before} in query {visible(run.query_id(row))}"
         f"{in_all(len(places), 'gap')}; rows lost?",
-        run.lines(rows),
-        len(places),
-        run.column(row, RANK_FIELD),
-        run.query_id(row),
-        run.doc_id(row),
+        rows,
+        RANK_FIELD,
     )
 
 
@@ -323,42 +318,39 @@ def rank_gap(run: RunView) -> Hit | None:
     scope="file",
     severity="warning",
     fix=RuleFix("safe", _NUMBERED, refused=_cannot_be_numbered),
-    checks="lower rank number, lower score",
-    rationale="Evaluation follows the score, so the ranking evaluated is not the one in the rank "
+    checks="document with a better rank has a lower score",
+    rationale="Evaluation uses the score, so the evaluated ranking is not the one in the rank "
     "column.",
     example="run.txt:2: warning R125: rank 2 scores 9.9, rank 1 scores 9.5; evaluation follows "
     "the score. Number the ranks by score, or write scores that fall with rank.",
     remedy="Number the ranks by score, or write scores that fall with rank",
 )
 def rank_score_conflict(run: RunView) -> Hit | None:
-    """A document has a higher score than one with a better rank."""
+    """A document has a higher score than a document with a better rank."""
     rises = _rises(run)
     if len(rises) == 0 or scores_reversed.check(run) is not None:
         return None
     ranked = run.ranked
     rows, places = _in_file_order(ranked, rises)
-    row, place = int(rows[0]), places[0]
-    return Hit(
+    place = places[0]
+    return run.hit(
         f"rank {number(ranked.rank[place])} scores {number(ranked.score[place])}, rank "
         f"{number(ranked.rank[place - 1])} scores {number(ranked.score[place - 1])}"
         f"{in_all(len(rises), 'such pair')}; evaluation follows the score",
-        run.lines(rows),
-        len(rises),
-        run.column(row, 5),
-        run.query_id(row),
-        run.doc_id(row),
+        rows,
+        5,
     )
 
 
 def _in_file_order(ordered: Ordered, places: Rows) -> tuple[Rows, Rows]:
-    """File rows of ``places``, ascending, and the places sorted alike."""
+    """File rows of ``places``, ascending, and the places in the same order."""
     rows = ordered.rows(places)
     order = np.argsort(rows, kind="stable")
     return rows[order], places[order]
 
 
 def _rises(run: RunView) -> Rows:
-    """Places in rank order whose score is above that of the place before, in the same query."""
+    """Places in rank order with a higher score than the place before, in the same query."""
     if run.columns is None or run.swapped_columns:
         return np.empty(0, np.int64)
     ranked: Ordered = run.ranked

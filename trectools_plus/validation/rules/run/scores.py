@@ -39,26 +39,26 @@ _PERCENT = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)%$"
     fix=RuleFix(
         "ask",
         "wrote decimal numbers",
-        effect="rewrites the scores; trec_eval reads other numbers afterwards",
+        effect="rewrites the scores; trec_eval then reads different numbers",
     ),
     checks="score is not ASCII [+-]?digits[.digits][e[+-]digits]: hex, '_', ',', '%', letters, "
     "full-width digits",
-    rationale="trec_eval reads as much of the text as looks like a number and says nothing: "
-    "'9,5' becomes 9, 'high' becomes 0. Other readers stop. Decimal commas or percent signs on all "
-    "rows can be mended; a few of them may mean anything.",
+    rationale="trec_eval reads the longest numeric prefix and gives no warning: '9,5' becomes 9, "
+    "'high' becomes 0. Other readers stop. Decimal commas or percent signs on all rows can be "
+    "fixed; on a few rows they are ambiguous.",
     example="run.txt:1: error R110: score '9,5' is not a number; trec_eval reads 9, others stop. "
     "Use '9.5'.",
     remedy="Write scores as decimal numbers with a point",
 )
 def score_not_decimal(run: RunView) -> Hit | None:
-    """A score's text is no decimal number."""
+    """The text of a score is not a decimal number."""
     rows = _not_a_number(run)
     rows = rows[~_says_not_finite(run, rows)]
     if len(rows) == 0:
         return None
     text = run.text(rows[0], SCORE_FIELD)
-    alike = len(rows) == run.n_rows or _COMMA_DECIMAL.fullmatch(text)
-    can_be_fixed = alike and fixed_scores(run.texts(SCORE_FIELD)) is not None
+    all_rows = len(rows) == run.n_rows or _COMMA_DECIMAL.fullmatch(text)
+    can_be_fixed = all_rows and fixed_scores(run.texts(SCORE_FIELD)) is not None
     fixed = text.replace(",", ".") if _COMMA_DECIMAL.fullmatch(text) else text.removesuffix("%")
     return run.hit(
         f"score {quoted(text)} is not a number{on(len(rows))}; "
@@ -71,16 +71,16 @@ def score_not_decimal(run: RunView) -> Hit | None:
 
 
 def fixed_scores(texts: pl.Series) -> tuple[pl.Series, str] | None:
-    """Scores that all have a decimal comma, or all a percent sign, as decimal numbers.
+    """Convert scores that all have a decimal comma, or all a percent sign, to decimal numbers.
 
-    A number without a comma is one as well where others have it; without the percent sign that
-    all others have, its value is anyone's guess.
+    Whole numbers may stand among decimal commas. A number without a percent sign among percentages
+    is ambiguous.
 
     Args:
-        texts: The scores as they are written.
+        texts: The scores as written.
 
     Returns:
-        The scores, and what was done to them; ``None`` if they are not alike.
+        The scores and a description of the change; ``None`` if the scores have no common form.
     """
     if texts.str.contains(_COMMA_OR_WHOLE).all():
         fixed = texts.str.replace(",", ".", literal=True)
@@ -92,13 +92,13 @@ def fixed_scores(texts: pl.Series) -> tuple[pl.Series, str] | None:
 
 @fix_step("R110", order=50)
 def write_points(draft: Draft, job: Job) -> Draft:
-    """Write decimal numbers, where every score has a decimal comma or a percent sign (R110)."""
+    """Write decimal numbers if every score has a decimal comma or a percent sign (R110)."""
     if "R110" not in job.asked or not np.isnan(draft.run.score).any():
         return draft
     texts = draft.fields["c5"]
     fixed = fixed_scores(texts)
     if fixed is None:
-        job.skip("R110", "not every score is a number with a decimal comma, or a percent sign")
+        job.skip("R110", "not every score has a decimal comma, or a percent sign")
         return draft
     scores, what = fixed
     job.done("R110", int((scores != texts).sum()), what)
@@ -114,11 +114,11 @@ def write_points(draft: Draft, job: Job) -> Draft:
     fix="no",
     tables=True,
     checks="nan, inf, or overflow of float64",
-    rationale="NaN is neither above nor below any score, so where a sort puts the document depends "
-    "on the tool. Infinite scores tie with each other, whatever was meant.",
+    rationale="NaN is neither higher nor lower than any score, so the position of the document "
+    "depends on the tool. All infinite scores tie.",
     example="run.txt:5: error R111: score NaN has no order; evaluators place this document "
-    "anywhere. Score it again or drop the row.",
-    remedy="Score it again or drop the row",
+    "anywhere. Compute the score again, or remove the row.",
+    remedy="Compute the score again, or remove the row",
 )
 def score_not_finite(run: RunView) -> Hit | None:
     """A score is NaN, infinite, or too large for a float64."""
@@ -151,7 +151,7 @@ def _not_finite_message(run: RunView, row: int) -> str:
     severity="warning",
     fix="no",
     checks="nonzero text, value 0.0",
-    rationale="Products of many probabilities get smaller than the smallest float64 (about "
+    rationale="Products of many probabilities become smaller than the smallest float64 (about "
     "5e-324). They all become 0 and tie.",
     example="run.txt:1: warning R113: score 9.5e-400 becomes 0. Write the logarithms of the "
     "scores.",
@@ -183,14 +183,14 @@ def _not_a_number(run: RunView) -> Rows:
 
 
 def _says_not_finite(run: RunView, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """For each of ``rows``: whether its score's text says nan or inf, rather than nonsense."""
+    """For each of ``rows``: whether the text of its score is nan or inf."""
     if len(rows) == 0:
         return np.empty(0, np.bool_)
     return run.texts(5, rows).str.contains(NOT_FINITE).to_numpy()
 
 
 def _as_c_reads(text: str) -> str:
-    """The number that C's ``atof`` makes of a text: its longest numeric beginning."""
+    """The number that C's ``atof`` reads from a text: its longest numeric prefix."""
     hexadecimal = _C_HEX.match(text)
     if hexadecimal:
         return str(int(hexadecimal.group(), 16))

@@ -1,4 +1,4 @@
-"""Rules on equal scores: where the order of a ranking is not in its scores.
+"""Rules on equal scores, which do not determine a ranking.
 
 trec_eval sorts by score and breaks ties by document id, highest first. Version 9, and with it
 pytrec_eval and ir_measures, compares scores as 32-bit floats; version 10 and ranx in 64 bits.
@@ -22,7 +22,7 @@ from trectools_plus.validation.views.runs import RunView
 
 _LOWERED = "lowered tied scores so that they fall with rank"
 COMPARED_EXACTLY = 10_000
-"""Pairs equal in float64 whose texts are compared digit by digit; only a message hangs on it."""
+"""Highest number of pairs equal in float64 whose texts are compared digit by digit."""
 
 
 @rule(
@@ -36,9 +36,10 @@ COMPARED_EXACTLY = 10_000
         _LOWERED,
         effect="rewrites tied scores; the rank column decides the order of the ties",
     ),
-    checks="equal float64 scores whose rank order is not document id descending; other ties info",
-    rationale="Within a tie, trec_eval puts the highest document id first, whatever the rank "
-    "column says. Other tools take the lowest id, the row order, or any order.",
+    checks="equal float64 scores whose rank order is not by descending document id; other ties "
+    "are an info",
+    rationale="Within a tie, trec_eval ranks the highest document id first and ignores the rank "
+    "column. Other tools use the lowest id, the order of the rows, or any order.",
     example="run.txt:9: warning R141: d08 and d09 tie at 3.0; trec_eval puts d09 first, rank "
     "column d08. Write scores that fall with rank.",
     remedy="Write scores that fall with rank",
@@ -72,19 +73,16 @@ def _conflict(run: RunView, against: Rows, n_ties: int) -> Hit:
     row, before = int(rows[at]), int(run.scored.rows(against - 1)[at])
     first, second = visible(run.doc_id(before)), visible(run.doc_id(row))
     more = f" ({len(rows):,} such pairs, {n_ties:,} ties in all)" if n_ties > 1 else ""
-    return Hit(
+    return run.hit(
         f"{first} and {second} tie at {run.text(row, 5)}; trec_eval puts {second} first, "
         f"rank column {first}{more}",
-        run.lines(np.sort(rows)),
-        len(rows),
-        run.column(row, 5),
-        run.query_id(row),
-        run.doc_id(row),
+        np.sort(rows),
+        5,
     )
 
 
 class _TiedQueries:
-    """Number of queries have a single score, and how many queries there are."""
+    """Counts the queries with a single score, and all queries."""
 
     def __init__(self) -> None:
         self._n_queries = self._n_larger = 0
@@ -104,7 +102,7 @@ class _TiedQueries:
         return Hit("", run.lines(rows), len(tied), query_id=query_id, severity="error")
 
     def message(self, first: str, count: int) -> str | None:  # noqa: ARG002
-        """Return what is said of a run in which every query is tied."""
+        """Return the message about a run in which every query is tied."""
         is_every = _is_every_query_tied(count, self._n_larger, self._n_queries)
         return _only_ties(self._scores) if is_every else None
 
@@ -122,10 +120,10 @@ class _TiedQueries:
     ),
     tables=True,
     checks="all scores of a query (2+ documents) equal; error if so in every query",
-    rationale="The ranking is then the alphabet's. It happens when a constant is written instead "
-    "of the score, or when tiny scores become 0.",
-    example="run.txt:1: error R142: every query has one score (0); the order lives only in the "
-    "rank column. Write scores that fall with rank.",
+    rationale="The ranking is then the order of the document ids. This happens when a constant is "
+    "written instead of the score, or when tiny scores become 0.",
+    example="run.txt:1: error R142: every query has a single score (0); only the rank column "
+    "orders the documents. Write scores that fall with rank.",
     remedy="Write scores that fall with rank",
     may_be_error=True,
     chunk_count=_TiedQueries,
@@ -165,14 +163,14 @@ def _tied_queries(run: RunView) -> Rows:
 
 
 def _only_ties(scores: Iterable[float]) -> str:
-    """Return the message on a run in which every query has one of these scores."""
+    """Return the message on a run in which each query has a single one of these scores."""
     first, *others = set(scores)
     shown = "" if others else f" ({number(first)})"
-    return f"every query has one score{shown}; the order lives only in the rank column"
+    return f"every query has a single score{shown}; only the rank column orders the documents"
 
 
 def _is_every_query_tied(n_tied: int, n_larger: int, n_queries: int) -> bool:
-    """Return whether a run has no scores to speak of.
+    """Return whether all queries with several documents are tied, and most queries have several.
 
     Args:
         n_tied: Queries of two or more documents that all score the same.
@@ -212,16 +210,17 @@ def _of_tied_queries(run: RunView) -> Flags:
         effect="rewrites scores that tie in 32 bits; the rank column decides their order",
     ),
     tables=True,
-    checks="different as text or float64, equal in float32 (or float64), also above 2^24 or 3.4e38",
-    rationale="trec_eval 9, pytrec_eval and ir_measures compare scores in 32 bits, about seven "
-    "digits; trec_eval 10 and ranx in 64 bits. Such a run has two rankings.",
+    checks="scores that differ as text or in float64 but are equal in float32 (or float64), for "
+    "example above 2^24 or 3.4e38",
+    rationale="trec_eval 9, pytrec_eval and ir_measures compare scores in 32 bits (about seven "
+    "digits), trec_eval 10 and ranx in 64 bits. Such a run has two rankings.",
     example="run.txt:9: warning R143: 0.75000001 and 0.75 are equal in float32: trec_eval 9, "
     "pytrec_eval and ir_measures tie them, trec_eval 10 and ranx do not. Write scores that differ "
-    "within 7 digits.",
-    remedy="Write scores that differ within 7 digits, such as 1000 minus the rank",
+    "within 7 digits, for example 1000 minus the rank.",
+    remedy="Write scores that differ within 7 digits, for example 1000 minus the rank",
 )
 def tie_in_float32(run: RunView) -> Hit | None:
-    """Scores of a query differ, but not in 32 bits."""
+    """Scores of a query differ in 64 bits or as text, but not in 32 bits."""
     if len(run.ties32) == 0:
         return None
     scored = run.scored
@@ -233,19 +232,16 @@ def tie_in_float32(run: RunView) -> Hit | None:
     row, before = int(rows[at]), int(scored.rows(places - 1)[at])
     changed = int(_against_doc_id(run, places).sum())
     more = f" ({len(rows):,} pairs, {changed:,} change places)" if len(rows) > 1 else ""
-    return Hit(
+    return run.hit(
         f"{_score_text(run, before)} and {_score_text(run, row)} are equal in float32{more}: "
         "trec_eval 9, pytrec_eval and ir_measures tie them, trec_eval 10 and ranx do not",
-        run.lines(np.sort(rows)),
-        len(rows),
-        run.column(row, 5),
-        run.query_id(row),
-        run.doc_id(row),
+        np.sort(rows),
+        5,
     )
 
 
 def _tie_in_float64(run: RunView) -> Hit | None:
-    """Scores that differ as written, in digits that even 64 bits do not hold."""
+    """Scores that differ as text, but not in 64 bits."""
     if run.columns is None:
         return None
     places = run.ties32[~_of_tied_queries(run)[run.scored.query[run.ties32]]]
@@ -259,14 +255,11 @@ def _tie_in_float64(run: RunView) -> Hit | None:
     ]
     if not pairs:
         return None
-    row, above, below = min(pairs)
-    return Hit(
+    _, above, below = min(pairs)
+    return run.hit(
         f"{visible(above)} and {visible(below)} are equal even in float64; every tool ties them",
-        run.lines(sorted(pair[0] for pair in pairs)),
-        len(pairs),
-        run.column(row, 5),
-        run.query_id(row),
-        run.doc_id(row),
+        np.array(sorted(pair[0] for pair in pairs)),
+        5,
     )
 
 
@@ -308,8 +301,8 @@ def _score_text(run: RunView, row: int) -> str:
 def separate_scores(draft: Draft, job: Job) -> Draft:
     """Rewrite tied scores in the order of the ranks, so that they differ in 32-bit floats.
 
-    R142 is about queries with a single score: there the scores are written from the ranks. For
-    R141 and R143 scores are lowered, as little as possible, in the queries that have such ties.
+    Queries with a single score get scores from the ranks (R142). In other queries with ties, scores
+    are lowered as little as possible (R141, R143).
     """
     run = draft.run
     if not {"R141", "R142", "R143"} & job.asked or not len(run.ties32):
@@ -333,7 +326,7 @@ def separate_scores(draft: Draft, job: Job) -> Draft:
 
 
 def _ties_by_rule(run: RunView) -> dict[str, Flags]:
-    """For each rule, which of the ties in 32 bits it is about."""
+    """For each rule, the ties in 32 bits that it is about."""
     scored, places = run.scored, run.ties32
     equal = scored.score[places] == scored.score[places - 1]
     n_queries = run.blocks.query_ids.len()
@@ -341,7 +334,7 @@ def _ties_by_rule(run: RunView) -> dict[str, Flags]:
     single = ((n_equal == run.blocks.sizes - 1) & (n_equal > 0))[scored.query[places]]
     beyond = ~equal
     if not beyond.any() and tie_in_float32.check(run) is not None:
-        # They differ as written, in digits that even 64 bits do not hold.
+        # They differ as text, but not in 64 bits.
         texts = run.texts(5)
         here, before = scored.rows(places), scored.rows(places - 1)
         beyond = (texts.gather(here) != texts.gather(before)).to_numpy() & ~single
@@ -356,11 +349,11 @@ def _from_ranks(run: RunView, rows: Rows) -> pl.Series:
 
 
 def _separated(run: RunView, rows: Rows) -> pl.Series:
-    """Scores for the rows of some queries, in their order; null where a score may stay."""
+    """New scores for the rows of some queries, in their order; null for unchanged scores."""
     table = pl.DataFrame(
         {
             "query_id": run.blocks.query[rows],
-            "doc_id": -np.arange(len(rows)),  # equal scores stay in this order
+            "doc_id": -np.arange(len(rows)),  # equal scores keep this order
             "score": run.score[rows],
         }
     )

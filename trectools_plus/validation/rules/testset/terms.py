@@ -21,24 +21,23 @@ _NAMED = 3
     scope="row",
     severity="error",
     fix="no",
-    checks="expected id that the ontology does not have",
-    rationale="No system can find a term that does not exist: the query counts as a miss for all "
-    "of them.",
-    example="set.yaml:5: error T201: HP:9999999 is no term of the ontology. Correct the id, or "
-    "name the ontology it is from.",
-    remedy="Correct the id, or name the ontology it is from",
+    checks="expected id that is not in the ontology",
+    rationale="No system can find a term that does not exist, so every system fails this query.",
+    example="set.yaml:5: error T201: HP:9999999 is not a term of the ontology. Correct the id, or "
+    "name the ontology that it comes from.",
+    remedy="Correct the id, or name the ontology that it comes from",
 )
 def unknown_term(test_set: TestSetView) -> Hit | None:
-    """An expected id is no term."""
+    """An expected id is not a term."""
     found = _terms(test_set, "unknown")
     if not found:
         return None
     rows, _ = found
     ids = rows["doc_id"].unique(maintain_order=True).to_list()
     if len(ids) == 1:
-        said = f"{visible(ids[0])} is no term of the ontology{on(rows.height, 'line')}"
+        said = f"{visible(ids[0])} is not a term of the ontology{on(rows.height, 'line')}"
     else:
-        said = f"{plural(len(ids), 'id')} are no terms of the ontology: {listed(ids)}"
+        said = f"{plural(len(ids), 'id')} are not terms of the ontology: {listed(ids)}"
     return _hit(rows, said)
 
 
@@ -49,13 +48,13 @@ def unknown_term(test_set: TestSetView) -> Hit | None:
     scope="row",
     severity="error",
     fix="no",
-    checks="expected id of a withdrawn term; the replacement is named",
-    rationale="Withdrawn terms are not searched, so that nobody can find them.",
+    checks="expected id of an obsolete term; names the replacement",
+    rationale="Obsolete terms are not searched, so no system can find them.",
     example="set.yaml:5: error T202: HP:0000284 is obsolete. Use HP:0000315.",
-    remedy="Use the term in its place",
+    remedy="Use the terms that replace them",
 )
 def obsolete_term(test_set: TestSetView) -> Hit | None:
-    """An expected term was withdrawn."""
+    """An expected term is obsolete."""
     found = _terms(test_set, "obsolete")
     if not found:
         return None
@@ -69,7 +68,7 @@ def obsolete_term(test_set: TestSetView) -> Hit | None:
         first = ", ".join([name for name, _ in zip(named, range(_NAMED), strict=False)])
         said = f"{plural(len(states), 'obsolete term')}: {first}{more}"
     first_use = next(iter(instead.values()))
-    remedy = first_use[:1].upper() + first_use[1:] if first_use else "Choose a term in its place"
+    remedy = first_use[:1].upper() + first_use[1:] if first_use else "Choose another term"
     return _hit(rows, said, remedy if len(states) == 1 else None)
 
 
@@ -81,14 +80,14 @@ def obsolete_term(test_set: TestSetView) -> Hit | None:
     severity="warning",
     fix="no",
     checks="expected id that was merged into another term",
-    rationale="It stands for a term that has another id now. Here the two are the same; other "
-    "programs compare the texts of ids, and find nothing.",
-    example="set.yaml:5: warning T203: HP:0001470 is another id of HP:0000006. Write the term's "
-    "own id.",
-    remedy="Write the term's own id",
+    rationale="The id was merged into a term that has another id now. This package treats both as "
+    "the same term; other programs compare ids as text and find nothing.",
+    example="set.yaml:5: warning T203: HP:0001470 is another id of HP:0000006. Write the primary "
+    "id of the term.",
+    remedy="Write the primary id of the term",
 )
 def alternative_id(test_set: TestSetView) -> Hit | None:
-    """An expected id is not the term's own."""
+    """An expected id is not the primary id of its term."""
     found = _terms(test_set, "alternative")
     if not found:
         return None
@@ -107,8 +106,8 @@ def alternative_id(test_set: TestSetView) -> Hit | None:
     fix="no",
     blocks_scoring=False,
     checks=f"grade outside {LOWEST_GRADE} to {HIGHEST_GRADE}",
-    rationale="Test sets have grades from 0 (judged and not relevant) to 3 (the term itself), so "
-    "that gains of two sets mean the same.",
+    rationale="Test sets use grades from 0 (judged, not relevant) to 3 (the exact term), so that "
+    "gains of two sets are comparable.",
     example="set.yaml:5: error T211: grade 4 of HP:0001250. Write a grade from 0 to 3.",
     remedy=f"Write a grade from {LOWEST_GRADE} to {HIGHEST_GRADE}",
 )
@@ -131,11 +130,11 @@ def grade_scale(test_set: TestSetView) -> Hit | None:
     fix="no",
     blocks_scoring=False,
     checks="query without a grade above 0",
-    rationale="Nothing is right for such a query, so it is left out of every mean: the set is "
-    "smaller than it says.",
+    rationale="No result is right for such a query, so it is left out of every mean, and the set "
+    "is smaller than it seems.",
     example="set.yaml:4: error T212: query 1 has no relevant term. Name the terms that it should "
-    "find, or drop it.",
-    remedy="Name the terms that it should find, or drop it",
+    "find, or remove the query.",
+    remedy="Name the terms that it should find, or remove the query",
 )
 def nothing_to_find(test_set: TestSetView) -> Hit | None:
     """A query has no relevant term."""
@@ -153,7 +152,7 @@ def nothing_to_find(test_set: TestSetView) -> Hit | None:
 
 
 def _terms(test_set: TestSetView, status: str) -> tuple[pl.DataFrame, dict[str, TermState]] | None:
-    """Judgments whose ids have a status, and what each of these ids stands for."""
+    """Judgments whose ids have a status, and the state of each of these ids."""
     if test_set.terms is None:
         return None
     states = {
@@ -167,7 +166,7 @@ def _terms(test_set: TestSetView, status: str) -> tuple[pl.DataFrame, dict[str, 
 
 
 def _instead(state: TermState) -> str:
-    """``use HP:1 or HP:2``; empty where none is named."""
+    """``use HP:1 or HP:2``; empty without a replacement."""
     ids = state.replaced_by if state.term_id is None else (state.term_id,)
     return f"use {' or '.join(ids)}" if ids else ""
 

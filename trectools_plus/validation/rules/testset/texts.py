@@ -23,17 +23,17 @@ from trectools_plus.validation.views.testsets import TestSetView
     severity="error",
     fix="no",
     checks="topics without judgments, or judgments without texts",
-    rationale="A test set has both: what is searched with, and what should be found.",
+    rationale="A test set consists of queries and of the terms or documents that they should find.",
     example="set.yaml: error T213: topics without judgments. Convert topics and qrels to a test "
     "set: testset convert TOPICS OUT.json --qrels QRELS.",
     remedy="Convert topics and qrels to a test set: testset convert TOPICS OUT.json --qrels QRELS",
 )
 def no_test_set(test_set: TestSetView) -> Hit | None:
-    """The file is no test set."""
+    """The file is not a test set."""
     if test_set.is_test_set or test_set.topics.frame.is_empty():
         return None
     if test_set.topics.kind == "testset":
-        return Hit("judgments without texts: no query can be searched with")
+        return Hit("judgments without texts, so there is nothing to search with")
     return Hit("topics without judgments")
 
 
@@ -45,20 +45,20 @@ def no_test_set(test_set: TestSetView) -> Hit | None:
     severity="warning",
     fix="no",
     blocks_scoring=False,
-    checks="two texts with the same word stems, or three quarters of their character trigrams in "
-    "common",
-    rationale="What is nearly the same counts twice in every mean, and intervals are too narrow: "
-    "they take queries for independent.",
-    example="set.yaml:9: warning T231: query 3 'Recurrent infection' is nearly query 1 'Recurrent "
-    "infections' (line 3). Drop one, or word it otherwise.",
-    remedy="Drop one, or word it otherwise",
+    checks="two texts with the same word stems, or with three quarters of their character "
+    "trigrams in common",
+    rationale="Near-duplicates count twice in every mean, and intervals are too narrow because "
+    "they assume independent queries.",
+    example="set.yaml:9: warning T231: query 3 'Recurrent infection' is nearly the same as query "
+    "1 'Recurrent infections' (line 3). Remove one, or reword it.",
+    remedy="Remove one, or reword it",
 )
 def near_duplicate(test_set: TestSetView) -> Hit | None:
     """Two texts are nearly the same."""
     texts = test_set.texts
     norms = normalised(texts["text"])
     pairs = near_pairs(texts["text"].to_list(), test_set.language)
-    # Texts that are the same have a rule of their own.
+    # T122 reports equal texts.
     first: dict[int, int] = {}
     for earlier, later in pairs:
         if norms[earlier] != norms[later]:
@@ -68,7 +68,7 @@ def near_duplicate(test_set: TestSetView) -> Hit | None:
     later, earlier = next(iter(first.items()))
     one, other = texts.row(earlier, named=True), texts.row(later, named=True)
     message = (
-        f"query {visible(other['query_id'])} {quoted(other['text'])} is nearly query "
+        f"query {visible(other['query_id'])} {quoted(other['text'])} is nearly the same as query "
         f"{visible(one['query_id'])} {quoted(one['text'])} (line {one['text_line']})"
         f"{in_all(len(first), 'such text')}"
     )
@@ -85,11 +85,11 @@ def near_duplicate(test_set: TestSetView) -> Hit | None:
     fix="no",
     blocks_scoring=False,
     checks="fields that declare several languages",
-    rationale="A mean over queries in two languages says nothing of either: it depends on how "
-    "many there are of each.",
-    example="set.yaml:9: error T221: the set is in de (line 2), query 3 in en. Make a set of each "
-    "language.",
-    remedy="Make a set of each language",
+    rationale="A mean over queries in two languages describes neither: it depends on how many "
+    "queries each language has.",
+    example="set.yaml:9: error T221: the set is in de (line 2), query 3 is in en. Make a separate "
+    "set for each language.",
+    remedy="Make a separate set for each language",
 )
 def mixed_languages(test_set: TestSetView) -> Hit | None:
     """A set declares several languages."""
@@ -114,13 +114,13 @@ def mixed_languages(test_set: TestSetView) -> Hit | None:
     severity="warning",
     fix="no",
     blocks_scoring=False,
-    checks="text whose small words are those of another language than the set's",
-    rationale="A text in another language is found by chance, or by its Latin words. Only texts "
-    "with about two small words (and, of, with) are looked at, and only "
-    f"{', '.join(KNOWN_LANGUAGES)} are told apart: of others nothing is known.",
-    example="set.yaml:7: warning T222: query 2 looks like de, not en. Translate it, or make a set "
-    "of its own.",
-    remedy="Translate it, or make a set of its own",
+    checks="text whose function words are in another language than the set",
+    rationale="A text in another language is found only by chance, or by its Latin words. Only "
+    "texts with about two function words (and, of, with) are checked, and only "
+    f"{', '.join(KNOWN_LANGUAGES)} are recognised.",
+    example="set.yaml:7: warning T222: query 2 looks like de, not en. Translate it, or move it to "
+    "a separate set.",
+    remedy="Translate it, or move it to a separate set",
 )
 def other_language(test_set: TestSetView) -> Hit | None:
     """A text looks as if it were in another language."""
@@ -154,32 +154,32 @@ def other_language(test_set: TestSetView) -> Hit | None:
     fix="no",
     blocks_scoring=False,
     checks="no language declared",
-    rationale="Without it nothing keeps queries of two languages apart, and no figure says what "
-    "language it is about.",
-    example="set.yaml: warning T223: no language is declared; the texts look like de. Write "
-    "language: de into the metadata.",
-    remedy="Write the language into the metadata",
+    rationale="Without a language, queries in two languages can be mixed, and no figure states "
+    "its language.",
+    example="set.yaml: warning T223: no language is declared; the texts look like de. Add "
+    "'language: de' to the metadata.",
+    remedy="Add the language to the metadata",
 )
 def no_language(test_set: TestSetView) -> Hit | None:
-    """A set does not say what language it is in."""
+    """A set does not declare its language."""
     if not test_set.is_test_set or not test_set.languages.is_empty():
         return None
     guess = _most(test_set.texts["text"].map_elements(guess_language, return_dtype=pl.String))
     looks = f"; the texts look like {guess}" if guess else ""
-    remedy = f"Write language: {guess} into the metadata" if guess else None
+    remedy = f"Add 'language: {guess}' to the metadata" if guess else None
     return Hit(f"no language is declared{looks}", remedy=remedy)
 
 
 def _most(guesses: pl.Series) -> str:
-    """The language guessed most often; empty without any guess, and on a tie."""
+    """The most frequent guess; empty without any guess, and on a tie."""
     ranked = Counter(guesses.drop_nulls().to_list()).most_common(2)
     tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
     return "" if tied or not ranked else str(ranked[0][0])
 
 
 def _who(row: dict[str, str | None]) -> str:
-    whose = f"query {visible(row['query_id'])}" if row["query_id"] else "the set"
-    return f"{whose} is in {visible(row['language'] or '')}"
+    subject = f"query {visible(row['query_id'])}" if row["query_id"] else "the set"
+    return f"{subject} is in {visible(row['language'] or '')}"
 
 
 @rule(
@@ -190,16 +190,16 @@ def _who(row: dict[str, str | None]) -> str:
     severity="error",
     fix="no",
     blocks_scoring=False,
-    checks="text that stands in another part of the split too, or nearly so; only a warning where "
-    "two that are nearly the same have no relevant term in common",
-    rationale="A system that was tuned on it has seen the answer: the held-out part then says "
-    "nothing about new queries.",
-    example="set.yaml:7: error T241: query 2 'Seizures' is query 9 of used.yaml (line 31). Take "
-    "it out of one of the two.",
-    remedy="Take it out of one of the two",
+    checks="text that is also in another part of the split, exactly or nearly; a warning if two "
+    "nearly equal texts have no relevant term in common",
+    rationale="A system that was tuned on this text has seen the answer, so the held-out part "
+    "says nothing about new queries.",
+    example="set.yaml:7: error T241: query 2 'Seizures' is the same as query 9 of used.yaml (line "
+    "31). Remove it from one of the two.",
+    remedy="Remove it from one of the two",
 )
 def leaked_text(test_set: TestSetView) -> Hit | None:
-    """A text stands in two parts."""
+    """A text is in two parts."""
     leaks = [leak for part in test_set.parts for leak in _leaks(part, test_set)]
     if not leaks:
         return None
@@ -223,7 +223,7 @@ class _Leak:
 
 
 def _leaks(part: TestSetView, test_set: TestSetView) -> Iterator[_Leak]:
-    """Texts of a set that stand in an earlier part."""
+    """Texts of a set that are also in an earlier part."""
     texts = part.texts["text"].to_list(), test_set.texts["text"].to_list()
     for earlier, later in near_across(*texts, test_set.language):
         here, there = test_set.texts.row(later, named=True), part.texts.row(earlier, named=True)
@@ -242,9 +242,9 @@ def _described(here: dict[str, str], there: dict[str, str], name: str, *, same: 
     other = f"query {visible(there['query_id'])}"
     where = f"of {visible(name)} (line {there['text_line']})"
     return (
-        f"{query} is {other} {where}"
+        f"{query} is the same as {other} {where}"
         if same
-        else (f"{query} is nearly {other} {quoted(there['text'])} {where}")
+        else (f"{query} is nearly the same as {other} {quoted(there['text'])} {where}")
     )
 
 
@@ -256,15 +256,15 @@ def _described(here: dict[str, str], there: dict[str, str], name: str, *, same: 
     severity="error",
     fix="no",
     blocks_scoring=False,
-    checks="query id that another part of the split has too",
-    rationale="Runs and figures know queries by their ids: those of the two parts cannot be told "
-    "apart.",
-    example="set.yaml:7: error T242: query id 2 stands in used.yaml too (line 12). Give each "
-    "query an id of its own.",
-    remedy="Give each query an id of its own",
+    checks="query id that is also in another part of the split",
+    rationale="Runs and figures identify queries by their ids, so two queries with one id cannot "
+    "be distinguished.",
+    example="set.yaml:7: error T242: query id 2 is also in used.yaml (line 12). Give each query "
+    "its own id.",
+    remedy="Give each query its own id",
 )
 def shared_query_id(test_set: TestSetView) -> Hit | None:
-    """A query id stands in two parts."""
+    """A query id is in two parts."""
     found = []
     for part in test_set.parts:
         there = part.topics.frame.drop_nulls("query_id").unique("query_id", keep="first")
@@ -280,7 +280,7 @@ def shared_query_id(test_set: TestSetView) -> Hit | None:
         return None
     first = rows.row(0, named=True)
     message = (
-        f"query id {visible(first['query_id'])} stands in {visible(first['part'])} too "
+        f"query id {visible(first['query_id'])} is also in {visible(first['part'])} "
         f"(line {first['other_line']}){in_all(rows.height, 'shared id')}"
     )
     return Hit(message, rows["line"].to_list(), rows.height, query_id=first["query_id"])

@@ -1,23 +1,39 @@
-"""Rules on the lines and the syntax of topics and test sets: what keeps a parser from reading."""
+"""Rules on the lines, syntax and fields of topics and test sets."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from trectools_plus.text import on
 from trectools_plus.validation.registry import Hit, RuleFix, rule
 from trectools_plus.validation.topics.view import TopicsView
 
 
-def recorded(view: TopicsView, code: str, noun: str = "line") -> Hit | None:
-    """The hit for what the reader of a file noted under a code; the worst severity wins."""
+def recorded(code: str, noun: str = "line") -> Callable[[TopicsView], Hit | None]:
+    """Return the check of a rule whose problems the reader of a file has recorded.
+
+    Args:
+        code: The rule.
+        noun: What is counted in the message.
+    """
+
+    def check(topics: TopicsView) -> Hit | None:
+        """The reader has recorded problems of this rule."""
+        return recorded_hit(topics, code, noun)
+
+    return check
+
+
+def recorded_hit(view: TopicsView, code: str, noun: str) -> Hit | None:
+    """The hit for recorded problems of a rule; the worst severity wins."""
     found = view.troubles.worst(code)
     if found is None:
         return None
     first, lines, n_unfixable = found
-    by_hand = ""
-    if 0 < n_unfixable < len(lines):
-        by_hand = f"; --fix mends {len(lines) - n_unfixable:,} of them"
+    n_fixable = len(lines) - n_unfixable
+    fixable = f"; --fix fixes {n_fixable:,} of them" if 0 < n_fixable < len(lines) else ""
     return Hit(
-        first.message + on(len(lines), noun) + by_hand,
+        first.message + on(len(lines), noun) + fixable,
         lines,
         len(lines),
         first.column,
@@ -29,7 +45,7 @@ def recorded(view: TopicsView, code: str, noun: str = "line") -> Hit | None:
     )
 
 
-@rule(
+separator = rule(
     "T101",
     "separator",
     on="topics",
@@ -37,19 +53,16 @@ def recorded(view: TopicsView, code: str, noun: str = "line") -> Hit | None:
     severity="error",
     fix=RuleFix("ask", "wrote a tab behind the first word"),
     checks="TSV row without a tab",
-    rationale="A reader that splits at the tab takes the whole line as id, or stops. Where blanks "
-    "stand in place of the tab, only the file's owner can tell that no id has blanks in it: then "
-    "the first ones become a tab.",
+    rationale="A reader that splits at the tab uses the whole line as the id, or stops. If blanks "
+    "separate id and text, only the owner of the file knows whether ids contain blanks; the fix "
+    "writes a tab for the first blanks.",
     example="topics.tsv:1: error T101: no tab between id and text in '1 first query'. Write id, "
     "tab, text on each line.",
     remedy="Write id, tab, text on each line",
-)
-def separator(topics: TopicsView) -> Hit | None:
-    """A line has no tab."""
-    return recorded(topics, "T101")
+)(recorded("T101"))
 
 
-@rule(
+extra_tab = rule(
     "T102",
     "extra-tab",
     on="topics",
@@ -58,15 +71,13 @@ def separator(topics: TopicsView) -> Hit | None:
     fix=RuleFix("safe", "wrote a blank for a tab in the text"),
     checks="second tab in a TSV row",
     rationale="Readers with a fixed number of columns stop, or cut the text at the second tab.",
-    example="topics.tsv:2: warning T102: tab inside the text, kept as a blank. Write a blank.",
-    remedy="Write a blank",
-)
-def extra_tab(topics: TopicsView) -> Hit | None:
-    """A text holds a tab."""
-    return recorded(topics, "T102")
+    example="topics.tsv:2: warning T102: tab inside the text, read as a blank. Replace it with a "
+    "blank.",
+    remedy="Replace it with a blank",
+)(recorded("T102"))
 
 
-@rule(
+header_line = rule(
     "T103",
     "header-line",
     on="topics",
@@ -74,36 +85,30 @@ def extra_tab(topics: TopicsView) -> Hit | None:
     severity="error",
     fix=RuleFix("safe", "left out the header line"),
     checks="first row names columns",
-    rationale="Topics have no header: it becomes a query 'qid' that asks for 'text', which no "
-    "qrels know and every run answers.",
+    rationale="Topics have no header: it becomes a query 'qid' with the text 'text', which is not "
+    "in the qrels but in every run.",
     example="topics.tsv:1: error T103: header line 'qid text'. Remove it.",
     remedy="Remove it",
-)
-def header_line(topics: TopicsView) -> Hit | None:
-    """The first line names the columns."""
-    return recorded(topics, "T103")
+)(recorded("T103"))
 
 
-@rule(
+syntax = rule(
     "T104",
     "syntax",
     on="topics",
     scope="file",
     severity="error",
     fix="no",
-    checks="YAML, JSON or XML that cannot be parsed, NaN, tab indent; position kept",
-    rationale="A parser stops here, and one that does not reads something else than its author "
-    "wrote. NaN is what Python writes into JSON and other languages refuse.",
-    example="set.yaml:2: error T104: tab used to indent. Mend the line; nothing behind it could "
+    checks="YAML, JSON or XML that cannot be parsed, NaN in JSON, tab used to indent YAML",
+    rationale="A parser stops here, or reads something else than the author wrote. Python writes "
+    "NaN into JSON; other languages reject it.",
+    example="set.yaml:2: error T104: tab used to indent. Correct the line; nothing after it could "
     "be checked.",
-    remedy="Mend the line; nothing behind it could be checked",
-)
-def syntax(topics: TopicsView) -> Hit | None:
-    """The text cannot be parsed."""
-    return recorded(topics, "T104", "place")
+    remedy="Correct the line; nothing after it could be checked",
+)(recorded("T104", "place"))
 
 
-@rule(
+missing_field = rule(
     "T105",
     "missing-field",
     on="topics",
@@ -111,29 +116,23 @@ def syntax(topics: TopicsView) -> Hit | None:
     severity="error",
     fix="no",
     checks="id or text missing or null",
-    rationale="A query without an id cannot be matched with its results, one without text not be "
-    "searched with. Null becomes an id 'None' in some programs.",
+    rationale="A query without an id cannot be matched with its results, and a query without text "
+    "cannot be searched. Some programs read null as the id 'None'.",
     example="set.yaml:2: error T105: id is null. Give every topic an id and a text.",
     remedy="Give every topic an id and a text",
-)
-def missing_field(topics: TopicsView) -> Hit | None:
-    """A topic lacks its id or its text."""
-    return recorded(topics, "T105", "place")
+)(recorded("T105", "place"))
 
 
-@rule(
+unknown_field = rule(
     "T106",
     "unknown-field",
     on="topics",
     scope="row",
     severity="error",
     fix="no",
-    checks="key not in the schema; the nearest name is offered",
-    rationale="A misspelled key is a field that silently is not there: 'relevent' makes a test "
-    "case without judgments.",
+    checks="key not in the schema; the most similar key is suggested",
+    rationale="A misspelled key is ignored without a warning: 'relevent' makes a test case "
+    "without judgments.",
     example="set.yaml:4: error T106: unknown key 'relevent'; did you mean 'relevant'? Rename it.",
     remedy="Rename it",
-)
-def unknown_field(topics: TopicsView) -> Hit | None:
-    """A test set has a key that nobody reads."""
-    return recorded(topics, "T106", "place")
+)(recorded("T106", "place"))

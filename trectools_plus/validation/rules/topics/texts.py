@@ -1,4 +1,4 @@
-"""Rules on ids and texts of topics, whatever form the file has."""
+"""Rules on ids and texts of topics in any form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trectools_plus.validation.rules.topics import lines
 from trectools_plus.validation.topics.view import TopicsView
 
 MAX_WORDS = 1000
-"""Words of a text beyond which it is no query any more."""
+"""Highest number of words in a query."""
 
 
 @rule(
@@ -23,14 +23,15 @@ MAX_WORDS = 1000
     scope="file",
     severity="warning",
     fix=RuleFix("safe", "left out repeated topics"),
-    checks="id twice, same text",
-    rationale="Readers stop at the second one, or search twice and write every document twice. The "
-    "repeat is taken out of TSV only: in YAML and JSON it may hold other fields.",
-    example="topics.tsv:4: warning T111: topic 2 twice (first on line 2). Remove the repeat.",
-    remedy="Remove the repeat",
+    checks="id twice, with the same text",
+    rationale="Readers stop at the second one, or search twice and write every document twice. "
+    "Only repeats in TSV can be fixed: in YAML and JSON they may have other fields.",
+    example="topics.tsv:4: warning T111: topic 2 twice (first on line 2). Remove the repeated "
+    "topic.",
+    remedy="Remove the repeated topic",
 )
 def duplicate_id_same(topics: TopicsView) -> Hit | None:
-    """A topic is repeated as it is."""
+    """A topic is repeated with the same text."""
     again = _repeated(topics).filter(pl.col("same"))
     if again.is_empty():
         return None
@@ -50,14 +51,15 @@ def duplicate_id_same(topics: TopicsView) -> Hit | None:
     scope="file",
     severity="error",
     fix="no",
-    checks="id twice, other text",
-    rationale="One id for two queries: their results are mixed, and judged by the same qrels.",
-    example="topics.tsv:4: error T112: topic 2 has another text on line 2. Give each query an id "
-    "of its own.",
-    remedy="Give each query an id of its own",
+    checks="id twice, with different texts",
+    rationale="Two queries have one id: their results are mixed and scored with the same "
+    "judgments.",
+    example="topics.tsv:4: error T112: topic 2 has another text on line 2. Give each query its "
+    "own id.",
+    remedy="Give each query its own id",
 )
 def duplicate_id_other(topics: TopicsView) -> Hit | None:
-    """An id stands for two texts."""
+    """An id has two texts."""
     again = _repeated(topics).filter(~pl.col("same"))
     if again.is_empty():
         return None
@@ -91,12 +93,13 @@ def _repeated(topics: TopicsView) -> pl.DataFrame:
     scope="row",
     severity="error",
     fix=RuleFix("ask", "wrote '_' for blanks in ids"),
-    checks="white space or control character in a query or document id, '#' in front of a query id",
-    rationale="Runs and qrels are columns between blanks: an id with a blank in it cannot be "
-    "written there, and one behind '#' is a comment. Underscores are written in TSV only: in a "
-    "test set the id may stand elsewhere too.",
-    example="topics.tsv:2: error T113: space in id 'q 2'. Write an underscore in its place.",
-    remedy="Write an underscore in its place",
+    checks="white space or control character in a query or document id, or '#' at the start of a "
+    "query id",
+    rationale="Blanks separate the columns of runs and qrels, so an id with a blank cannot be "
+    "written there, and a line that starts with '#' is a comment. Only TSV can be fixed: a test "
+    "set may use the id elsewhere too.",
+    example="topics.tsv:2: error T113: space in id 'q 2'. Replace it with an underscore.",
+    remedy="Replace it with an underscore",
 )
 def space_in_id(topics: TopicsView) -> Hit | None:
     """An id cannot be written to a run or to qrels."""
@@ -129,13 +132,13 @@ def space_in_id(topics: TopicsView) -> Hit | None:
 
 def _remedy(text: str) -> str | None:
     if text != text.strip(" "):
-        return "Take the blanks around it out"
+        return "Remove the blanks around it"
     return None if " " in text else "Write an id without it"
 
 
 def _what_is_wrong(text: str) -> str:
     if text.startswith("#"):
-        return "'#', which begins a comment in runs, in front of"
+        return "'#', which begins a comment in runs, at the start of"
     if " " in text:
         return "space in"
     if any(character.isspace() for character in text):
@@ -143,7 +146,7 @@ def _what_is_wrong(text: str) -> str:
     return "byte order mark in" if text.startswith("\ufeff") else "control character in"
 
 
-@rule(
+empty_text = rule(
     "T121",
     "empty-text",
     on="topics",
@@ -151,13 +154,10 @@ def _what_is_wrong(text: str) -> str:
     severity="error",
     fix="no",
     checks="empty query text",
-    rationale="Search engines answer an empty query with nothing, everything or an error.",
-    example="topics.tsv:2: error T121: topic 2 has no text. Write it, or drop the topic.",
-    remedy="Write it, or drop the topic",
-)
-def empty_text(topics: TopicsView) -> Hit | None:
-    """A topic's text is empty."""
-    return lines.recorded(topics, "T121", "topic")
+    rationale="For an empty query, search engines return nothing, everything or an error.",
+    example="topics.tsv:2: error T121: topic 2 has no text. Write a text, or remove the topic.",
+    remedy="Write a text, or remove the topic",
+)(lines.recorded("T121", "topic"))
 
 
 @rule(
@@ -169,11 +169,12 @@ def empty_text(topics: TopicsView) -> Hit | None:
     fix="no",
     checks="same normalised text under two ids",
     rationale="The query counts twice in every mean, and its two sets of judgments may disagree.",
-    example="topics.tsv:2: warning T122: topics 1 and 2 ask the same. Merge them, or drop one.",
-    remedy="Merge them, or drop one",
+    example="topics.tsv:2: warning T122: topics 1 and 2 have the same text. Merge them, or remove "
+    "one.",
+    remedy="Merge them, or remove one",
 )
 def same_text(topics: TopicsView) -> Hit | None:
-    """Two topics ask the same."""
+    """Two topics have the same text."""
     frame = topics.frame.filter(pl.col("query_id").is_not_null() & pl.col("text").is_not_null())
     norms = normalised(frame["text"])
     frame = frame.with_columns(norm=norms).filter(norms != "")
@@ -186,7 +187,7 @@ def same_text(topics: TopicsView) -> Hit | None:
     first = again.row(0, named=True)
     return _hit(
         again.with_columns(line="text_line"),
-        f"topics {visible(first['first_id'])} and {visible(first['query_id'])} ask the same"
+        f"topics {visible(first['first_id'])} and {visible(first['query_id'])} have the same text"
         f"{in_all(again.height, 'repeat')}",
     )
 
@@ -213,14 +214,14 @@ def normalised(texts: pl.Series) -> pl.Series:
     severity="warning",
     fix="no",
     checks=f"over {MAX_WORDS:,} words",
-    rationale="Nobody asks so much: a document has slipped in, or a quote was not closed. Models "
-    "cut such a text off, each at another place.",
-    example="topics.tsv:1: warning T123: 5,000 words. Is this a query?",
-    remedy="Is this a query?",
+    rationale="No query is this long: a document was inserted by mistake, or a quote was not "
+    "closed. Models truncate such a text, each at a different length.",
+    example="topics.tsv:1: warning T123: 5,000 words. Check that this is a query.",
+    remedy="Check that this is a query",
 )
 def long_text(topics: TopicsView) -> Hit | None:
     """A text has too many words."""
-    # A word and its blank take two bytes at least, so that few texts are counted.
+    # A word and its blank have at least two bytes, so the words of few texts are counted.
     frame = topics.frame.filter(pl.col("text").str.len_bytes() >= 2 * MAX_WORDS)
     words = frame["text"].str.count_matches(r"\S+")
     long = frame.with_columns(words=words).filter(words > MAX_WORDS)

@@ -1,50 +1,42 @@
-"""Rules on the values of YAML and JSON: what a loader makes of them is not what is written."""
+"""Rules on values of YAML and JSON that a loader reads differently than they are written."""
 
 from __future__ import annotations
 
-from trectools_plus.validation.registry import Hit, RuleFix, rule
+from trectools_plus.validation.registry import RuleFix, rule
 from trectools_plus.validation.rules.topics import lines
-from trectools_plus.validation.topics.view import TopicsView
 
-
-@rule(
+id_not_text = rule(
     "T114",
     "id-not-text",
     on="topics",
     scope="row",
     severity="error",
     fix=RuleFix("safe", "put ids in quotes"),
-    checks="YAML or JSON id that is no string; a warning for an integer written as itself, and "
-    "for what only YAML 1.2 reads as a number",
-    rationale="YAML 1.1 reads 010 as 8, 12:30 as 750, 1.10 as 1.1 and no as false, YAML 1.2 "
-    "reads 1e3 as 1000: the id in the run is then another one than in the file.",
+    checks="YAML or JSON id that is not a string; a warning for a plain integer and for a value "
+    "that only YAML 1.2 reads as a number",
+    rationale="YAML 1.1 reads 010 as 8, 12:30 as 750, 1.10 as 1.1 and no as false; YAML 1.2 reads "
+    "1e3 as 1000. The id in the run then differs from the id in the file.",
     example='set.yaml:2: error T114: id 010 is read as 8 by YAML 1.1. Quote it: "010".',
     remedy="Quote it",
-)
-def id_not_text(topics: TopicsView) -> Hit | None:
-    """An id is no text to a loader."""
-    return lines.recorded(topics, "T114", "place")
+)(lines.recorded("T114", "place"))
 
 
-@rule(
+boolean_value = rule(
     "T115",
     "boolean-value",
     on="topics",
     scope="row",
     severity="error",
     fix=RuleFix("safe", "put texts in quotes"),
-    checks="NO, yes, on, off, true where text or grade is due; other types in place of a text",
-    rationale="YAML 1.1 reads NO, the country, as false. A grade 'true' counts as 1 in some "
-    "programs and stops others.",
+    checks="NO, yes, on, off or true in place of a text or grade; another type in place of a text",
+    rationale="YAML 1.1 reads NO, the country code, as false. Some programs read the grade 'true' "
+    "as 1; others stop.",
     example='set.yaml:3: error T115: text NO is the boolean false. Quote it: "NO".',
     remedy="Quote it",
-)
-def boolean_value(topics: TopicsView) -> Hit | None:
-    """A text or a grade is a boolean."""
-    return lines.recorded(topics, "T115", "place")
+)(lines.recorded("T115", "place"))
 
 
-@rule(
+duplicate_key = rule(
     "T116",
     "duplicate-key",
     on="topics",
@@ -52,18 +44,15 @@ def boolean_value(topics: TopicsView) -> Hit | None:
     severity="error",
     fix="no",
     checks="mapping key twice (PyYAML, json and orjson keep the last)",
-    rationale="Loaders keep the last of two equal keys and say nothing, so a judgment or a whole "
-    "query is lost.",
+    rationale="Loaders keep the last of two equal keys and give no warning, so a judgment or a "
+    "whole query is lost.",
     example="set.yaml:6: error T116: d01 again (line 5: 2, here 0); loaders keep the last. Keep "
     "one of them.",
     remedy="Keep one of them",
-)
-def duplicate_key(topics: TopicsView) -> Hit | None:
-    """A mapping has a key twice."""
-    return lines.recorded(topics, "T116", "place")
+)(lines.recorded("T116", "place"))
 
 
-@rule(
+text_cut = rule(
     "T117",
     "text-cut",
     on="topics",
@@ -71,37 +60,31 @@ def duplicate_key(topics: TopicsView) -> Hit | None:
     severity="warning",
     fix=RuleFix("ask", "put texts in quotes, with what stood behind '#'"),
     checks="text as a plain YAML scalar followed by ' #'",
-    rationale="A blank and '#' begin a comment, so 'C # language' is the query 'C'.",
+    rationale="A blank followed by '#' begins a comment, so 'C # language' is read as 'C'.",
     example="set.yaml:3: warning T117: text cut at '#': 'C'. Quote the text if the rest belongs "
     "to it.",
     remedy="Quote the text if the rest belongs to it",
-)
-def text_cut(topics: TopicsView) -> Hit | None:
-    """A comment follows a text on its line."""
-    return lines.recorded(topics, "T117", "place")
+)(lines.recorded("T117", "place"))
 
 
-@rule(
+field_value = rule(
     "T118",
     "field-value",
     on="topics",
     scope="row",
     severity="error",
     fix="no",
-    checks="category, difficulty or query_type other than the known words, metadata or a remark "
-    "that is no text",
-    rationale="Figures are given for each category and difficulty: a word of its own is a group "
-    "of its own. Version 1.10 without quotes is the number 1.1.",
+    checks="category, difficulty or query_type with an unknown word; metadata or a remark that is "
+    "not text",
+    rationale="Figures are reported for each category and difficulty, so an unknown word makes a "
+    "separate group. Version 1.10 without quotes is the number 1.1.",
     example="set.yaml:5: error T118: difficulty is 'simple', not one of easy, medium, hard. Write "
-    "one of the known words.",
-    remedy="Write one of the known words, or a text",
-)
-def field_value(topics: TopicsView) -> Hit | None:
-    """A field of a test set holds something that readers refuse."""
-    return lines.recorded(topics, "T118", "place")
+    "one of the known words, or a text in quotes.",
+    remedy="Write one of the known words, or a text in quotes",
+)(lines.recorded("T118", "place"))
 
 
-@rule(
+no_judgments = rule(
     "T131",
     "no-judgments",
     on="topics",
@@ -109,12 +92,9 @@ def field_value(topics: TopicsView) -> Hit | None:
     severity="warning",
     fix="no",
     checks="test case with empty judgments",
-    rationale="Nothing can be right or wrong for such a query, so it has no score; a mean over "
-    "the others is taken for one over all.",
+    rationale="No result is right or wrong for such a query, so it has no score, and the mean "
+    "covers only the other queries.",
     example="set.yaml:4: warning T131: no judgments for query 1; it is left out of the mean. Add "
-    "its relevant documents, or drop it.",
-    remedy="Add its relevant documents, or drop it",
-)
-def no_judgments(topics: TopicsView) -> Hit | None:
-    """A test case has no judged document."""
-    return lines.recorded(topics, "T131", "query")
+    "its relevant documents, or remove the query.",
+    remedy="Add its relevant documents, or remove the query",
+)(lines.recorded("T131", "query"))

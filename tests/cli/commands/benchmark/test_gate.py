@@ -1,0 +1,276 @@
+"""``benchmark gate`` as workflows call it: exit codes, the summary, one comment, the action."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from trectools_plus.cli.app import benchmark_app
+from trectools_plus.cli.errors import run_command
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).resolve().parents[4]
+TOKEN = "s3cret-token"
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+    for name in [name for name in os.environ if name.startswith("GITHUB_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["benchmark", "gate", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            run_command(benchmark_app, "benchmark")
+        out, err = capsys.readouterr()
+        return int(left.value.code or 0), out, err
+
+    return run
+
+
+class Comments:
+    """A stand-in for GitHub's REST API: the comments of one pull request."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[int, str] = {}
+        self.calls: list[tuple[str, str, str | None]] = []
+        self.status: int | None = None
+        comments = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *_: Any) -> None: ...
+
+            def do_GET(self) -> None:
+                page = int(self.path.rpartition("=")[2])
+                items = [{"id": key, "body": body} for key, body in comments.bodies.items()]
+                self._answer("GET", items[(page - 1) * 100 : page * 100])
+
+            def do_POST(self) -> None:
+                key = len(comments.bodies) + 1
+                comments.bodies[key] = self._body()
+                self._answer("POST", {"id": key, "html_url": f"https://host/{key}"})
+
+            def do_PATCH(self) -> None:
+                key = int(self.path.rpartition("/")[2])
+                comments.bodies[key] = self._body()
+                self._answer("PATCH", {"id": key, "html_url": f"https://host/{key}"})
+
+            def _body(self) -> str:
+                content = self.rfile.read(int(self.headers["Content-Length"]))
+                return str(json.loads(content)["body"])
+
+            def _answer(self, method: str, content: Any) -> None:
+                comments.calls.append((method, self.path, self.headers["Authorization"]))
+                text = json.dumps(content).encode()
+                self.send_response(comments.status or 200)
+                if comments.status == 302:
+                    self.send_header("Location", "/elsewhere")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+
+@pytest.fixture
+def api() -> Iterator[Comments]:
+    comments = Comments()
+    thread = threading.Thread(target=comments.server.serve_forever)
+    thread.start()
+    yield comments
+    comments.server.shutdown()
+    comments.server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def pull_request(call: Call, api: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    monkeypatch.setenv("GITHUB_REPOSITORY", "some/where")
+    monkeypatch.setenv("GITHUB_REF", "refs/pull/17/merge")
+    monkeypatch.setenv("GITHUB_API_URL", f"http://127.0.0.1:{api.server.server_port}")
+
+
+@pytest.fixture
+def reports(bench: Any) -> tuple[Path, Path]:
+    """A baseline, and a report in which 4 of 60 queries lost their only relevant document."""
+    before = bench.make("before", {"bm25": {}})
+    return before, bench.make("after", {"bm25": dict.fromkeys(range(4), 0)})
+
+
+def test_exit_codes_and_streams(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
+    before, after = reports
+    code, out, err = call("--current", after, "--baseline", before)
+    assert (code, err) == (1, "")
+    assert "-6.7%" in out
+    assert "q0 (1.00 to 0.00), q1" in out
+    assert "gate failed" in out
+    assert max(map(len, out.splitlines())) <= 100
+    code, out, _ = call("--current", after, "--baseline", before, "--max-drop", "7%")
+    assert code == 0
+    assert "gate passed" in out
+    other = bench.make("other", {"bm25": {}}, grade=2)
+    code, out, err = call("--current", other, "--baseline", before)
+    assert (code, out) == (3, "")
+    assert "different qrels" in err
+    code, out, err = call("--current", "nowhere.json", "--baseline", before)
+    assert (code, out) == (2, "")
+    assert call("--current", after, "--baseline", before, "-m", "nosuch@3")[0] == 2
+    assert call("--current", after, "--baseline", before, "--max-drop", "5")[0] == 2
+
+
+def test_json_is_one_document(call: Call, reports: tuple[Path, Path]) -> None:
+    before, after = reports
+    code, out, _ = call("--current", after, "--baseline", before, "--format", "json")
+    document = json.loads(out)
+    assert (code, document["passed"]) == (1, False)
+    assert document["entries"][0]["fallen"][0] == {
+        "query_id": "q0",
+        "baseline": 1.0,
+        "current": 0.0,
+    }
+
+
+def test_the_baseline_should_be_raised(call: Call, reports: tuple[Path, Path]) -> None:
+    before, after = reports
+    code, out, _ = call("--current", before, "--baseline", after)
+    assert code == 0
+    assert "The baseline should be raised" in out
+
+
+def test_the_summary_gets_the_markdown(
+    call: Call, reports: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, after = reports
+    summary = tmp_path / "summary.md"
+    summary.write_text("earlier\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    code, out, _ = call("--current", after, "--baseline", before, "--format", "markdown")
+    assert code == 1
+    text = summary.read_text("utf-8")
+    assert text == f"earlier\n{out}\n"
+    assert "| bm25 | R@10 | 1.0000 | 0.9333 | -6.7% | 0.1250 | failed |" in text
+    assert "| q3 | 1.0000 | 0.0000 |" in text
+    call("--current", "nowhere", "--baseline", before)
+    assert "not compared" in summary.read_text("utf-8")
+
+
+@pytest.mark.usefixtures("pull_request")
+def test_one_comment_is_posted_and_then_updated(
+    call: Call, reports: tuple[Path, Path], api: Comments
+) -> None:
+    before, after = reports
+    api.bodies = dict.fromkeys(range(1, 131), "chat")
+    code, out, err = call("--current", after, "--baseline", before, "--post-comment")
+    assert code == 1
+    assert "https://host/131" in err
+    assert "failed" in api.bodies[131]
+    assert call("--current", before, "--baseline", after, "--post-comment")[0] == 0
+    assert "passed" in api.bodies[131]
+    # What can no longer be compared must not leave "passed" as the last word.
+    assert call("--current", "nowhere", "--baseline", before, "--post-comment")[0] == 2
+    assert "not compared" in api.bodies[131]
+    assert len(api.bodies) == 131
+    methods = [method for method, _, _ in api.calls]
+    assert methods == ["GET", "GET", "POST", *["GET", "GET", "PATCH"] * 2]
+    assert {token for _, _, token in api.calls} == {f"Bearer {TOKEN}"}
+    assert "/repos/some/where/issues/17/comments" in api.calls[0][1]
+    assert TOKEN not in out + err
+
+
+@pytest.mark.usefixtures("pull_request")
+@pytest.mark.parametrize("status", [401, 403, 302, 500])
+def test_a_comment_that_is_refused_hides_nothing(
+    call: Call, reports: tuple[Path, Path], api: Comments, status: int
+) -> None:
+    before, after = reports
+    api.status = status
+    code, out, err = call("--current", after, "--baseline", before, "--post-comment")
+    assert code == 1
+    assert "gate failed" in out
+    assert f"HTTP status {status}" in err
+    code, out, err = call("--current", before, "--baseline", after, "--post-comment")
+    assert code == 2
+    assert "gate passed" in out
+    assert TOKEN not in out + err
+    assert not any("elsewhere" in place for _, place, _ in api.calls)
+
+
+@pytest.mark.usefixtures("pull_request")
+def test_the_number_is_in_the_event_too(
+    call: Call,
+    reports: tuple[Path, Path],
+    api: Comments,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before, after = reports
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"pull_request": {"number": 23}}))
+    monkeypatch.setenv("GITHUB_REF", "refs/heads/main")
+    arguments = ("--current", before, "--baseline", after, "--post-comment")
+    code, _, err = call(*arguments)
+    assert (code, "does not run for a pull request" in err) == (2, True)
+    monkeypatch.setenv("GITHUB_EVENT_PATH", str(event))
+    assert call(*arguments)[0] == 0
+    assert "/issues/23/" in api.calls[0][1]
+    monkeypatch.delenv("GITHUB_TOKEN")
+    code, _, err = call(*arguments)
+    assert (code, "GITHUB_TOKEN is missing" in err) == (2, True)
+
+
+def test_the_action_runs_the_gate(reports: tuple[Path, Path], tmp_path: Path) -> None:
+    before, after = reports
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    assert action["runs"]["using"] == "composite"
+    step = action["runs"]["steps"][-1]
+    given = {"inputs.current": str(after), "inputs.baseline": str(before)}
+    given |= {
+        f"inputs.{name}": str(one.get("default", ""))
+        for name, one in action["inputs"].items()
+        if f"inputs.{name}" not in given
+    }
+    environment = {
+        name: given[str(value).removeprefix("${{ ").removesuffix(" }}")]
+        for name, value in step["env"].items()
+    }
+    assert "${{" not in step["run"]
+    command = tmp_path / "bin" / "trectools-plus"
+    command.parent.mkdir()
+    command.write_text(
+        f"#!/bin/sh\nexec {sys.executable} -c "
+        "'from trectools_plus.cli.app import main; main()' \"$@\"\n"
+    )
+    command.chmod(0o755)
+    path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
+
+    def run(**changes: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **environment, **changes},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    done = run()
+    assert (done.returncode, "gate failed" in done.stdout) == (1, True), done.stderr
+    done = run(REQUIRE_SIGNIFICANT="true", MEASURES="R@10,RR@10")
+    assert (done.returncode, "Passed, because the drop" in done.stdout) == (0, True), done.stderr
+    done = run(MAX_DROP="$(touch pwned)")
+    assert done.returncode == 2
+    assert not Path("pwned").exists()

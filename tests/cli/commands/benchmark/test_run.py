@@ -1,0 +1,269 @@
+"""``benchmark run`` as scripts and people call it: exit codes, streams, files, help."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+
+from trectools_plus.cli.commands.benchmark.run import benchmark_run, parse_runs
+from trectools_plus.cli.errors import run_command
+from trectools_plus.errors import UsageError
+from trectools_plus.text import split_list
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Call:
+    """Call ``benchmark run`` as the console command does: exit code, stdout, stderr."""
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command("run")(benchmark_run)
+    app.callback()(lambda: None)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["/somewhere/bin/benchmark", "run", *arguments])
+        capsys.readouterr()
+        code = 0
+        try:
+            run_command(app, "benchmark")
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else 1
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    texts = {
+        "q.txt": "1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n2 0 b 0\n",
+        "t.tsv": "1\tred fox\n2\tlazy dog\n",
+        "c.jsonl": "".join(
+            json.dumps({"doc_id": doc_id, "text": text}) + "\n"
+            for doc_id, text in {"a": "red fox and dog", "b": "lazy dog", "c": "fox"}.items()
+        ),
+        "good.run": "1 Q0 a 1 2.0 x\n1 Q0 b 2 1.0 x\n2 Q0 a 1 2.0 x\n2 Q0 b 2 1.0 x\n",
+        "bad.run": "1 Q0 b 1 2.0 x\n1 Q0 a 2 1.0 x\n2 Q0 b 1 2.0 x\n2 Q0 a 2 1.0 x\n",
+        "twice.run": "1 Q0 b 1 2.0 x\n1 Q0 b 2 1.0 x\n2 Q0 b 1 2.0 x\n",
+        "part.run": "1 Q0 b 1 2.0 x\n1 Q0 a 2 1.0 x\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    return {name: str(tmp_path / name) for name in texts}
+
+
+DATA = ("--corpus", "c.jsonl", "--topics", "t.tsv", "--qrels", "q.txt")
+RUNS = ("--runs", "good=good.run", "--runs", "bad=bad.run", "--qrels", "q.txt")
+FAST = ("--resamples", "200")
+
+
+def test_plain_files(call: Call, files: dict[str, str], tmp_path: Path) -> None:
+    code, out, err = call(*DATA, *FAST, "--output-dir", "out")
+    assert (code, err) == (0, "")
+    assert "Lexical-Only" in out
+    assert "BenchmarkReport.json" in out
+    assert max(map(len, out.splitlines())) <= 100
+    every = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert {path.name for path in every if path.parent.name != "visualizations"} == {
+        "BenchmarkReport.html",
+        "BenchmarkReport.json",
+        "BenchmarkComparison.md",
+        "per_query.parquet",
+        "latency.parquet",
+        "SHA256SUMS",
+        "qrels.txt",
+        "lexical.run",
+        "vector.run",
+        "hybrid.run",
+        "hybrid-without-lexical.run",
+        "hybrid-without-vector.run",
+    }
+
+
+def test_json_is_one_document_and_nothing_else(call: Call, files: dict[str, str]) -> None:
+    code, out, err = call(*RUNS, *FAST, "--format", "json", "--output-dir", "out")
+    report = json.loads(out)
+    assert (code, err) == (0, "")
+    assert list(report["modes"]) == ["good", "bad"]
+    assert report["manifest"]["command"].startswith("benchmark run --runs good=good.run")
+    assert out == Path("out/BenchmarkReport.json").read_text(encoding="utf-8")
+
+
+def test_results_go_to_a_folder_named_after_the_experiment(
+    call: Call, files: dict[str, str], tmp_path: Path
+) -> None:
+    code, out, _ = call(*RUNS, *FAST)
+    (folder,) = (tmp_path / "results").iterdir()
+    report = json.loads((folder / "BenchmarkReport.json").read_text(encoding="utf-8"))
+    assert code == 0
+    assert report["manifest"]["experiment_id"] == folder.name
+    assert f"results/{folder.name}/BenchmarkReport.json" in out
+
+
+def test_runs_may_follow_one_option(call: Call, files: dict[str, str]) -> None:
+    code, out, _ = call(
+        "--qrels", "q.txt", "--runs", "good=good.run", "bad.run", "--format", "json", *FAST
+    )
+    assert code == 0
+    assert list(json.loads(out)["modes"]) == ["good", "bad"]
+
+
+def test_measures_baseline_confidence_and_seed(call: Call, files: dict[str, str]) -> None:
+    code, out, _ = call(
+        *RUNS,
+        *FAST,
+        *("--measures", "MAP@10,AP(rel=2)@100", "-m", "RR", "--baseline", "bad"),
+        *("--confidence", "0.9", "--seed", "7", "--format", "json"),
+    )
+    report = json.loads(out)
+    assert code == 0
+    assert list(report["best_mode"]) == ["AP@10", "AP(rel=2)@100", "RR"]
+    assert {entry["baseline"] for entry in report["comparisons"]} == {"bad"}
+    assert report["modes"]["good"]["measures"]["RR"]["ci"]["level"] == 0.9
+    assert report["modes"]["good"]["measures"]["AP@10"]["definition"]["alias"] == "MAP@10"
+    assert report["manifest"]["seed"] == 7
+
+
+def test_a_configuration_file_and_options_above_it(call: Call, files: dict[str, str]) -> None:
+    Path("benchmark.yaml").write_text(
+        "runs: {good: good.run, bad: bad.run}\nqrels: q.txt\nseed: 3\nresamples: 200\n"
+        "mode_names: {good: The Good}\ntargets: {RR@10: {baseline: 0.1, competitive: 0.2}}\n"
+    )
+    code, out, _ = call("--config", "benchmark.yaml", "--seed", "4", "--format", "json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["manifest"]["seed"] == 4
+    assert report["modes"]["good"]["label"] == "The Good"
+    assert report["modes"]["good"]["measures"]["RR@10"]["target"]["competitive"] == 0.2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((), 2, "no data to work on"),
+        (("--dataset", "hpo", *DATA), 2, "do not go together"),
+        (("--corpus", "c.jsonl"), 2, "--corpus needs --topics"),
+        (("--runs", "a=good.run"), 2, "--runs needs --qrels"),
+        ((*RUNS, "--modes", "lexical"), 2, "--runs and --modes"),
+        ((*RUNS, "--exclude-self"), 2, "--exclude-self"),
+        (("--runs", "=good.run", "--qrels", "q.txt"), 2, "NAME=FILE"),
+        (("--runs", "a=", "--qrels", "q.txt"), 2, "NAME=FILE"),
+        ((*RUNS, "--runs", "bad=good.run"), 2, "two runs are named 'bad'"),
+        (("good.run", "--qrels", "q.txt"), 2, "unexpected argument 'good.run'"),
+        ((*DATA, "--modes", "lexcal"), 2, "lexcal"),
+        ((*DATA, "--measures", "nDGC@10"), 2, "nDGC@10"),
+        ((*DATA, "--confidence", "95"), 2, "--confidence — write 0.95"),
+        ((*RUNS, "--baseline", "x"), 2, "baseline"),
+        ((*RUNS, "--depth", "3"), 2, "--runs and --depth"),
+        ((*RUNS, "--measures", ""), 2, "no measure is named — --measures"),
+        (("--corpus", "c.jsonl", "--topics", "t.tsv"), 2, "--corpus needs --qrels"),
+        (("--dataset", "nowhere"), 2, "nowhere"),
+        (("--config", "nowhere.yaml"), 2, "nowhere.yaml"),
+        (("--corpus", "nowhere", "--topics", "t.tsv", "--qrels", "q.txt"), 2, "nowhere"),
+        (("--runs", "a=twice.run", "--qrels", "q.txt"), 1, "twice.run:2"),
+        ((*RUNS, "--runs", "part=part.run", "--missing", "drop"), 3, "missing=zero"),
+        ((*RUNS, "--output-dir", "q.txt"), 2, "q.txt"),
+    ],
+)
+def test_mistakes_are_one_line_and_an_exit_code(
+    call: Call, files: dict[str, str], arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    left, out, err = call(*arguments)
+    assert (left, out) == (code, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+def test_values_of_the_wrong_kind_are_usage_errors(call: Call) -> None:
+    assert call("--seed", "x")[0] == 2
+    assert call("--format", "xml")[0] == 2
+    assert call("--no-such-option")[0] == 2
+
+
+OPTIONS = (
+    "--modes --dataset --corpus --topics --qrels --runs --config --output-dir --measures "
+    "--baseline --confidence --seed --depth --missing --exclude-self --resamples --test-file"
+)
+
+
+def test_help_says_what_a_newcomer_needs(call: Call) -> None:
+    code, out, _ = call("--help")
+    assert code == 0
+    assert "Examples:" in out
+    assert max(map(len, out.splitlines())) <= 100
+    for option in OPTIONS.split():
+        assert option in out
+
+
+def test_lists_split_outside_parentheses_only() -> None:
+    assert split_list("nDCG@10, AP(rel=2)@100") == ["nDCG@10", "AP(rel=2)@100"]
+    assert split_list("RBP(p=0.8,rel=1),P@5,") == ["RBP(p=0.8,rel=1)", "P@5"]
+    assert split_list("nDCG(dcg='exp-log2')@5,m:C(a=',)')") == [
+        "nDCG(dcg='exp-log2')@5",
+        "m:C(a=',)')",
+    ]
+    assert split_list("") == []
+
+
+def test_a_file_without_a_name_is_named_after_itself() -> None:
+    assert parse_runs(["runs/bm25.run.gz"], ["x=y=z"]) == {"bm25": "runs/bm25.run.gz", "x": "y=z"}
+    assert parse_runs(["input.a", "b.run.c.txt"], []) == {
+        "input.a": "input.a",
+        "b.run.c": "b.run.c.txt",
+    }
+    with pytest.raises(UsageError):
+        parse_runs(["a/x.run", "b/x.run"], [])
+
+
+def test_a_mode_without_results_is_reported_and_noted(
+    call: Call, files: dict[str, str], tmp_path: Path
+) -> None:
+    Path("t.tsv").write_text("1\tzeppelin\n2\tquux\n")
+    code, out, err = call(*DATA, *FAST, "--output-dir", "out")
+    assert (code, err) == (0, "")
+    assert "Note: Lexical-Only is empty: no results for any of 2 queries." in out
+    assert not (tmp_path / "out" / "runs" / "lexical.run").exists()
+    assert "runs/lexical.run" not in Path("out/BenchmarkComparison.md").read_text("utf-8")
+
+
+def test_cutoffs_of_the_default_measures(call: Call, files: dict[str, str]) -> None:
+    given = ["--runs", files["good.run"], "--qrels", files["q.txt"]]
+    code, out, _ = call(*given, "--cutoffs", "1,2", "--format", "json")
+    assert code == 0
+    assert list(json.loads(out)["best_mode"])[:4] == ["nDCG@1", "nDCG@2", "AP@1", "AP@2"]
+    code, _, err = call(*given, "--cutoffs", "1,2", "--measures", "AP")
+    assert code == 2
+    assert "--measures and --cutoffs do not go together" in err
+
+
+def test_runs_of_terms_with_an_ontology(call: Call, tmp_path: Path) -> None:
+    toy = Path(__file__).parents[4] / "fixtures" / "ontology" / "toy.obo"
+    (tmp_path / "q.txt").write_text("1 0 TOY:0006 1\n2 0 TOY:0007 1\n")
+    (tmp_path / "a.run").write_text("1 Q0 TOY:0008 1 2 a\n2 Q0 TOY:0007 1 2 a\n")
+    given = ["--runs", "a.run", "--qrels", "q.txt", "--ontology", str(toy)]
+    code, out, err = call(*given, "--cutoffs", "1", "--output-dir", "out")
+    assert code == 0, err
+    assert "MaxOntSim@1" in out
+    assert "sibling of an expected term, by mode, of 2 queries: a 1." in " ".join(out.split())
+    (miss,) = json.loads(Path("out/BenchmarkReport.json").read_text())["near_misses"]
+    assert (miss["query_id"], miss["relation"]) == ("1", "child")
+    assert miss["first"] == {"doc_id": "TOY:0008", "label": "puppy"}
+    assert miss["expected"] == [{"doc_id": "TOY:0006", "label": "dog"}]
+    code, _, err = call(*given[:-1], "none.obo")
+    assert code == 2
+    assert "— none.obo" in err
+    code, _, err = call(*given, "--annotations", "x.hpoa")
+    assert code == 2
+    assert "no measure uses them — --annotations" in err

@@ -1,0 +1,449 @@
+"""``runs validate`` and ``qrels validate``: exit codes, formats, choices, settings, mending."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import typer
+import yaml
+from typer.testing import CliRunner, Result
+
+from trectools_plus.cli.commands.qrels import qrels_validate
+from trectools_plus.cli.commands.runs.validate import runs_validate
+from trectools_plus.cli.reference import iter_commands
+from trectools_plus.errors import CheckFailedError, InputError, SeveralFilesError, UsageError
+
+ROOT = Path(__file__).resolve().parents[4]
+RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
+QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
+CHANGING = "Not suggested, because these fixes change the figures:"
+FORMATS = ("text", "concise", "json", "github", "sarif", "junit")
+
+app = typer.Typer()
+app.command("runs")(runs_validate)
+app.command("qrels")(qrels_validate)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.run").write_text(RUN, encoding="utf-8")
+    (tmp_path / "bad.run").write_text(RUN.replace("b 2", "a 2"), encoding="utf-8")
+    (tmp_path / "other.run").write_text(RUN.replace("Q0", "0"), encoding="utf-8")
+    (tmp_path / "gap.run").write_text(RUN.replace("b 2", "b 3"), encoding="utf-8")
+    (tmp_path / "qrels.txt").write_text(QRELS, encoding="utf-8")
+    (tmp_path / "bad.qrels").write_text(QRELS + "1 0 a 0\n", encoding="utf-8")
+    (tmp_path / "topics.tsv").write_text("1\tone\n2\ttwo\n3\tthree\n", encoding="utf-8")
+    (tmp_path / "testset.yaml").write_text(
+        "queries:\n"
+        "  - {query_id: '1', query_text: one, relevant_docs: [{doc_id: a, grade: 1}]}\n"
+        "  - {query_id: '2', query_text: two, relevant_docs: {b: 1}}\n"
+        "  - {query_id: '3', query_text: three, relevant_docs: [c]}\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "docids.txt").write_text("b\nc\n", encoding="utf-8")
+    return tmp_path
+
+
+def _invoke(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, list(arguments), input=stdin)
+
+
+def _codes(*arguments: str) -> dict[str, str]:
+    files = json.loads(_invoke(*arguments, "--format", "json").stdout)["files"]
+    return {one["code"]: one["severity"] for file in files for one in file["findings"]}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("runs", "good.run", "--qrels", "qrels.txt"), 0),
+        (("runs", "bad.run"), 1),
+        (("runs", "good.run", "bad.run"), 1),
+        (("runs", "other.run"), 0),
+        (("runs", "other.run", "--strict"), 1),
+        (("runs", "other.run", "--strict", "--ignore", "R107"), 0),
+        (("runs", "other.run", "--profile", "submission"), 1),
+        (("runs", "bad.run", "--select", "R107"), 0),
+        (("runs", "bad.run", "--select", "r13,Q"), 1),
+        (("runs", "bad.run", "--select", "rank-gap, Crlf"), 0),
+        (("runs", "bad.run", "--ignore", "duplicate-document"), 0),
+        (("runs", "good.run", "--max-depth", "1"), 1),
+        (("runs", "good.run", "--topics", "topics.tsv"), 1),
+        (("runs", "good.run", "--topics", "topics.tsv", "--profile", "trec"), 0),
+        (("runs", "good.run", "--topics", "testset.yaml"), 1),
+        (("runs", "good.run", "--topics", "testset.yaml", "--profile", "trec"), 0),
+        (("runs", "good.run", "--docids", "docids.txt"), 1),
+        (("runs", "good.run", "--docid-pattern", "[ab]"), 0),
+        (("runs", "good.run", "--docid-pattern", "[bc]"), 1),
+        (("runs", "good.run", "--profile", "submission", "--max-tag-length", "2"), 1),
+        (("runs", "good.run", "--qrels", "bad.qrels"), 1),
+        (("runs", "bad.run", "--statistics"), 1),
+        (("runs", "bad.run", "--all"), 1),
+        (("qrels", "qrels.txt"), 0),
+        (("qrels", "bad.qrels"), 1),
+        (("qrels", "qrels.txt", "--run", "good.run", "--topics", "topics.tsv"), 0),
+    ],
+)
+def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
+    assert _invoke(*arguments).exit_code == code
+    done = _invoke(*arguments, "--format", "json")
+    assert done.exit_code == code
+    found = [one for file in json.loads(done.stdout)["files"] for one in file["findings"]]
+    fails = ("error", "warning") if "--strict" in arguments else ("error",)
+    assert any(one["severity"] in fails for one in found) == bool(code)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("arguments", "error", "word"),
+    [
+        (("none.run",), InputError, "no such file"),
+        ((".",), InputError, "folder"),
+        (("nul\x00.run",), InputError, "no such file"),
+        (("none.run", "--qrels", "none"), SeveralFilesError, "none — check the path\nno such file"),
+        (("good.run", "--qrels", "none"), InputError, "none"),
+        (("-", "--qrels", "-"), UsageError, "read once"),
+        (("good.run", "--select", "X"), UsageError, "X"),
+        (("good.run", "--profile", "x"), UsageError, "default, trec, submission"),
+        (("good.run", "--docid-pattern", "("), UsageError, "regular expression"),
+        (("good.run", "--statistics", "--format", "sarif"), UsageError, "--format sarif"),
+        (("good.run", "--diff"), UsageError, "--fix OUT"),
+        (("good.run", "--fix", "o", "--diff", "--format", "json"), UsageError, "--format json"),
+        (("good.run", "gap.run", "--fix", "o"), UsageError, "folder"),
+        (("good.run", "--fix", "R131"), UsageError, "--fix OUT"),
+        (("good.run", "--config", "none.toml"), InputError, "none.toml"),
+    ],
+)
+def test_what_cannot_be_done_is_no_finding(
+    arguments: tuple[str, ...], error: type[Exception], word: str
+) -> None:
+    result = _invoke("runs", *arguments)
+    assert isinstance(result.exception, error), result.exception
+    assert word in str(result.exception)
+    assert not result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_files_that_can_be_read_are_checked_beside_others() -> None:
+    result = _invoke("runs", "bad.run", "none.run", "gap.run", ".", "--format", "json")
+    files = json.loads(result.stdout)["files"]
+    assert [file["path"] for file in files] == ["bad.run", "gap.run"]
+    assert isinstance(result.exception, SeveralFilesError)
+    assert result.exception.exit_code == InputError.exit_code
+    assert [error.where for error in result.exception.errors] == ["none.run", "."]
+    result = _invoke("qrels", "none", "bad.qrels")
+    assert "Q142" in result.stdout
+    assert isinstance(result.exception, InputError)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("kind", ["runs", "qrels"])
+def test_broken_topics_are_reported_beside_the_rest(kind: str) -> None:
+    Path("twice.tsv").write_text("1\tone\n2\ttwo\n2\tother\n", encoding="utf-8")
+    bad = {"runs": "bad.run", "qrels": "bad.qrels"}[kind]
+    result = _invoke(kind, bad, "--topics", "twice.tsv", "--format", "json")
+    files = json.loads(result.stdout)["files"]
+    assert [file["path"] for file in files] == [bad, "twice.tsv"]
+    assert [one["code"] for one in files[1]["findings"]] == ["T112"]
+    assert {"R131", "Q142"} & {one["code"] for one in files[0]["findings"]}
+    assert result.exit_code == 1
+    # Topics that could not be looked at never pass for good ones.
+    result = _invoke(kind, bad, "--topics", "twice.tsv", "--ignore", "T112")
+    assert isinstance(result.exception, InputError)
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_is_one_document_and_nothing_else() -> None:
+    result = _invoke("runs", "bad.run", "good.run", "--format", "json")
+    document = json.loads(result.stdout)
+    assert [file["path"] for file in document["files"]] == ["bad.run", "good.run"]
+    assert document["files"][0]["findings"][0]["code"] == "R131"
+    assert result.exit_code == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_broken_qrels_are_reported_beside_the_run() -> None:
+    document = json.loads(
+        _invoke("runs", "good.run", "--qrels", "bad.qrels", "--format", "json").stdout
+    )
+    assert [file["kind"] for file in document["files"]] == ["run", "qrels"]
+    assert {finding["code"] for finding in document["files"][1]["findings"]} >= {"Q142"}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("run", "code"), [(RUN.replace("2.5", "x"), "R110"), ('{"a": 1}\n', "R103"), ("", "F101")]
+)
+def test_a_broken_run_is_reported_beside_the_qrels(run: str, code: str) -> None:
+    Path("broken.run").write_text(run, encoding="utf-8")
+    result = _invoke("qrels", "qrels.txt", "qrels.txt", "--run", "broken.run", "--format", "json")
+    files = json.loads(result.stdout)["files"]
+    assert [(file["path"], file["kind"]) for file in files] == [
+        ("qrels.txt", "qrels"),
+        ("qrels.txt", "qrels"),
+        ("broken.run", "run"),
+    ]
+    assert code in {finding["code"] for finding in files[2]["findings"]}
+    assert result.exit_code == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_depth_of_a_run_is_no_matter_of_the_qrels() -> None:
+    rows = "".join(f"1 Q0 d{n} {n} {999 - n} t\n" for n in range(1, 200))
+    Path("deep.run").write_text(rows + RUN.replace("1 Q0", "3 Q0"), encoding="utf-8")
+    document = json.loads(
+        _invoke("qrels", "qrels.txt", "--run", "deep.run", "--format", "json").stdout
+    )
+    assert [file["kind"] for file in document["files"]] == ["qrels"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_text_names_the_place_and_the_remedy() -> None:
+    lines = _invoke("runs", "bad.run").stdout.splitlines()
+    assert lines[1].split()[:3] == ["2:6", "error", "R131"]
+    assert "a again in query 1 (line 1, score 2.5; here 1.5)." in lines[1]
+    assert "Found 1 error in 1 file." in lines
+
+
+@pytest.mark.usefixtures("folder")
+def test_all_shows_every_row() -> None:
+    text = _invoke("runs", "other.run", "--all").stdout
+    assert re.findall(r"(\d+) │ (.*)", text) == [
+        ("1", "1 0 a 1 2.5 tag"),
+        ("2", "1 0 b 2 1.5 tag"),
+        ("3", "2 0 a 1 0.5 tag"),
+    ]
+
+
+@pytest.mark.usefixtures("folder")
+def test_profiles_change_severities() -> None:
+    arguments = ("runs", "other.run", "--topics", "topics.tsv")
+    assert _codes(*arguments) == {"R107": "warning", "P108": "error"}
+    assert _codes(*arguments, "--profile", "trec") == {"R107": "warning", "P108": "warning"}
+    assert _codes(*arguments, "--profile", "submission") == {"R107": "error", "P108": "error"}
+
+
+def test_settings_apply_and_the_command_line_wins(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(
+        "[tool.trectools-plus.validate]\nprofile = 'submission'\nstrict = true\nignore = ['P']\n"
+    )
+    arguments = ("runs", "other.run", "--topics", "topics.tsv")
+    assert _codes(*arguments) == {"R107": "error"}
+    assert _codes(*arguments, "--profile", "default") == {"R107": "warning"}
+    assert _invoke(*arguments, "--profile", "default").exit_code == 1
+    assert _invoke(*arguments, "--profile", "default", "--no-strict").exit_code == 0
+    assert _codes(*arguments, "--select", "P108") == {"P108": "error"}
+    (folder / "mine.toml").write_text("[validate]\nignore = ['R107']\n")
+    assert _codes(*arguments, "--config", "mine.toml") == {"P108": "error"}
+    (folder / "pyproject.toml").write_text("[tool.trectools-plus.validate]\ndepth = 5\n")
+    result = _invoke(*arguments)
+    assert isinstance(result.exception, UsageError)
+    assert "unknown key 'depth'" in str(result.exception)
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_standard_input_is_a_run(output_format: str, folder: Path) -> None:
+    result = _invoke("runs", "-", "--format", output_format, stdin=RUN.replace("Q0", "0"))
+    assert result.exit_code == 0
+    assert "R107" in result.stdout
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_many_files_and_no_findings(output_format: str, folder: Path) -> None:
+    names = [f"{n}.run" for n in range(40)]
+    for name in names:
+        (folder / name).write_text(RUN, encoding="utf-8")
+    result = _invoke("runs", *names, "--format", output_format)
+    assert result.exit_code == 0
+    if output_format == "text":
+        assert result.stdout == "No findings in 40 files.\n"
+    elif output_format == "json":
+        assert len(json.loads(result.stdout)["files"]) == 40
+    elif output_format == "sarif":
+        assert json.loads(result.stdout)["runs"][0]["results"] == []
+    elif output_format == "junit":
+        assert len(ElementTree.fromstring(result.stdout)) == 40
+    else:
+        assert result.stdout == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names that Windows does not allow")
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_unusual_paths(output_format: str, folder: Path) -> None:
+    name = "a b\n\x1b[31mé\u200b,:%.run"
+    (folder / name).write_text(RUN.replace("b 2", "a 2"), encoding="utf-8")
+    result = _invoke("runs", name, "--format", output_format, "--all")
+    assert result.exit_code == 1
+    assert "\x1b" not in result.stdout
+    if output_format == "json":
+        assert json.loads(result.stdout)["files"][0]["path"] == name
+    elif output_format == "sarif":
+        assert "a%20b%0A%1B%5B31m%C3%A9%E2%80%8B%2C%3A%25.run" in result.stdout
+    elif output_format == "junit":
+        assert ElementTree.fromstring(result.stdout)[0].get("failures") == "1"
+    else:
+        assert "a b\\x0a\\x1b[31mé\\u200b," in result.stdout.replace("%2C", ",")
+
+
+@pytest.mark.usefixtures("folder")
+def test_fix_writes_a_copy_and_reports_what_is_left() -> None:
+    result = _invoke("runs", "gap.run", "--fix", "out.run", "--diff")
+    assert result.exit_code == 0
+    assert Path("out.run").read_text("utf-8") == RUN
+    assert "b 3" in Path("gap.run").read_text("utf-8")
+    assert "gap.run:2: - 1 Q0 b 3 1.5 tag\n" in result.stdout
+    assert "R124 rank-gap" in result.stdout
+    assert "out.run: run, 3 rows, 2 queries; no findings" in result.stdout
+    assert _invoke("runs", "bad.run", "--fix", "out.run").exit_code == 1
+    assert _invoke("runs", "bad.run", "--fix", "out.run", "--fix", "R131").exit_code == 0
+    assert Path("out.run").read_text("utf-8").count("\n") == 2
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("command", "target"),
+    [
+        ("runs gap.run --topics topics.tsv", "topics.tsv"),
+        ("runs gap.run --docids docids.txt", "docids.txt"),
+        ("runs gap.run --qrels qrels.txt", "sub/../qrels.txt"),
+        ("runs gap.run", "gap.run"),
+        ("runs gap.run", "trectools.toml"),
+        ("runs gap.run --config my.toml", "my.toml"),
+        ("runs sub/gap.run other.run gap.run", "."),
+        ("qrels qrels.txt --topics topics.tsv", "topics.tsv"),
+        ("qrels qrels.txt --run gap.run", "gap.run"),
+    ],
+)
+def test_fix_writes_over_nothing_that_is_read(command: str, target: str, folder: Path) -> None:
+    (folder / "sub").mkdir()
+    for name in ("trectools.toml", "my.toml"):
+        (folder / name).write_text("[validate]\nstrict = true\n", encoding="utf-8")
+    (folder / "sub" / "gap.run").write_text(RUN, encoding="utf-8")
+    before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
+    result = _invoke(*command.split(), "--fix", target)
+    assert isinstance(result.exception, UsageError)
+    assert re.search("its own input|same name", str(result.exception))
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.usefixtures("folder")
+def test_ways_to_fix_are_passed_on() -> None:
+    _invoke("runs", "bad.run", "--fix", "o", "--fix", "R131", "--dedup", "last")
+    assert "2.5" not in Path("o").read_text("utf-8")
+    _invoke("qrels", "bad.qrels", "--fix", "o", "--fix", "Q142", "--on-conflict", "min")
+    assert "1 0 a 0\n" in Path("o").read_text("utf-8")
+    Path("no-tag.run").write_text(RUN.replace(" tag", ""), encoding="utf-8")
+    _invoke("runs", "no-tag.run", "--fix", "o", "--fix", "R101", "--tag", "mine")
+    assert Path("o").read_text("utf-8") == RUN.replace("tag", "mine")
+
+
+@pytest.mark.usefixtures("folder")
+def test_fix_into_a_folder_and_beside_other_formats() -> None:
+    Path("out").mkdir()
+    result = _invoke("runs", "gap.run", "good.run", "--fix", "out", "--format", "json")
+    files = json.loads(result.stdout)["files"]
+    assert [Path(file["path"]).as_posix() for file in files] == ["out/gap.run", "out/good.run"]
+    assert [one["code"] for one in files[0]["fixes"]["applied"]] == ["R124"]
+    assert not result.stderr
+    result = _invoke("runs", "gap.run", "--fix", "out", "--format", "github")
+    assert result.stdout == ""
+    assert "gap.run: fixed" in result.stderr
+    Path("sub").mkdir()
+    Path("sub/gap.run").write_text(RUN)
+    result = _invoke("runs", "gap.run", "sub/gap.run", "--fix", "out")
+    assert "same name" in str(result.exception)
+
+
+@pytest.mark.usefixtures("folder")
+def test_fix_of_standard_input() -> None:
+    result = _invoke("runs", "-", "--fix", "out.run", stdin=RUN.replace("\n", "\r\n"))
+    assert result.exit_code == 0
+    assert Path("out.run").read_bytes() == RUN.encode()
+    result = _invoke("runs", "-", "--fix", "out.run", stdin="{}\0")
+    assert isinstance(result.exception, CheckFailedError)
+
+
+def test_help_needs_no_rules() -> None:
+    code = "import sys, trectools_plus.cli.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert not loaded & {"polars", "numpy", "rich", "trectools_plus.validation"}
+
+
+@pytest.mark.parametrize("command", ["runs", "qrels"])
+def test_help_has_an_example(command: str) -> None:
+    result = _invoke(command, "--help")
+    assert result.exit_code == 0
+    assert "Examples" in result.stdout
+
+
+def test_hooks_call_commands_that_exist() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    commands = {name for name, _ in iter_commands()}
+    wanted = {
+        "trectools-plus-runs": ("bm25.run", "runs/x.run.gz"),
+        "trectools-plus-qrels": ("qrels.txt", "data/qrels.dev.tsv.gz", "x.qrels"),
+        "trectools-plus-topics": ("topics.tsv", "data/topics-2024.xml", "topics.yaml"),
+    }
+    assert {hook["id"] for hook in hooks} == set(wanted)
+    for hook in hooks:
+        assert hook["entry"] in commands
+        assert hook["require_serial"], "one process for all files"
+        for name in wanted[hook["id"]]:
+            assert re.search(hook["files"], name), name
+        for name in ("README.md", "a.runner", "src/topics.py", "qrels/notes.md"):
+            assert not re.search(hook["files"], name), name
+
+
+def _scored_rows(text: str) -> list[tuple[str, str, str]]:
+    rows = (line.split() for line in text.splitlines())
+    return sorted((row[0], row[2], row[4]) for row in rows)
+
+
+@pytest.mark.parametrize("name", ["aplrob03a", "oce03noXbmD"])
+def test_the_suggested_command_keeps_every_row_and_score_of_a_deep_run(
+    shared_data: Path, tmp_path: Path, name: str
+) -> None:
+    run = tmp_path / "deep.run"
+    run.write_bytes(gzip.decompress((shared_data / "robust03" / f"input.{name}.gz").read_bytes()))
+    text = _invoke("runs", str(run)).stdout
+    (command,) = [line for line in text.splitlines() if "--fix" in line]
+    fixed = tmp_path / "fixed.run"
+    asked = re.findall(r"--fix ([FRP][0-9,FRP]+)", command)
+    _invoke("runs", str(run), "--fix", str(fixed), *(part for a in asked for part in ("--fix", a)))
+    assert _scored_rows(fixed.read_text()) == _scored_rows(run.read_text())
+    assert "R161 deletes the results beyond the limit" in text
+    for output_format in FORMATS:
+        shown = " ".join(_invoke("runs", str(run), "--format", output_format).stdout.split())
+        assert "--profile trec or --max-depth 1000" in shown
+        assert not re.search(r"--fix[^.]*R1(41|43|61)", shown)
+    assert "R161" not in _invoke("runs", str(run), "--profile", "trec").stdout
+
+
+def test_runs_deeper_than_the_profile_trec_are_not_sent_to_it(tmp_path: Path) -> None:
+    run = tmp_path / "deep.run"
+    rows = (f"1 Q0 d{rank} {rank} {2000 - rank} t\n" for rank in range(1, 1202))
+    run.write_text("".join(rows), encoding="utf-8")
+    for arguments in ((), ("--profile", "trec")):
+        found = json.loads(_invoke("runs", str(run), *arguments, "--format", "json").stdout)
+        (finding,) = found["files"][0]["findings"]
+        assert finding["remedy"] == "If the task allows deeper runs, set --max-depth 1201"
+
+
+def test_the_suggested_command_of_qrels_keeps_every_judgment(tmp_path: Path) -> None:
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("1 0 a 1\n1 0 a 0\n1 0 b 1\n2 0 c -2", encoding="utf-8")
+    lines = _invoke("qrels", str(qrels)).stdout.splitlines()
+    assert [line for line in lines if "--fix" in line] == ["Fix the one marked * with --fix OUT."]
+    changing = [line.split()[0] for line in lines[lines.index(CHANGING) + 1 :]]
+    assert changing == ["Q132", "Q142"]

@@ -1,0 +1,360 @@
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from trectools_plus.cli.commands.eval import evaluate_runs
+from trectools_plus.cli.commands.explain import explain_name
+from trectools_plus.errors import (
+    CheckFailedError,
+    SeveralFilesError,
+    TrectoolsPlusError,
+    UsageError,
+)
+from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.validation import CATALOGUE
+
+QRELS = "1 0 a 1\n1 0 b 2\n1 0 x 0\n2 0 a 1\n2 0 x 0\n3 0 a 0\n4 0 a 3\n"
+FIRST = "1 Q0 b 1 3.0 first\n1 Q0 a 2 2.0 first\n2 Q0 x 1 2.0 first\n2 Q0 a 2 1.0 first\n"
+SECOND = "1 Q0 x 1 3.0 second\n2 Q0 a 1 2.0 second\n4 Q0 a 1 2.0 second\n9 Q0 a 1 1.0 second\n"
+
+
+@pytest.fixture
+def app():
+    application = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    application.command("eval")(evaluate_runs)
+    application.command("explain")(explain_name)
+    return application
+
+
+@pytest.fixture
+def run(app, tmp_path, monkeypatch):
+    """Call a command in a folder with qrels and two runs."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("qrels.txt", QRELS), ("a.run", FIRST), ("b.run", SECOND)):
+        Path(name).write_text(text)
+
+    def call(*arguments, **options):
+        result = CliRunner().invoke(app, arguments, **options)
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == 0, result.stderr
+        return result
+
+    return call
+
+
+def test_table(run):
+    result = run("eval", "qrels.txt", "a.run", "b.run", "-m", "MRR@10", "-m", "nDCG@10")
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["measure", "first", "second"]
+    assert lines[2].split() == ["RR@10", "(MRR@10)", "0.5000", "0.6667"]
+    assert lines[3].split()[0] == "nDCG@10"
+    assert "queries averaged over" in result.stdout
+    assert "3 of 4" in result.stdout
+    assert max(map(len, lines)) <= 100
+    assert "no relevant document in the qrels, left out of every mean: query 3" in result.stderr
+    assert "second: not in the qrels, not scored: 1 of 4 queries" in result.stderr
+
+
+def test_default_measures_and_many_columns_fit_the_width(run):
+    for index in range(12):
+        Path(f"r{index}.run").write_text(FIRST.replace("first", f"a-rather-long-run-name-{index}"))
+    result = run("eval", "qrels.txt", *(f"r{index}.run" for index in range(12)))
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert sum(line.startswith("HitRate@10") for line in lines) == 6
+    result = run("eval", "qrels.txt", "a.run", "--per-query", *_many_measures())
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def _many_measures():
+    return [part for k in range(1, 15) for part in ("-m", f"nDCG@{k}")]
+
+
+def test_undefined_values_are_counted_in_the_table(run):
+    result = run("eval", "qrels.txt", "b.run", "-m", "MinRank", "-m", "RR")
+    assert "1.0000 (n=2)" in result.stdout
+
+
+def test_json_document(run):
+    result = run("eval", "qrels.txt", "a.run", "-m", "RR", "-m", "MinRank", "--format", "json")
+    document = json.loads(result.stdout)
+    assert document["qrels"]["path"] == "qrels.txt"
+    assert document["qrels"]["sha256"] == sha256_file("qrels.txt")
+    assert document["qrels"]["queries"] == 4
+    assert document["qrels"]["queries_without_relevant"] == ["3"]
+    assert document["missing"] == "zero"
+    (scored,) = document["runs"]
+    assert (scored["name"], scored["path"]) == ("first", "a.run")
+    assert scored["counts"] == {
+        "n_qrels": 4,
+        "n_run": 2,
+        "n_scored": 3,
+        "n_missing": 1,
+        "n_extra": 0,
+    }
+    assert scored["measures"]["RR"] == {"mean": 0.5, "n": 3, "undefined": 0}
+    assert scored["measures"]["MinRank"] == {"mean": 1.5, "n": 2, "undefined": 1}
+    assert document["definitions"]["RR"]["trec_eval_call"].startswith("trec_eval -c")
+
+
+def test_json_per_query_and_undefined_mean(run):
+    options = ("--per-query", "--missing", "drop", "--format", "json", "-m", "MinRank@1")
+    Path("c.run").write_text("1 Q0 x 1 1.0 c\n")
+    measured = json.loads(run("eval", "qrels.txt", "c.run", *options).stdout)["runs"][0]["measures"]
+    expected = {"mean": None, "n": 0, "undefined": 1, "per_query": {"1": None}}
+    assert measured == {"MinRank@1": expected}
+
+
+def test_csv_and_parquet(run):
+    table = pl.read_csv(
+        io.StringIO(run("eval", "qrels.txt", "a.run", "-m", "RR", "--format", "csv").stdout)
+    )
+    assert table.rows() == [("first", "RR", 0.5, 3, 4, 2, 3, 1, 0)]
+    assert table.columns[:4] == ["run", "measure", "mean", "n"]
+    options = ("-m", "RR", "--per-query", "--format", "parquet")
+    piped = run("eval", "qrels.txt", "a.run", *options).stdout_bytes
+    run("eval", "qrels.txt", "a.run", *options, "-o", "scores.parquet")
+    assert Path("scores.parquet").read_bytes() == piped
+    per_query = pl.read_parquet("scores.parquet")
+    assert per_query.columns == ["run", "query_id", "measure", "value"]
+    assert per_query["value"].to_list() == [1.0, 0.5, 0.0]
+
+
+def test_output_file_holds_what_stdout_would(run):
+    shown = run("eval", "qrels.txt", "a.run").stdout
+    assert run("eval", "qrels.txt", "a.run", "-o", "table.txt").stdout == ""
+    assert Path("table.txt").read_text() == shown
+
+
+def test_parquet_to_a_terminal_is_refused(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", _Terminal())
+    with pytest.raises(UsageError, match="parquet is binary"):
+        evaluate_runs("qrels.txt", ["a.run"], output_format="parquet")
+
+
+class _Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_run_from_standard_input(run):
+    result = run("eval", "qrels.txt", "-", "-m", "RR", "--format", "json", input=FIRST)
+    scored = json.loads(result.stdout)["runs"][0]
+    assert (scored["path"], scored["sha256"]) == ("-", None)
+    assert scored["measures"]["RR"]["mean"] == 0.5
+    with pytest.raises(UsageError, match="standard input can be read only once"):
+        run("eval", "-", "-", input=FIRST)
+
+
+def test_runs_with_one_tag_are_named_by_their_paths(run):
+    Path("copy.run").write_text(FIRST)
+    document = json.loads(run("eval", "qrels.txt", "a.run", "copy.run", "--format", "json").stdout)
+    assert [scored["name"] for scored in document["runs"]] == ["a.run", "copy.run"]
+    with pytest.raises(UsageError, match="is given twice"):
+        run("eval", "qrels.txt", "a.run", "a.run")
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        ("1 Q0 a 1 1.0 t\n1 Q0 a 2 0.5 t\n", "R131"),
+        ("1 Q0 a 1 nan t\n", "R111"),
+        ("77 Q0 a 1 1.0 t\n", "P101"),
+    ],
+)
+def test_bad_input_is_refused_and_named(run, bad, code):
+    Path("bad.run").write_text(bad)
+    with pytest.raises(CheckFailedError, match=code) as refusal:
+        run("eval", "qrels.txt", "bad.run")
+    assert refusal.value.exit_code == 1
+
+
+def test_every_run_that_cannot_be_scored_is_named(run):
+    Path("c.run").write_text(FIRST.replace("3.0", "nan"))
+    Path("d.run").write_text(FIRST.replace("1 Q0 a", "01 Q0 a"))
+    with pytest.raises(SeveralFilesError) as caught:
+        run("eval", "qrels.txt", "c.run", "a.run", "none.run", "d.run", "-m", "RR")
+    lines = str(caught.value).splitlines()
+    assert [re.findall("R111|no such file|P104", line) for line in lines] == [
+        ["R111"],
+        ["no such file"],
+        ["P104"],
+    ]
+    assert caught.value.exit_code == 2
+    Path("qrels.txt").write_text(QRELS + "1 0 a 0\n")
+    with pytest.raises(CheckFailedError, match="Q142"):
+        run("eval", "qrels.txt", "c.run", "d.run")
+
+
+def test_measures_with_commas(run):
+    result = run("eval", "qrels.txt", "a.run", "-m", "P@10,AP(rel=2)@5", "-m", "P.5,10", "-m", "RR")
+    names = [line.split()[0] for line in result.stdout.splitlines()[2:6]]
+    assert names == ["P@10", "AP(rel=2)@5", "P@5", "RR"]
+    with pytest.raises(UsageError, match="no measure is given"):
+        run("eval", "qrels.txt", "a.run", "-m", ",")
+
+
+def test_a_grade_that_no_document_reaches_is_noted(run):
+    result = run("eval", "qrels.txt", "a.run", "-m", "AP(rel=99)", "-m", "RR", "--format", "json")
+    note = "AP(rel=99): no document of the qrels has grade 99 or more; the highest is 3"
+    assert json.loads(result.stdout)["notes"] == [note]
+    assert f"note: {note}\n" in result.stderr
+    result = run("eval", "qrels.txt", "a.run", "-m", "AP(rel=2)")
+    assert "AP(rel=2): no document of grade 2 or more for 1 of 3 queries" in result.stderr
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json", "table"])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_full_disk_behind_stdout_is_one_line(kind):
+    fixtures = Path(__file__).parents[3] / "fixtures"
+    call = "from trectools_plus.cli.app import main; main()"
+    arguments = ["eval", fixtures / "garden-trec/qrels.txt", fixtures / "runs/lexical.run"]
+    with Path("/dev/full").open("wb") as full:
+        result = subprocess.run(
+            [sys.executable, "-c", call, *map(str, arguments), "--format", kind],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert result.returncode == 2
+    assert result.stderr.lower() == "error: no space left on device — standard output\n"
+
+
+def test_missing_file_and_unknown_measure(run):
+    with pytest.raises(TrectoolsPlusError, match=r"nowhere\.run"):
+        run("eval", "qrels.txt", "nowhere.run")
+    with pytest.raises(UsageError, match="did you mean nDCG"):
+        run("eval", "qrels.txt", "a.run", "-m", "nDGC@10")
+
+
+def test_explain(run):
+    lines = run("explain", "ndcg_cut_10").stdout.splitlines()
+    assert lines[0] == "nDCG@10 (ndcg_cut_10)"
+    text = "\n".join(lines)
+    for part in ("formula", "gain", "cutoff", "denominator", "ties", "averaged over", "provider"):
+        assert f"\n  {part}" in text
+    assert "trec_eval -c -m ndcg_cut.10 QRELS RUN" in text
+    assert max(map(len, lines)) <= 100
+
+
+def test_explain_a_count(run):
+    text = " ".join(run("explain", "RelRet@5").stdout.split())
+    assert "its line for all is the sum" in text
+    assert "its mean" not in text
+
+
+@pytest.mark.parametrize("name", ["R131", "r131", "duplicate-document", "Duplicate-Document"])
+def test_explain_a_rule(run, name):
+    rule = CATALOGUE["R131"]
+    lines = run("explain", name).stdout.splitlines()
+    assert lines[0] == "R131 duplicate-document"
+    assert max(map(len, lines)) <= 100
+    text = " ".join(" ".join(lines).split())
+    for part in (rule.rationale, rule.example, rule.remedy, f"severity {rule.severity}"):
+        assert part in text
+    (found,) = json.loads(run("explain", name, "--format", "json").stdout)["rules"]
+    assert found["rationale"] == rule.rationale
+    assert found["fix"] == rule.fix
+    assert found["stops_scoring"]
+
+
+def test_explain_a_name_of_several_rules_and_of_none(run):
+    lines = run("explain", "header-line").stdout.splitlines()
+    assert [line for line in lines if line.endswith(" header-line")] == [
+        "R105 header-line",
+        "Q103 header-line",
+        "T103 header-line",
+    ]
+    with pytest.raises(UsageError, match="there is no rule R999"):
+        run("explain", "R999")
+    with pytest.raises(UsageError, match="there is no measure 'nDGC'"):
+        run("explain", "nDGC")
+
+
+def test_explain_as_json(run):
+    document = json.loads(run("explain", "MRR@10", "--format", "json").stdout)
+    assert document["name"] == "RR@10"
+    assert document["alias"] == "MRR@10"
+    assert document["cutoff"] == 10
+    assert document["relevance_level"] == 1
+
+
+def test_help_has_examples(app):
+    for command in ("eval", "explain"):
+        text = CliRunner().invoke(app, [command, "--help"]).stdout
+        assert "Examples:" in text
+        assert f"trectools-plus {command}" in text
+
+
+TOY = Path(__file__).parents[3] / "fixtures" / "ontology" / "toy.obo"
+
+
+@pytest.fixture
+def terms(run):
+    """A run of term ids of the toy ontology, and judgments."""
+    Path("terms.txt").write_text("1 0 TOY:0006 1\n2 0 TOY:0007 1\n3 0 TOY:0104 1\n")
+    Path("terms.run").write_text(
+        "1 Q0 TOY:0009 1 3 t\n1 Q0 TOY:0006 2 2 t\n2 Q0 TOY:0006 1 3 t\n3 Q0 TOY:0004 1 3 t\n"
+    )
+    return run
+
+
+def test_terms_of_an_ontology_file(terms):
+    name = "MaxOntSim(formula='hybrid_depth')@1"
+    result = terms("eval", "terms.txt", "terms.run", "-m", name, "--ontology", str(TOY))
+    assert result.stdout.splitlines()[2].split() == [name, "0.8817"]  # 1, 0.645, 1
+    command = ["eval", "terms.txt", "terms.run", "-m", name, "--ontology", str(TOY)]
+    document = json.loads(terms(*command, "--format", "json").stdout)
+    assert document["runs"][0]["measures"][name]["mean"] == pytest.approx((1 + 0.645 + 1) / 3)
+    assert str(TOY) in document["definitions"][name]["formula"]
+
+
+def test_annotations_beside_an_ontology_file(terms):
+    names = "MaxOntSim(formula='lin')@1,MaxOntSim(formula='lin',ic='graph')@1"
+    command = ["eval", "terms.txt", "terms.run", "-m", names, "--ontology", str(TOY)]
+    command += ["--format", "json"]
+    plain = json.loads(terms(*command).stdout)["runs"][0]["measures"]
+    annotated = json.loads(terms(*command, "--annotations", str(TOY.with_suffix(".hpoa"))).stdout)
+    lin, graph = (annotated["runs"][0]["measures"][name]["mean"] for name in plain)
+    assert [figures["mean"] for figures in plain.values()] == [graph, graph]
+    assert lin != graph
+    sources = [definition["formula"] for definition in annotated["definitions"].values()]
+    assert "toy.hpoa" in sources[0]
+    assert "from the graph" in sources[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-m", "P@1", "--ontology", str(TOY)], "no measure uses it — --ontology"),
+        (["--annotations", "x.hpoa"], "no measure uses them — --annotations"),
+        (["-m", "MaxOntSim@1", "--ontology", "none.obo"], "no such file — none.obo"),
+        (["-m", "MaxOntSim@1", "--ontology", "terms.txt"], "an ontology in OBO format"),
+        (
+            [
+                "-m",
+                "MaxOntSim(formula='lin')@1",
+                "--ontology",
+                str(TOY),
+                "--annotations",
+                "terms.txt",
+            ],
+            "terms.txt:1",
+        ),
+    ],
+)
+def test_files_about_terms_that_are_of_no_use(terms, arguments, words):
+    with pytest.raises(TrectoolsPlusError) as caught:
+        terms("eval", "terms.txt", "terms.run", *arguments)
+    assert words in str(caught.value)
+    assert caught.value.exit_code == 2

@@ -1,0 +1,345 @@
+"""``index build``, ``query`` and ``benchmark compare-vectors`` as a user types them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from trectools_plus.cli.app import app
+from trectools_plus.errors import TrectoolsPlusError
+
+ROOT = Path(__file__).parents[3]
+TOY = str(ROOT / "fixtures" / "ontology" / "toy.obo")
+GARDEN = str(ROOT / "fixtures" / "garden-trec")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "cache" / "indexes"
+
+
+def run_cli(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def document(*arguments: str) -> dict:
+    result = run_cli(*arguments, "--format", "json")
+    assert result.exception is None, result.exception
+    return json.loads(result.stdout)
+
+
+def refusal(*arguments: str) -> str:
+    result = run_cli(*arguments)
+    assert isinstance(result.exception, TrectoolsPlusError), result.output
+    return str(result.exception)
+
+
+def test_single_and_multi_vector_indexes_coexist(cache: Path) -> None:
+    first = document("index", "build", "--ontology", TOY)
+    assert [one["kind"] for one in first["indexes"]] == ["lexical", "vector"]
+    second = document("index", "build", "--ontology", TOY, "--multi-vector")
+    assert [(one["kind"], one["reused"]) for one in second["indexes"]] == [
+        ("lexical", True),
+        ("multi-vector", False),
+    ]
+    folders = {one["folder"] for each in (first, second) for one in each["indexes"]}
+    assert folders == {str(path) for path in cache.iterdir() if path.is_dir()}
+    text = run_cli("index", "build", "--ontology", TOY, "--modes", "hybrid").stdout
+    assert text.count("there already") == 2
+    assert all(len(line) <= 100 for line in text.splitlines() if not line.startswith("  "))
+
+
+def test_query_prints_ids_scores_and_titles() -> None:
+    found = document("query", "hound", "--ontology", TOY, "--num-results", "2", "--multi-vector")
+    assert (found["query"], found["mode"]) == ("hound", "vector")
+    assert [one["rank"] for one in found["results"]] == [1, 2]
+    assert found["results"][0]["title"] == "dog"
+    assert found["results"][0]["score"] == pytest.approx(1)
+    table = run_cli("query", "hound", "--ontology", TOY, "--multi-vector").stdout
+    assert found["results"][0]["doc_id"] in table
+    assert "1.0000" in table
+
+
+NAMED = {
+    "dog": "TOY:0006",
+    "  DoG. ": "TOY:0006",
+    "Living-Thing": "TOY:0002",
+    "living  thing": "TOY:0002",
+    "Artifact": "TOY:0003",
+    "BEAST": "TOY:0004",
+    "TOY:0009": "TOY:0009",
+    " toy:0009 ": "TOY:0009",
+    "TOY_0009": "TOY:0009",
+    "toy:0104": "TOY:0004",
+    "TOY:0010": "TOY:0006",
+    "toy:0013": "TOY:0006",
+}
+"""Texts, and the terms that they name: by label, synonym, id, alternative and obsolete id."""
+
+
+@pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid", "all_max"])
+def test_a_named_term_comes_first_and_is_marked(mode: str) -> None:
+    for text, doc_id in NAMED.items():
+        words = ["query", text, "--ontology", TOY, "--mode", mode, "--num-results", "3"]
+        found = document(*words)["results"]
+        assert (found[0]["doc_id"], found[0]["exact"]) == (doc_id, True), text
+        assert [one["exact"] for one in found[1:]] == [False] * (len(found) - 1)
+        assert [one["rank"] for one in found] == list(range(1, len(found) + 1))
+        assert len({one["doc_id"] for one in found}) == len(found) <= 3
+    assert len(document(*words[:-1], "1")["results"]) == 1
+    (line,) = [line for line in run_cli(*words).stdout.splitlines() if "exact match" in line]
+    assert doc_id in line
+
+
+def test_a_named_term_comes_first_with_multi_vector_search_and_reranking() -> None:
+    words = ["query", "beast", "--ontology", TOY, "--multi-vector", "--enable-reranker"]
+    assert document(*words)["results"][0]["exact"] is True
+
+
+def test_what_names_no_live_term_is_searched_for() -> None:
+    for text in ("dogs and cats", "obsolete hound", "TOY:0011", "TOY:0012", "TOY:9", "?", "thin"):
+        found = document("query", text, "--ontology", TOY)["results"]
+        assert not any(one["exact"] for one in found), text
+
+
+def test_results_beside_exact_matches_keep_their_order() -> None:
+    words = ["query", "pet robot", "--ontology", TOY, "--mode", "hybrid", "--num-results"]
+    long = [one["doc_id"] for one in document(*words, "9")["results"]]
+    assert [one["doc_id"] for one in document(*words, "2")["results"]] == long[:2]
+
+
+def test_names_of_several_terms_are_ordered_by_what_they_are(tmp_path: Path) -> None:
+    terms = [
+        ("X:1", "first", 'synonym: "same name" RELATED []'),
+        ("X:2", "second", 'synonym: "Same-Name" EXACT []'),
+        ("X:3", "same name", ""),
+        ("X:4", "same name", "is_obsolete: true"),
+        ("X:5", "fifth", "alt_id: X:6"),
+        ("X:6", "sixth", "is_obsolete: true"),
+        ("X:7", "obsolete seventh", "is_obsolete: true\nreplaced_by: X:1"),
+    ]
+    stanzas = [f"[Term]\nid: {i}\nname: {name}\n{more}\n" for i, name, more in terms]
+    path = tmp_path / "x.obo"
+    path.write_text("format-version: 1.2\n\n" + "\n".join(stanzas))
+
+    def exact(text: str) -> list[str]:
+        found = document("query", text, "--ontology", str(path))["results"]
+        return [one["doc_id"] for one in found if one["exact"]]
+
+    assert exact("SAME NAME") == ["X:3", "X:2", "X:1"]
+    assert exact("x:6") == ["X:5"]  # although an obsolete term keeps this id
+    assert exact("sixth") == []
+    assert exact("X:7") == ["X:1"]
+
+
+def test_documents_that_are_no_terms_have_no_exact_matches() -> None:
+    results = document("query", "roses in winter", "--dataset", GARDEN)["results"]
+    title = results[0]["title"]
+    for one in document("query", title, "--dataset", GARDEN)["results"]:
+        assert one["exact"] is False
+
+
+def test_a_forged_index_is_built_again_with_a_line_on_stderr(cache: Path) -> None:
+    words = ["query", "wild animal", "--ontology", TOY, "--format", "json"]
+    expected = run_cli(*words)
+    assert expected.stderr == ""
+    (folder,) = (path for path in cache.iterdir() if path.is_dir())
+    path, seal = folder / "vectors.npy", folder / "index.json"
+    path.write_bytes(path.read_bytes()[:-9])
+    content = json.loads(seal.read_text())
+    content["files"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    seal.write_text(json.dumps(content))
+    result = run_cli(*words)
+    assert result.exception is None
+    assert result.stdout == expected.stdout
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"warning: the index {folder} is inconsistent (")
+    assert line.endswith(") and is built again")
+
+
+@pytest.mark.parametrize("mode", ["lexical", "bm25", "dense", "hybrid", "all_max"])
+def test_query_of_documents_in_every_mode(mode: str) -> None:
+    found = document("query", "roses in winter", "--dataset", GARDEN, "--mode", mode)
+    assert found["results"]
+    scores = [one["score"] for one in found["results"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_reranked_query() -> None:
+    plain = document("query", "roses in winter", "--dataset", GARDEN)
+    again = document("query", "roses in winter", "--dataset", GARDEN, "--enable-reranker")
+    assert {one["doc_id"] for one in plain["results"]} & {one["doc_id"] for one in again["results"]}
+    assert plain["results"] != again["results"]
+
+
+def test_nothing_found_is_said_on_stderr() -> None:
+    result = run_cli("query", "zeppelin", "--dataset", GARDEN, "--mode", "lexical")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "nothing found\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["query", " "], "there is no text to search with — TEXT"),
+        (["query", "x", "--aggregation-strategy", "all_max"], "needs --multi-vector"),
+        (["query", "x", "--set", "aggregation_strategy=all_max"], "needs --multi-vector"),
+        (
+            ["query", "x", "--set", "multi_vector=false", "--aggregation-strategy", "all_max"],
+            "--aggregation-strategy needs --multi-vector",
+        ),
+        (
+            ["query", "x", "--multi-vector", "--set", "multi_vector=false"],
+            "--multi-vector and --set multi_vector are one setting",
+        ),
+        (
+            ["query", "x", "--enable-reranker", "--set", "reranker=none"],
+            "--enable-reranker and --set reranker are one setting",
+        ),
+        (
+            ["benchmark", "compare-vectors", "--set", "multi_vector=true"],
+            "the strategies decide which vectors each mode has",
+        ),
+        (["benchmark", "compare-vectors", "--cutoffs", "x"], "got 'x' — --cutoffs"),
+        (
+            ["benchmark", "multilingual", "hpo-en-tiny", "hpo-de-tiny", "--cutoffs", "0"],
+            "expected at least 1 but got '0' — --cutoffs",
+        ),
+        (["query", "x", "--reranker-model", "m"], "--reranker-model needs --enable-reranker"),
+        (["query", "x", "--mode", "bm52"], "unknown mode 'bm52'"),
+        (["query", "x", "--corpus", "c", "--ontology", "o"], "exclude each other"),
+        (["query", "x", "--dataset", GARDEN, "--ontology", TOY], "goes with --dataset hpo only"),
+        (["query", "x", "--dataset", GARDEN, "--mode", "splade"], "--splade-model DIR"),
+        (["index", "build", "--modes", "lexical,bm25"], "a mode is given twice"),
+        (["index", "build", "--set", "k1"], "has no '='"),
+        (["benchmark", "compare-vectors", "--strategies", "best"], "unknown strategy 'best'"),
+        (
+            ["benchmark", "run", "--dataset", GARDEN, "--aggregation-strategy", "all_max"],
+            "needs --multi-vector",
+        ),
+        (
+            ["benchmark", "run", "--dataset", GARDEN, "--set", "rerank_depth=0"],
+            "expected at least 1 but got 0 — retrieval.rerank_depth",
+        ),
+    ],
+)
+def test_refusals(arguments: list[str], message: str) -> None:
+    assert message in refusal(*arguments)
+
+
+def test_without_the_extra_a_model_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    options = [
+        ["--embedding-model", "m"],
+        ["--mode", "splade", "--splade-model", "m"],
+        ["--enable-reranker", "--reranker-model", "m"],
+    ]
+    for words in options:
+        message = refusal("query", "x", "--dataset", GARDEN, *words)
+        assert "needs the extra 'neural' — pip install 'trectools-plus[neural]'" in message
+
+
+def test_compare_vectors_writes_a_report_against_the_single_vector(tmp_path: Path) -> None:
+    report = document(
+        "benchmark", "compare-vectors", "--dataset", GARDEN, "--strategies", "all_max,all_weighted",
+        "--output-dir", "out", "--resamples", "200", "-m", "RR@10",
+    )  # fmt: skip
+    assert list(report["modes"]) == ["vector", "all_max", "all_weighted"]
+    assert report["modes"]["vector"]["label"] == "Single-Vector"
+    assert {(one["baseline"], one["contrast"]) for one in report["comparisons"]} == {
+        ("vector", "all_max"),
+        ("vector", "all_weighted"),
+    }
+    assert (tmp_path / "out" / "BenchmarkReport.html").is_file()
+    assert "multi-vector:" in report["manifest"]["index_snapshots"]["all_max"]
+    bare = document(
+        "benchmark", "compare-vectors", "--dataset", GARDEN, "--strategies", "all_max,all_weighted",
+        "--no-single", "--output-dir", "bare", "--resamples", "200", "-m", "RR@10",
+    )  # fmt: skip
+    assert list(bare["modes"]) == ["all_max", "all_weighted"]
+
+
+def test_benchmark_run_multi_vector_is_recorded() -> None:
+    words = ["benchmark", "run", "--dataset", GARDEN, "--modes", "dense,hybrid", "--resamples",
+             "200", "-m", "RR@10"]  # fmt: skip
+    plain = document(*words, "--output-dir", "plain")
+    multi = document(
+        *words, "--output-dir", "multi", "--multi-vector", "--aggregation-strategy", "all_max",
+        "--enable-reranker", "--set", "rerank_depth=5",
+    )  # fmt: skip
+    settings = multi["manifest"]["config"]["retrieval"]
+    assert (settings["multi_vector"], settings["aggregation_strategy"]) == (True, "all_max")
+    assert (settings["reranker"], settings["rerank_depth"]) == ("lexical", 5)
+    assert plain["manifest"]["index_snapshots"]["dense"].startswith("vector:")
+    assert multi["manifest"]["index_snapshots"]["dense"].startswith("multi-vector:")
+    assert "multi-vector:" in multi["manifest"]["index_snapshots"]["hybrid"]
+    assert any("aggregated by all_max" in note for note in multi["notes"])
+    assert any("ordered again by the lexical reranker" in note for note in multi["notes"])
+    assert plain["notes"] == []
+
+
+@pytest.fixture
+def dogs(tmp_path: Path) -> list[str]:
+    """Two queries over the toy ontology, as options."""
+    case = {"query_id": "1", "text": "hound", "relevant": {"TOY:0006": 3}, "language": "en"}
+    other = {"query_id": "2", "text": "feline", "relevant": {"TOY:0007": 3}, "language": "en"}
+    path = tmp_path / "dogs.json"
+    path.write_text(json.dumps([case, other]))
+    return ["--dataset", "hpo", "--ontology", TOY, "--test-file", str(path)]
+
+
+def test_strategies_are_compared_over_any_ontology(dogs: list[str]) -> None:
+    report = document(
+        "benchmark", "compare-vectors", *dogs, "--strategies", "label_synonyms_max", "--cutoffs",
+        "2", "--output-dir", "out", "--resamples", "200",
+    )  # fmt: skip
+    assert set(report["modes"]["vector"]["measures"]) == {
+        "RR", "HitRate@2", "nDCG@2", "R@2", "P@2", "APcap@2", "MaxOntSim@2",
+    }  # fmt: skip
+    assert report["modes"]["label_synonyms_max"]["measures"]["RR"]["mean"] == 1
+    assert isinstance(report["near_misses"], list)
+
+
+def test_a_strategy_may_stand_beside_a_configuration_that_has_multi_vector(
+    dogs: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "benchmark.yaml"
+    path.write_text("retrieval: {multi_vector: true}\n")
+    report = document(
+        "benchmark", "run", *dogs, "--config", str(path), "--aggregation-strategy", "all_max",
+        "--modes", "vector", "-m", "RR", "--resamples", "200", "--output-dir", "out",
+    )  # fmt: skip
+    assert report["manifest"]["config"]["retrieval"]["aggregation_strategy"] == "all_max"
+
+
+def test_settings_without_effect_are_noted(dogs: list[str]) -> None:
+    words = ["benchmark", "run", *dogs, "-m", "RR", "--resamples", "200"]
+    words += ["--set", "aggregation_weights=label=1", "--multi-vector"]
+    notes = document(*words, "--modes", "lexical", "--output-dir", "a")["notes"]
+    assert [note for note in notes if "no effect" in note] == [
+        "The setting multi_vector has no effect: no mode is vector or hybrid.",
+        "The setting aggregation_weights has no effect: no mode aggregates by all_weighted.",
+    ]
+    heeded = ["--aggregation-strategy", "all_weighted", "--modes", "lexical,vector"]
+    notes = document(*words, *heeded, "--output-dir", "b")["notes"]
+    assert [note for note in notes if "no effect" in note] == []
+
+
+def test_fetch_over_any_ontology_with_models_and_strategies(
+    dogs: list[str], tmp_path: Path
+) -> None:
+    fetched = document(
+        "runs", "fetch", *dogs, "--modes", "vector", "--multi-vector", "--enable-reranker",
+        "--output-dir", "runs",
+    )  # fmt: skip
+    settings = fetched["runs"][0]["settings"]
+    assert (settings["multi_vector"], settings["reranker"]) == (True, "lexical")
+    assert "TOY:0006 1 " in (tmp_path / "runs" / "vector.run").read_text("utf-8")

@@ -1,0 +1,109 @@
+"""``topics validate``: exit codes, kinds, formats."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from trectools_plus.cli.commands.topics import topics_validate
+from trectools_plus.errors import InputError, UsageError
+
+TSV = "1\tfirst query\n2\tsecond query\n"
+SET = 'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02: 0}\n'
+
+app = typer.Typer()
+app.command()(topics_validate)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "topics.tsv").write_text(TSV, encoding="utf-8")
+    (tmp_path / "tabs.tsv").write_text(TSV.replace("d q", "d\tq"), encoding="utf-8")
+    (tmp_path / "spaces.tsv").write_text(TSV.replace("2\t", "q 2\t"), encoding="utf-8")
+    (tmp_path / "set.yaml").write_text(SET, encoding="utf-8")
+    (tmp_path / "octal.yaml").write_text(SET.replace('"1"', "010"), encoding="utf-8")
+    return tmp_path
+
+
+def _invoke(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, list(arguments), input=stdin)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("topics.tsv", "set.yaml"), 0),
+        (("tabs.tsv",), 0),
+        (("tabs.tsv", "--strict"), 1),
+        (("spaces.tsv",), 1),
+        (("spaces.tsv", "--ignore", "T113"), 0),
+        (("octal.yaml",), 1),
+        (("octal.yaml", "--select", "F"), 0),
+    ],
+)
+def test_exit_codes(arguments: tuple[str, ...], code: int) -> None:
+    assert _invoke(*arguments).exit_code == code
+    done = _invoke(*arguments, "--format", "json")
+    assert done.exit_code == code
+    found = [one for file in json.loads(done.stdout)["files"] for one in file["findings"]]
+    fails = ("error", "warning") if "--strict" in arguments else ("error",)
+    assert any(one["severity"] in fails for one in found) == bool(code)
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_names_the_kind_of_each_file() -> None:
+    result = _invoke("topics.tsv", "octal.yaml", "--format", "json")
+    document = json.loads(result.stdout)
+    assert [(file["kind"], file["rows"], file["queries"]) for file in document["files"]] == [
+        ("topics", 2, 2),
+        ("testset", 1, 1),
+    ]
+    [finding] = document["files"][1]["findings"]
+    assert (finding["code"], finding["line"], finding["column"]) == ("T114", 2, 9)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("form", ["text", "concise", "github", "sarif", "junit"])
+def test_every_format_names_the_finding(form: str) -> None:
+    result = _invoke("octal.yaml", "--format", form)
+    assert "T114" in result.stdout
+    assert "id 010 is read as 8" in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_all_lists_each_line(folder: Path) -> None:
+    rows = "".join(f"q {n}\ttext {n}\n" for n in range(20))
+    (folder / "many.tsv").write_text(rows, encoding="utf-8")
+    assert "q 19" in _invoke("many.tsv", "--all").stdout
+    assert "q 19" not in _invoke("many.tsv").stdout
+
+
+def test_fix_writes_a_copy_and_checks_it(folder: Path) -> None:
+    result = _invoke("spaces.tsv", "--fix", "mended.tsv", "--fix", "T113")
+    assert result.exit_code == 0
+    assert (folder / "mended.tsv").read_text(encoding="utf-8") == TSV.replace("2\t", "q_2\t")
+    assert (folder / "spaces.tsv").read_text(encoding="utf-8") == TSV.replace("2\t", "q 2\t")
+
+
+def test_standard_input_is_told_by_its_content() -> None:
+    for text, kind in ((TSV, "topics"), (SET, "testset")):
+        document = json.loads(_invoke("-", "--format", "json", stdin=text).stdout)
+        assert document["files"][0]["kind"] == kind
+
+
+@pytest.mark.usefixtures("folder")
+def test_unreadable_files_and_unknown_codes_are_no_findings() -> None:
+    assert isinstance(_invoke("none.tsv").exception, InputError)
+    assert isinstance(_invoke("topics.tsv", "--select", "X").exception, UsageError)
+
+
+def test_help_has_an_example() -> None:
+    result = _invoke("--help")
+    assert result.exit_code == 0
+    assert "Examples" in result.stdout

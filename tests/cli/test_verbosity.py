@@ -1,0 +1,84 @@
+"""``-q``, ``-v`` and ``-V``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from harness.program import Program
+
+from trectools_plus.cli.reference import iter_commands
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = ROOT / "fixtures/runs/lexical.run"
+QRELS = ROOT / "fixtures/garden-trec/qrels.txt"
+HELP = dict(iter_commands())
+GROUPS = [name for name, text in HELP.items() if "\nCommands:\n" in text]
+
+
+@pytest.mark.parametrize("name", HELP.keys() - {*GROUPS, "trectools-plus trec-eval"})
+def test_every_command_has_both_options(name):
+    assert "  -q, --quiet " in HELP[name]
+    assert "  -v, --verbose " in HELP[name]
+
+
+@pytest.mark.parametrize("name", [*GROUPS, "runs", "benchmark"])
+def test_every_group_has_a_version(name: str, program: Program, tmp_path: Path) -> None:
+    long, short = (program(f"{name} {option}", tmp_path) for option in ("--version", "-V"))
+    assert short.text == long.text
+    assert re.fullmatch(r"trectools-plus \d+\.\d+\.\d+\n", short.text)
+
+
+@pytest.fixture
+def extra_query(tmp_path: Path) -> Path:
+    """A run with a query that the qrels lack."""
+    path = tmp_path / "extra.run"
+    path.write_bytes(RUN.read_bytes() + b"no-such-query Q0 d1 1 1.0 tag\n")
+    return path
+
+
+def test_quiet_prints_no_notes(extra_query: Path, program: Program, tmp_path: Path) -> None:
+    command = ["trectools-plus", "eval", QRELS, extra_query]
+    usual, quiet = program(command, tmp_path), program([*command, "-q"], tmp_path)
+    assert "note: " in usual.stderr
+    assert (quiet.code, quiet.stderr, quiet.stdout) == (0, "", usual.stdout)
+
+
+def test_quiet_still_prints_errors(program: Program, tmp_path: Path) -> None:
+    done = program("runs info missing.run --quiet", tmp_path)
+    assert done.code == 2
+    assert done.stderr == program("runs info missing.run", tmp_path).stderr != ""
+
+
+def test_verbose_prints_steps_with_their_times(program: Program, tmp_path: Path) -> None:
+    command = ["benchmark", "run", "--runs", f"one={RUN}", "--qrels", QRELS]
+    command += ["--resamples", "100", "--format", "json", "--output-dir"]
+    usual = program([*command, "a"], tmp_path)
+    verbose = program([*command, "b", "-v"], tmp_path)
+    assert "finished in " not in usual.stderr
+    assert re.search(r"^.+: \d+ in \d+\.\d\d s$", verbose.stderr, re.MULTILINE)
+    assert re.search(r"^finished in \d+\.\d\d s$", verbose.stderr, re.MULTILINE)
+    assert verbose.code == usual.code == 0
+    assert verbose.text.startswith("{")
+
+
+def test_verbose_prints_the_traceback_of_an_error(program: Program, tmp_path: Path) -> None:
+    done = program("runs info missing.run -v", tmp_path)
+    assert done.code == 2
+    assert done.stderr.startswith("Traceback ")
+    usual = program("runs info missing.run", tmp_path).stderr
+    assert done.stderr.endswith(usual)
+
+
+def test_quiet_and_verbose_exclude_each_other(program: Program, tmp_path: Path) -> None:
+    done = program(["runs", "info", RUN, "-q", "-v"], tmp_path)
+    assert done.code == 2
+    assert done.stderr == "error: -q and -v exclude each other — leave one of them out\n"
+
+
+def test_trec_eval_keeps_its_own_flags(program: Program, tmp_path: Path) -> None:
+    done = program(["trectools-plus", "trec-eval", "-q", "-m", "P.5", QRELS, RUN], tmp_path)
+    assert len(done.text.splitlines()) > 1

@@ -1,0 +1,1 @@
+"""``trectools-plus benchmark``: compare retrieval modes or run files."""

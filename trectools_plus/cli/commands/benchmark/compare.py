@@ -1,0 +1,58 @@
+"""``benchmark compare``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from trectools_plus import benchmark, reporting
+from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.verbosity import inform, show_progress
+from trectools_plus.provenance import format_command
+
+
+def benchmark_compare(
+    first: Annotated[
+        Path, typer.Argument(metavar="A", help="A report, its folder, or a benchmark.yaml to run.")
+    ],
+    second: Annotated[
+        Path, typer.Argument(metavar="B", help="The report that is compared with A.")
+    ],
+    output_format: Annotated[
+        Literal["table", "markdown", "json"],
+        typer.Option("--format", help="table to read, markdown for a page, json for programs."),
+    ] = "table",
+) -> None:
+    """Every mode that both contain is compared on every measure that both contain, with intervals,
+    tests, latency, and the queries that changed most. Reports on other qrels, queries or documents
+    are refused with exit code 3. A file ending in .yaml is a configuration: it runs first, and its
+    report is written to the folder that the configuration names.
+
+    \b
+    Examples:
+      benchmark compare results/monday results/tuesday
+      benchmark compare k1-0.9.yaml k1-1.2.yaml --format markdown
+    """
+    contrast = benchmark.compare_reports(_report_of(first), _report_of(second))
+    if output_format == "json":
+        write_json(reporting.contrast_document(contrast))
+    elif output_format == "markdown":
+        typer.echo(reporting.render_contrast_markdown(contrast), nl=False)
+    else:
+        reporting.print_contrast(contrast, sys.stdout)
+
+
+def _report_of(path: Path) -> Path:
+    """Return the report itself, or the folder of the benchmark that a configuration describes."""
+    if path.suffix not in (".yaml", ".yml"):
+        return path
+    command = format_command([sys.argv[0], "benchmark", "run", "--config", str(path)])
+    config = benchmark.load_config(path)
+    with show_progress() as progress:
+        result = benchmark.run_benchmark(config, progress, command=command, cached=True)
+    reporting.write_reports(result)
+    inform(f"{path}: {result.output_dir}")
+    return result.output_dir

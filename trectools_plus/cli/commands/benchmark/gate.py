@@ -1,0 +1,100 @@
+"""``benchmark gate``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trectools_plus import benchmark, measures, reporting
+from trectools_plus.cli.options.common import TextMarkdownJson, measure_option
+from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.verbosity import inform, note
+from trectools_plus.errors import TrectoolsPlusError
+
+
+def benchmark_gate(
+    current: Annotated[
+        Path, typer.Option(metavar="FILE", help="The report under test, or its folder.")
+    ],
+    baseline: Annotated[
+        Path, typer.Option(metavar="FILE", help="The report to compare with, or its folder.")
+    ],
+    measure: Annotated[list[str] | None, measure_option("R@10")] = None,
+    max_drop: Annotated[
+        str, typer.Option(metavar="SHARE", help="Allowed drop, such as 5% or 0.05.")
+    ] = "5%",
+    absolute: Annotated[
+        bool,
+        typer.Option(
+            "--absolute", help="The drop is in units of the measure, not a share of the baseline."
+        ),
+    ] = False,
+    require_significant: Annotated[
+        bool,
+        typer.Option(
+            "--require-significant",
+            help="Fail only if the drop is also significant; needs per_query.parquet.",
+        ),
+    ] = False,
+    output_format: TextMarkdownJson = "text",
+    post: Annotated[
+        bool,
+        typer.Option(
+            "--post-comment",
+            help="Post the Markdown on the pull request, or update it there; needs GITHUB_TOKEN.",
+        ),
+    ] = False,
+) -> None:
+    """Each mode of the baseline is compared with the same mode of the current report. Exit code 1:
+    a mean dropped by more than allowed. 2: something is missing or cannot be read. 3: the reports
+    use different qrels, queries, documents or dataset versions, or a mean is undefined. If
+    GITHUB_STEP_SUMMARY is set, the Markdown is appended to that file.
+
+    \b
+    Examples:
+      benchmark gate --current results/new --baseline results/main
+      benchmark gate --current results/new --baseline results/main --measure R@10,nDCG@10
+      benchmark gate --current results/new --baseline results/main --max-drop 2% --post-comment
+    """
+    target = reporting.find_pull_request() if post else None
+    names: tuple[str, ...] = benchmark.DEFAULT_MEASURES
+    if measure is not None:
+        names = tuple(measures.split_names(",".join(measure)))
+    rules = benchmark.GateRules(
+        names, benchmark.parse_drop(max_drop), absolute, require_significant
+    )
+    try:
+        result = benchmark.run_gate(current, baseline, rules)
+    except TrectoolsPlusError as error:
+        # An older comment that says "passed" must not stay the latest one.
+        _publish(reporting.render_refusal_markdown(str(error)), target, final=False)
+        raise
+    markdown = reporting.render_gate_markdown(result)
+    _print(result, markdown, output_format)
+    _publish(markdown, target, final=result.passed)
+    if not result.passed:
+        raise typer.Exit(1)
+
+
+def _print(result: benchmark.GateResult, markdown: str, output_format: str) -> None:
+    if output_format == "json":
+        write_json(reporting.gate_document(result))
+    elif output_format == "markdown":
+        typer.echo(markdown, nl=False)
+    else:
+        reporting.print_gate(result, sys.stdout)
+
+
+def _publish(markdown: str, target: reporting.PullRequest | None, *, final: bool) -> None:
+    """Write summary and comment; an error there must not hide a failure of the gate."""
+    try:
+        reporting.append_step_summary(markdown)
+        if target is not None:
+            inform(f"comment: {reporting.post_comment(target, markdown, reporting.MARKER)}")
+    except TrectoolsPlusError as error:
+        if final:
+            raise
+        note(str(error))

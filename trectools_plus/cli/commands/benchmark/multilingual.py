@@ -1,0 +1,88 @@
+"""``benchmark multilingual``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trectools_plus import benchmark, reporting
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.benchmark import FigureOptions, Modes, NoCache
+from trectools_plus.cli.options.common import (
+    AnnotationsFile,
+    Depth,
+    OntologyFile,
+    TextMarkdownJson,
+    output_dir_option,
+)
+from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.retrieval import RetrievalOptions
+from trectools_plus.cli.verbosity import show_progress
+from trectools_plus.provenance import format_command
+from trectools_plus.text import split_list
+
+
+@with_groups
+def benchmark_multilingual(
+    *,
+    sets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SET...",
+            help="Test sets, one for each language: shipped names or files.",
+            autocompletion=completion.complete_test_set,
+        ),
+    ],
+    modes: Modes = None,
+    output_dir: Annotated[
+        Path, output_dir_option("Folder for all reports, with a subfolder for each language.")
+    ] = Path("results/multilingual"),
+    searching: RetrievalOptions,
+    ontology: OntologyFile = None,
+    depth: Depth = None,
+    figures: FigureOptions,
+    annotations: AnnotationsFile = None,
+    no_cache: NoCache = False,
+    output_format: TextMarkdownJson = "text",
+) -> None:
+    """Each language has its own report, in a folder named after it. Over their means, the command
+    reports the unweighted mean, the variance across languages and the gap between best and worst.
+    No figure combines queries of two languages; two sets of one language, or a set in several
+    languages, are refused. It also writes MultilingualReport.json and MultilingualComparison.md.
+
+    \b
+    Examples:
+      benchmark multilingual hpo-en-tiny hpo-de-tiny hpo-fr-tiny
+      benchmark multilingual hpo-en-standard mine-de.json --modes lexical,vector -m RR@10
+      benchmark multilingual hpo-en-tiny hpo-de-tiny --multi-vector --embedding-model models/e5
+    """
+    options = benchmark.ConfigOptions(
+        modes=None if modes is None else split_list(modes),
+        depth=depth,
+        ontology=ontology,
+        annotations=annotations,
+        retrieval=searching.values() or None,
+        output_dir=str(output_dir),
+        **figures.settings(),
+    )
+    with show_progress() as progress:
+        result = benchmark.run_multilingual(
+            sets,
+            options,
+            progress,
+            command=format_command(sys.argv),
+            cached=not no_cache,
+        )
+    files = reporting.write_multilingual(result)
+    if output_format == "json":
+        typer.echo(reporting.render_multilingual_json(result.report), nl=False)
+    elif output_format == "markdown":
+        typer.echo(reporting.render_multilingual_markdown(result.report), nl=False)
+    else:
+        reporting.print_multilingual(result.report, sys.stdout)
+        typer.echo(f"\nreport   {files['markdown']}\n         {files['json']}")
+        for language in result.results:
+            typer.echo(f"{language:<8} {files[language]}")

@@ -1,0 +1,146 @@
+"""``benchmark list``, ``show``, ``verify`` and ``merge``: commands on existing reports."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from trectools_plus import benchmark, reporting
+from trectools_plus.cli.options.common import Report, TextOrJson
+from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus.cli.verbosity import inform, note, show_progress
+from trectools_plus.errors import UsageError
+from trectools_plus.text import plural
+
+
+def benchmark_list(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder of the output folders.")
+    ] = Path("results"),
+    output_format: TextOrJson = "text",
+) -> None:
+    """\b
+    Examples:
+      benchmark list
+      benchmark list results --format json
+    """
+    listing = benchmark.list_reports(folder)
+    for problem in listing.problems:
+        note(problem)
+    if output_format == "json":
+        write_json({"reports": [one.as_dict() for one in listing.reports]})
+    elif listing.reports:
+        _print_list(listing.reports)
+    else:
+        inform(f"no report in {folder}")
+
+
+def benchmark_show(
+    report: Report,
+    output_format: Annotated[
+        Literal["text", "markdown", "json", "latex", "csv"],
+        typer.Option(
+            "--format",
+            help="text to read, markdown and json for the whole report; latex and csv for its "
+            "comparison table alone.",
+        ),
+    ] = "text",
+    table: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the comparison table to a file ending in .tex, .md, .csv, .json or "
+            ".parquet, and print nothing; repeatable.",
+        ),
+    ] = None,
+) -> None:
+    """\b
+    Examples:
+      benchmark show results/20250131-120000-0f3a9c21
+      benchmark show results/today/BenchmarkReport.json --format markdown
+      benchmark show results/today --table paper/table.tex --table figures.csv
+    """
+    found = benchmark.ReportFolder(report).report
+    if table:
+        reporting.write_table(reporting.report_table(found), *table)
+    elif output_format == "latex":
+        typer.echo(reporting.table_as_latex(reporting.report_table(found)), nl=False)
+    elif output_format == "csv":
+        typer.echo(reporting.table_as_csv(reporting.report_table(found)), nl=False)
+    elif output_format == "json":
+        typer.echo(reporting.render_json(found), nl=False)
+    elif output_format == "markdown":
+        typer.echo(reporting.render_markdown(found), nl=False)
+    else:
+        manifest = found.manifest
+        typer.echo(f"{manifest.experiment_id}, {manifest.created_at}")
+        reporting.print_report(found, sys.stdout)
+
+
+def benchmark_verify(report: Report) -> None:
+    """Every mean, interval, difference and p-value, and every value per query, is computed from the
+    run files and the qrels beside the report. Exit code 1: a figure differs or a file changed;
+    each is named. 2: a file is missing or cannot be read.
+
+    \b
+    Examples:
+      benchmark verify results/20250131-120000-0f3a9c21
+      benchmark verify results/today/BenchmarkReport.json
+    """
+    with show_progress() as progress:
+        found = benchmark.verify_report(report, progress)
+    for problem in found.problems:
+        typer.echo(problem)
+    checked = f"{plural(found.figures, 'figure')} and {plural(found.files, 'file')} checked"
+    if found.problems:
+        typer.echo(f"{checked}: {plural(len(found.problems), 'problem')}")
+        raise typer.Exit(1)
+    typer.echo(f"{checked}: all hold")
+
+
+def benchmark_merge(
+    report: Report,
+    run: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="The run to add, and its name; FILE may be - for standard input.",
+        ),
+    ],
+) -> None:
+    """The run is scored against the report's judgments, and compared with every mode in it. A run
+    of other queries is refused with exit code 3.
+
+    \b
+    Examples:
+      benchmark merge results/today --run mine=mine.run
+    """
+    name, equals, path = run.partition("=")
+    if not (name and equals and path):
+        raise UsageError(
+            f"expected NAME=FILE but got '{run}'", where="--run", remedy="write --run mine=mine.run"
+        )
+    with show_progress() as progress:
+        result = benchmark.merge_run(report, name, path, progress)
+    files = reporting.write_reports(result)
+    reporting.print_report(result.report, sys.stdout)
+    typer.echo(f"\nreport   {files['json']}")
+
+
+def _print_list(reports: list[benchmark.ListedReport]) -> None:
+    rows = [
+        [
+            one.folder,
+            one.created_at[:16],
+            one.dataset,
+            f"{one.queries:,}",
+            ", ".join(one.modes) if len(one.modes) < 4 else f"{len(one.modes)} modes",
+            one.best,
+        ]
+        for one in reports
+    ]
+    header = ["Folder", "Made", "Dataset", "Queries", "Modes", "Best"]
+    print_table(header, rows)

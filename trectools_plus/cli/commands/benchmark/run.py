@@ -1,0 +1,252 @@
+"""``benchmark run``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from trectools_plus import benchmark, formats, reporting
+from trectools_plus.choices import Correction, Missing
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.backends import BackendOptions
+from trectools_plus.cli.options.benchmark import (
+    FigureOptions,
+    Modes,
+    NoCache,
+    OutputDir,
+    QrelsFile,
+)
+from trectools_plus.cli.options.common import (
+    FIGURES,
+    SEARCH,
+    WORK,
+    AnnotationsFile,
+    CorpusFile,
+    Dataset,
+    Depth,
+    HpoTestSet,
+    OntologyFile,
+    Scheduler,
+    TextOrJson,
+    TopicsFile,
+)
+from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.retrieval import RetrievalOptions
+from trectools_plus.cli.verbosity import show_progress
+from trectools_plus.distributed import use_scheduler
+from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.provenance import format_command
+from trectools_plus.text import split_list
+
+_ENDING = re.compile(r"(\.(run|txt|trec|res|tsv))?(\.(gz|bz2|xz|zst))?$")
+
+
+@with_groups
+def benchmark_run(
+    *,
+    dataset: Dataset = None,
+    corpus: CorpusFile = None,
+    topics: TopicsFile = None,
+    qrels: QrelsFile = None,
+    test_file: HpoTestSet = None,
+    ontology: OntologyFile = None,
+    annotations: AnnotationsFile = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE...",
+            help="Existing run files to compare instead of fetching; needs --qrels.",
+        ),
+    ] = None,
+    modes: Modes = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODE",
+            help="Compare every other mode with this one, or several with commas "
+            "[default: every pair].",
+            autocompletion=completion.complete_modes,
+        ),
+    ] = None,
+    figures: FigureOptions,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="zero|drop",
+            help="A query without results counts as zero, or is dropped [default: zero].",
+            rich_help_panel=FIGURES,
+            autocompletion=completion.complete_words(get_args(Missing)),
+        ),
+    ] = None,
+    correction: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Correction for the number of comparisons: holm, bonferroni, benjamini_hochberg "
+            "or tukey_hsd [default: holm].",
+            rich_help_panel=FIGURES,
+            autocompletion=completion.complete_words(get_args(Correction)),
+        ),
+    ] = None,
+    output_dir: OutputDir = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A benchmark.yaml with any of these settings; options here win."
+        ),
+    ] = None,
+    output_format: TextOrJson = "text",
+    depth: Depth = None,
+    exclude_self: Annotated[
+        bool | None,
+        typer.Option(
+            "--exclude-self",
+            help="Drop a document whose id is the query's, before the cutoff.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    searching: RetrievalOptions,
+    backend: BackendOptions,
+    no_cache: NoCache = False,
+    ir_metadata: Annotated[
+        bool,
+        typer.Option(
+            "--ir-metadata",
+            help="Write the runs once more, as annotated/<mode>.run, with an ir_metadata header.",
+            rich_help_panel=WORK,
+        ),
+    ] = False,
+    scheduler: Scheduler = None,
+    further_runs: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
+    ] = None,
+) -> None:
+    """Every mode searches the same documents for the same queries. Its run is validated and scored,
+    every mean has a bootstrap interval, and every difference is computed query by query. The output
+    is BenchmarkReport.html, BenchmarkReport.json, BenchmarkComparison.md, per_query.parquet,
+    qrels.txt, runs/<mode>.run and visualizations/*.png and *.svg.
+
+    \b
+    Examples:
+      benchmark run --dataset hpo --modes lexical,vector,hybrid --cutoffs 1,5,20
+      benchmark run --corpus corpus.jsonl --topics topics.tsv --qrels qrels.txt
+      benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
+      benchmark run --runs a.run b.run c.run --qrels qrels.txt --scheduler tcp://10.0.0.1:8786
+      benchmark run --config benchmark.yaml --output-dir results/today
+      benchmark run --dataset hpo --modes bm25,dense,hybrid --multi-vector --enable-reranker
+      benchmark run --dataset DIR --backend python --retriever my_search:search
+      benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
+    """
+    settings = benchmark.ConfigOptions(
+        dataset=dataset,
+        test_file=test_file,
+        corpus=corpus,
+        topics=topics,
+        qrels=qrels,
+        runs=parse_runs(runs or [], further_runs or []),
+        modes=None if modes is None else split_list(modes),
+        output_dir=None if output_dir is None else str(output_dir),
+        depth=depth,
+        exclude_self=exclude_self,
+        ontology=ontology,
+        annotations=annotations,
+        missing=missing,
+        baseline=None if baseline is None else split_list(baseline),
+        correction=correction,
+        retrieval=searching.values(beside_file=config is not None) or None,
+        **figures.settings(),
+        **backend.settings(),
+    )
+    report_benchmark(
+        benchmark.load_config(config, settings),
+        cached=not no_cache,
+        ir_metadata=ir_metadata,
+        as_json=output_format == "json",
+        scheduler=scheduler,
+    )
+
+
+def parse_runs(options: list[str], further: list[str]) -> dict[str, str] | None:
+    """Return ``NAME=FILE`` values as a dictionary; the file name names a ``FILE`` without a name.
+
+    Args:
+        options: Values of ``--runs``.
+        further: Arguments without an option: more files behind ``--runs``.
+
+    Raises:
+        UsageError: If a name or file is empty, a name is given twice, or arguments follow no
+            ``--runs``.
+    """
+    if further and not options:
+        raise UsageError(f"unexpected argument '{further[0]}'", remedy="see --help")
+    runs: dict[str, str] = {}
+    for assignment in [*options, *further]:
+        name, equals, path = assignment.partition("=")
+        if not equals or formats.is_address(assignment):
+            file = assignment.partition("?")[0] if formats.is_address(assignment) else assignment
+            name, path = _ENDING.sub("", Path(file).name), assignment
+        if not name.strip() or not path:
+            raise UsageError(
+                f"expected NAME=FILE but got '{assignment}'",
+                where="--runs",
+                remedy="write --runs bm25=bm25.run",
+            )
+        if name in runs:
+            raise UsageError(
+                f"two runs are named '{name}'", where="--runs", remedy="write --runs NAME=FILE"
+            )
+        runs[name] = path
+    return runs or None
+
+
+def report_benchmark(
+    config: benchmark.BenchmarkConfig,
+    *,
+    cached: bool,
+    ir_metadata: bool = False,
+    as_json: bool = False,
+    scheduler: str | None = None,
+) -> None:
+    """Run a benchmark with a progress bar, write its report and print it.
+
+    Args:
+        config: The benchmark.
+        cached: Whether earlier results of the same configuration, data and code are reused.
+        ir_metadata: Write the runs once more with a header.
+        as_json: Print the report instead of the table.
+        scheduler: Distribute the work over the workers of this scheduler.
+    """
+    with use_scheduler(scheduler), show_progress() as progress:
+        command = format_command(sys.argv)
+        result = benchmark.run_benchmark(config, progress, command=command, cached=cached)
+    files = reporting.write_reports(result, ir_metadata=ir_metadata)
+    if as_json:
+        typer.echo(reporting.render_json(result.report), nl=False)
+    else:
+        _show_result(result, files)
+    _refuse_unscored(result)
+
+
+def _refuse_unscored(result: benchmark.BenchmarkResult) -> None:
+    """Fail if modes could not be scored, although the report on the others is written."""
+    unscored = result.report.unscored
+    if unscored:
+        all_modes = len(unscored) + len(result.report.modes)
+        reasons = "; ".join(f"{one.label} is {one.status}" for one in unscored.values())
+        raise CheckFailedError(
+            f"{len(unscored)} of {all_modes} modes could not be scored: {reasons}",
+            where=str(result.output_dir),
+            remedy="the report says why",
+        )
+
+
+def _show_result(result: benchmark.BenchmarkResult, files: dict[str, Path]) -> None:
+    reporting.print_report(result.report, sys.stdout)
+    typer.echo(
+        f"\nreport   {files['html']}\n         {files['markdown']}\n         {files['json']}"
+    )
+    typer.echo(f"runs     {result.output_dir / 'runs'}")

@@ -1,0 +1,232 @@
+"""``trectools-plus eval``: scores as text, CSV, JSON or Parquet."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from trectools_plus import measures, reporting
+from trectools_plus.choices import DEFAULT_MEASURES, Missing
+from trectools_plus.cli.options.common import (
+    USUAL_MEASURES,
+    AnnotationsFile,
+    OntologyFile,
+    Scheduler,
+    measure_option,
+)
+from trectools_plus.cli.printing import WIDTH, shown_name, write_frame, write_json, write_text
+from trectools_plus.cli.verbosity import note, show_progress
+from trectools_plus.distributed import use_scheduler
+from trectools_plus.errors import UsageError
+from trectools_plus.text import plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_NAMED = 10
+"""The number of query ids that a note lists."""
+_LONGEST_NAME = 40
+_UNDEFINED = "–"
+
+
+def evaluate_runs(
+    qrels: Annotated[
+        str,
+        typer.Argument(
+            metavar="QRELS",
+            help="Judgments, TREC or BEIR: a file or an address (s3://…); - is standard input.",
+        ),
+    ],
+    runs: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN...", help="Run files or addresses; - is standard input."),
+    ],
+    measure: Annotated[list[str] | None, measure_option(USUAL_MEASURES)] = None,
+    per_query: Annotated[
+        bool, typer.Option("--per-query", help="Show the value of every query too.")
+    ] = False,
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            help="A judged query without results counts 0 (trec_eval -c), or is left out."
+        ),
+    ] = "zero",
+    low_memory: Annotated[
+        bool,
+        typer.Option(
+            "--low-memory",
+            help="Read runs in chunks: for runs larger than memory. The figures are the same.",
+        ),
+    ] = False,
+    ontology: OntologyFile = None,
+    annotations: AnnotationsFile = None,
+    scheduler: Scheduler = None,
+    output_format: Annotated[
+        Literal["table", "json", "csv", "parquet"],
+        typer.Option("--format", help="table to read; the others for programs."),
+    ] = "table",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to this file instead of stdout."
+        ),
+    ] = None,
+) -> None:
+    """The files are validated first; input that would give a wrong figure is refused. Every mean is
+    over the queries that have a relevant document, and the table shows their number.
+
+    \b
+    Examples:
+      trectools-plus eval qrels.txt bm25.run
+      trectools-plus eval qrels.txt bm25.run hybrid.run -m nDCG@10 -m MRR@10
+      trectools-plus eval qrels.txt bm25.run --per-query --format csv > scores.csv
+      trectools-plus eval qrels.txt bm25.run --per-query --format parquet -o scores.parquet
+      trectools-plus eval qrels.txt runs/*.run --scheduler tcp://10.0.0.1:8786
+      trectools-plus eval s3://trec/qrels.txt s3://trec/bm25.run
+      trectools-plus eval qrels.txt a.run -m "MaxOntSim(formula='lin')@10" --ontology hp.obo
+    """
+    if output_format == "parquet" and output is None and sys.stdout.isatty():
+        raise UsageError("parquet is binary", where="--format", remedy="add --output FILE")
+    if [qrels, *runs].count("-") > 1:
+        raise UsageError("standard input can be read only once", remedy="name a file instead of -")
+    names = [name for text in measure or () for name in measures.split_names(text)]
+    chosen = measures.parse_measures(names if measure else DEFAULT_MEASURES)
+    if ontology is not None or annotations is not None:
+        measures.check_files_used(chosen, ontology, annotations)
+        chosen = measures.bind_files(chosen, ontology, annotations)
+    with use_scheduler(scheduler), show_progress() as progress:
+        judged, loaded = measures.open_files(
+            qrels, runs, chosen, low_memory=low_memory, progress=progress
+        )
+        named = measures.name_runs(loaded)
+        evaluation = measures.score_runs(judged, named, chosen, missing)
+    if output_format == "json":
+        document = reporting.evaluation_document(qrels, named, evaluation, per_query=per_query)
+        write_json(document, output)
+    elif output_format == "table":
+        write_text(as_table(evaluation, per_query=per_query), output)
+    else:
+        write_frame(as_frame(evaluation, per_query=per_query), output_format, output)
+    _print_notes(evaluation)
+
+
+def _print_notes(evaluation: measures.Evaluation) -> None:
+    """Print notes on the input, on stderr."""
+    without = evaluation.queries_without_relevant
+    if without:
+        word = "query" if len(without) == 1 else f"{len(without)} queries:"
+        note(
+            f"no relevant document in the qrels, left out of every mean: {word} {_listed(without)}"
+        )
+    for name, counts in evaluation.counts.items():
+        if counts.n_extra:
+            of_all = f"of {plural(counts.n_run, 'query', 'queries')}"
+            note(f"{name}: not in the qrels, not scored: {counts.n_extra} {of_all}")
+    for text in evaluation.notes:
+        note(text)
+
+
+def _listed(query_ids: Sequence[str]) -> str:
+    more = ", …" if len(query_ids) > MAX_NAMED else ""
+    return ", ".join(query_ids[:MAX_NAMED]) + more
+
+
+def as_frame(evaluation: measures.Evaluation, *, per_query: bool) -> pl.DataFrame:
+    """Return a long table: one row per run, measure and, if asked for, query."""
+    if per_query:
+        return evaluation.per_query
+    rows = [
+        {
+            "run": name,
+            "measure": measure,
+            "mean": _or_none(evaluation.mean(name, measure)),
+            "n": evaluation.n(name, measure),
+            **evaluation.counts[name].as_dict(),
+        }
+        for name in evaluation.run_names
+        for measure in evaluation.measure_names
+    ]
+    import polars as pl
+
+    return pl.DataFrame(rows, schema_overrides={"mean": pl.Float64})
+
+
+def as_table(evaluation: measures.Evaluation, *, per_query: bool) -> Iterator[str]:
+    """Yield a table of the means, a column per run, and the numbers of queries.
+
+    Columns that do not fit the width follow in further blocks.
+    """
+    if per_query:
+        for name in evaluation.run_names:
+            yield from _query_lines(evaluation, name)
+            yield ""
+    labels = [shown_name(evaluation.definition(name)) for name in evaluation.measure_names]
+    rows = [
+        [label, *(_mean_cell(evaluation, run, measure) for run in evaluation.run_names)]
+        for label, measure in zip(labels, evaluation.measure_names, strict=True)
+    ]
+    counts = [evaluation.counts[name] for name in evaluation.run_names]
+    counted = (
+        "without results, counted 0" if evaluation.missing == "zero" else "left out: no result"
+    )
+    rows += [
+        [],
+        ["queries averaged over", *(f"{c.n_scored:,} of {c.n_qrels:,}" for c in counts)],
+        [counted, *(f"{c.n_missing:,}" for c in counts)],
+    ]
+    yield from _blocks(["measure", *evaluation.run_names], rows)
+
+
+def _query_lines(evaluation: measures.Evaluation, run: str) -> Iterator[str]:
+    columns = [evaluation.values(run, name).tolist() for name in evaluation.measure_names]
+    rows = [
+        [query, *(_figure(value) for value in values)]
+        for query, values in zip(evaluation.query_ids[run], zip(*columns, strict=True), strict=True)
+    ]
+    yield run
+    yield from _blocks(["query", *evaluation.measure_names], rows)
+
+
+def _blocks(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield a table with as many columns side by side as fit, the others below; [] is a line."""
+    cells = [[_short(cell) for cell in row] for row in [header, *rows]]
+    widths = [max(len(row[i]) for row in cells if row) for i in range(len(header))]
+    widths[1:] = [max(width, 8) for width in widths[1:]]
+    start = 1
+    while start < len(header):
+        end, used = start + 1, widths[0] + 2 + widths[start]
+        while end < len(header) and used + 2 + widths[end] <= WIDTH:
+            used += 2 + widths[end]
+            end += 1
+        if start > 1:
+            yield ""
+        for index, row in enumerate(cells):
+            if not row or index == 1:
+                yield "-" * used
+            if row:
+                right = (f"{row[i]:>{widths[i]}}" for i in range(start, end))
+                yield "  ".join([f"{row[0]:<{widths[0]}}", *right])
+        start = end
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= _LONGEST_NAME else f"…{cell[1 - _LONGEST_NAME :]}"
+
+
+def _mean_cell(evaluation: measures.Evaluation, run: str, measure: str) -> str:
+    figure = _figure(evaluation.mean(run, measure))
+    n = evaluation.n(run, measure)
+    return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n})"
+
+
+def _figure(value: float) -> str:
+    return _UNDEFINED if math.isnan(value) else f"{value:.4f}"
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value

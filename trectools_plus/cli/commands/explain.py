@@ -1,0 +1,136 @@
+"""``trectools-plus explain``: what a measure computes, or what a validation rule checks."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from trectools_plus import measures, validation
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.common import TextOrJson
+from trectools_plus.cli.printing import WIDTH, shown_name, write_json, write_text
+from trectools_plus.errors import UsageError
+from trectools_plus.text import sentences
+
+_CODE = re.compile(r"[FRQTP][0-9]{3}", re.IGNORECASE)
+_TREC_MEAN = "(its mean also counts queries without a relevant document, as 0)"
+_TREC_SUM = (
+    "(query by query, with -q; its line for all is the sum, over queries without a relevant "
+    "document too)"
+)
+
+
+def explain_name(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A measure's name, alias or trec_eval spelling; or a rule's code or name.",
+            autocompletion=completion.complete_explained,
+        ),
+    ],
+    output_format: TextOrJson = "text",
+) -> None:
+    """Of a measure: formula, gain, cutoff, denominator, tie order, the queries averaged over, the
+    library that computes it, and the trec_eval call that prints the same figure.
+
+    Of a rule: what it checks and why, an example, a remedy, its severity, and whether --fix
+    fixes it. If several rules have the name, all of them are shown.
+
+    \b
+    Examples:
+      trectools-plus explain nDCG@10
+      trectools-plus explain "AP(rel=2)@100"
+      trectools-plus explain MRR@10 --format json
+      trectools-plus explain R131
+      trectools-plus explain duplicate-document
+    """
+    try:
+        definition = measures.explain(name)
+    except UsageError:
+        rules = _rules(name)
+        if not rules:
+            raise
+    else:
+        if output_format == "json":
+            write_json(definition.as_dict())
+        else:
+            write_text(_definition_lines(definition))
+        return
+    if output_format == "json":
+        write_json({"rules": [_as_dict(rule) for rule in rules]})
+    else:
+        write_text(_rule_lines(rules))
+
+
+def _definition_lines(definition: measures.Definition) -> Iterator[str]:
+    """Yield a definition as a list of its parts, wrapped to the width."""
+    yield shown_name(definition)
+    yield ""
+    whole = "none: the whole ranking"
+    parts = {
+        "formula": definition.formula,
+        "gain": definition.gain,
+        "cutoff": whole if definition.cutoff is None else f"rank {definition.cutoff}",
+        "denominator": definition.denominator,
+        "relevant": f"grade {definition.relevance_level} or more",
+        "ties": definition.ties,
+        "averaged over": definition.averaged_over,
+        "provider": definition.provider,
+        "trec_eval": definition.trec_eval_call or "no call prints this figure",
+        "": definition.trec_eval_call and (_TREC_SUM if definition.trec_eval_sums else _TREC_MEAN),
+    }
+    for key, text in parts.items():
+        lines = textwrap.wrap(text or "", WIDTH - 17, break_on_hyphens=False)
+        for index, line in enumerate(lines):
+            yield f"  {key if index == 0 else '':<15}{line}"
+
+
+def _rules(name: str) -> list[validation.Rule]:
+    """Return the rules with a code or a name; an empty list if no rule has the name.
+
+    Raises:
+        UsageError: If there is no rule of this code.
+    """
+    if _CODE.fullmatch(name):
+        return [validation.CATALOGUE[name.upper()]]
+    return validation.CATALOGUE.named(name)
+
+
+def _as_dict(rule: validation.Rule) -> dict[str, Any]:
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": str(rule.severity),
+        "checks": rule.checks,
+        "rationale": rule.rationale,
+        "example": rule.example,
+        "remedy": rule.remedy,
+        "fix": str(rule.fix),
+        "stops_scoring": rule.can_block_scoring,
+    }
+
+
+def _rule_lines(rules: Sequence[validation.Rule]) -> Iterator[str]:
+    """Yield rules as lists of their parts, wrapped to the width."""
+    for at, rule in enumerate(rules):
+        if at:
+            yield ""
+        yield f"{rule.code} {rule.name}"
+        yield ""
+        parts = {
+            "severity": rule.severity,
+            "checks": rule.checks,
+            "why": rule.rationale,
+            "example": rule.example,
+            "what to do": sentences(rule.remedy),
+            "fix": validation.fix_of(rule),
+        }
+        for key, text in parts.items():
+            lines = textwrap.wrap(text, WIDTH - 14, break_long_words=False, break_on_hyphens=False)
+            for index, line in enumerate(lines):
+                yield f"  {key if index == 0 else '':<12}{line}"

@@ -1,0 +1,352 @@
+"""``extraction run``, ``compare`` and ``sweep``: ontology terms found in documents."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trectools_plus import choices, extraction, reporting, statistics
+from trectools_plus.choices import MODES, STRATEGIES, ChunkLevel, ExtractionMethod, Matching
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.common import (
+    Confidence,
+    Seed,
+    TextMarkdownJson,
+    TextOrJson,
+    output_dir_option,
+)
+from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.verbosity import show_progress
+from trectools_plus.errors import UsageError
+from trectools_plus.provenance import format_command
+from trectools_plus.text import split_list
+
+_SEARCH = "Retrieval"
+
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR", help="A folder with <dataset>/annotations/*.json, or one of these."
+    ),
+]
+Dataset = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Only this sub-folder [default: all of DIR together]."),
+]
+OntologyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ontology",
+        metavar="FILE",
+        help="An OBO file [default: the Human Phenotype Ontology of the extra hpo].",
+    ),
+]
+Method = Annotated[
+    ExtractionMethod | None,
+    typer.Option(help="The dictionary of names, retrieval, or both [default: both]."),
+]
+RetrieverName = Annotated[
+    str | None,
+    typer.Option(
+        "--retriever",
+        metavar="NAME",
+        help="The search for chunks: lexical, vector or hybrid over the names of terms, or an "
+        "aggregation strategy of multi-vector search over whole terms, such as "
+        "label_synonyms_max [default: vector].",
+        rich_help_panel=_SEARCH,
+        autocompletion=completion.complete_words((*MODES, *STRATEGIES)),
+    ),
+]
+Level = Annotated[
+    ChunkLevel | None,
+    typer.Option(
+        "--chunks", help="The size of a chunk [default: phrase].", rich_help_panel=_SEARCH
+    ),
+]
+NumResults = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="Names retrieved for each chunk [default: 10].", rich_help_panel=_SEARCH
+    ),
+]
+ChunkThreshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SCORE",
+        help="Drop names with a lower retrieval score [default: 0.5, a cosine; 0 for lexical "
+        "and hybrid].",
+        rich_help_panel=_SEARCH,
+    ),
+]
+MinConfidence = Annotated[
+    float | None,
+    typer.Option(
+        metavar="LEVEL", help="Drop mentions with a lower confidence, 0 to 1 [default: 0.5]."
+    ),
+]
+TopTermOnly = Annotated[
+    bool,
+    typer.Option(
+        "--top-term-only",
+        help="Keep only the first retrieved term of each chunk.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+Unverified = Annotated[
+    bool,
+    typer.Option(
+        "--unverified",
+        help="Accept every retrieved name, without checking it word by word.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+NoAssertions = Annotated[
+    bool,
+    typer.Option("--no-assertions", help="Detect no assertions: every term counts as affirmed."),
+]
+View = Annotated[
+    choices.View,
+    typer.Option(
+        "--view",
+        help="present: affirmed and uncertain terms; any: assertions ignored; strict: term and "
+        "assertion must agree.",
+    ),
+]
+Resamples = Annotated[int, typer.Option(metavar="N", help="Bootstrap resamples of the documents.")]
+
+_OPTIONS = {
+    "method": "--method",
+    "retriever": "--retriever",
+    "level": "--chunks",
+    "num_results": "--num-results",
+    "chunk_threshold": "--chunk-threshold",
+    "min_confidence": "--min-confidence",
+    "top_term_only": "--top-term-only",
+    "verify": "--unverified",
+    "assertions": "--no-assertions",
+}
+"""Options by the names of their settings."""
+_OF_RETRIEVAL = ("retriever", "level", "num_results", "chunk_threshold", "top_term_only", "verify")
+"""Settings without effect on the method dictionary."""
+
+
+def extraction_run(
+    folder: Folder,
+    dataset: Dataset = None,
+    ontology: OntologyFile = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Score these instead of extracting: JSONL with doc_id, hpo_id, assertion, score.",
+        ),
+    ] = None,
+    output_dir: Annotated[
+        Path | None, output_dir_option("Write the report and the predictions into this folder.")
+    ] = None,
+    method: Method = None,
+    retriever: RetrieverName = None,
+    chunks: Level = None,
+    num_results: NumResults = None,
+    chunk_threshold: ChunkThreshold = None,
+    min_confidence: MinConfidence = None,
+    top_term_only: TopTermOnly = False,
+    unverified: Unverified = False,
+    no_assertions: NoAssertions = False,
+    similarity: Annotated[
+        str,
+        typer.Option(metavar="FORMULA", help="Similarity of terms for the ontology-aware figures."),
+    ] = "hybrid",
+    no_bootstrap_ci: Annotated[
+        bool,
+        typer.Option("--no-bootstrap-ci", help="Compute no intervals."),
+    ] = False,
+    confidence: Confidence = 0.95,
+    resamples: Resamples = 10_000,
+    seed: Seed = 42,
+    output_format: TextMarkdownJson = "text",
+) -> None:
+    """Each document is a JSON file with doc_id, full_text and annotations (hpo_id,
+    assertion_status). The report contains precision, recall and F1: micro, macro and weighted by
+    the number of gold terms, exact and ontology-aware, with intervals over documents, and lists of
+    missed, spurious and near terms. With --output-dir, the command writes ExtractionReport.json,
+    ExtractionReport.md and predictions.jsonl.
+
+    \b
+    Examples:
+      trectools-plus extraction run data --dataset GeneReviews
+      trectools-plus extraction run data --method dictionary --output-dir results/names
+      trectools-plus extraction run data --predictions mine.jsonl --format json
+    """
+    values = extraction.SettingOptions(
+        method=method,
+        retriever=retriever,
+        level=chunks,
+        num_results=num_results,
+        chunk_threshold=chunk_threshold,
+        min_confidence=min_confidence,
+        top_term_only=top_term_only or None,
+        verify=False if unverified else None,
+        assertions=False if no_assertions else None,
+    )
+    _check_effect(values, predictions is not None)
+    with show_progress() as progress:
+        result = extraction.run_extraction(
+            folder,
+            dataset=dataset,
+            ontology=ontology,
+            settings=extraction.make_extraction_settings(values, _OPTIONS),
+            options=extraction.ExtractionOptions(
+                predictions=predictions,
+                similarity=similarity,
+                intervals=not no_bootstrap_ci,
+                resampling=statistics.Resampling(resamples, seed, confidence),
+                command=format_command(sys.argv),
+            ),
+            progress=progress,
+        )
+    files = {} if output_dir is None else reporting.write_extraction(result, output_dir)
+    if output_format == "json":
+        typer.echo(reporting.render_extraction_json(result.report), nl=False)
+    elif output_format == "markdown":
+        typer.echo(reporting.render_extraction_markdown(result.report), nl=False)
+    else:
+        reporting.print_extraction(result.report, sys.stdout)
+        for file in files.values():
+            typer.echo(f"written  {file}")
+
+
+def extraction_compare(
+    first: Annotated[
+        Path, typer.Argument(metavar="A", help="ExtractionReport.json, or its folder.")
+    ],
+    second: Annotated[
+        Path, typer.Argument(metavar="B", help="The report that is compared with A.")
+    ],
+    view: View = "present",
+    matching: Annotated[
+        Matching,
+        typer.Option(help="exact, or soft: ontology-aware with partial credit."),
+    ] = "exact",
+    confidence: Confidence = 0.95,
+    resamples: Resamples = 10_000,
+    seed: Seed = 42,
+    output_format: TextMarkdownJson = "text",
+) -> None:
+    """Every difference has a bootstrap interval over documents and the p-value of an approximate
+    randomisation test; five paired tests compare the F1 of the documents. Reports over other
+    documents or gold terms are refused with exit code 3.
+
+    \b
+    Examples:
+      trectools-plus extraction compare results/names results/both
+      trectools-plus extraction compare results/names results/both --matching soft --format markdown
+    """
+    comparison = extraction.compare_extractions(
+        extraction.load_extraction_report(first),
+        extraction.load_extraction_report(second),
+        view=view,
+        matching=matching,
+        resampling=statistics.Resampling(resamples, seed, confidence),
+    )
+    if output_format == "json":
+        write_json(reporting.comparison_document(comparison))
+    elif output_format == "markdown":
+        typer.echo(reporting.render_comparison_markdown(comparison), nl=False)
+    else:
+        reporting.print_comparison(comparison, sys.stdout)
+
+
+def extraction_sweep(
+    folder: Folder,
+    dataset: Dataset = None,
+    ontology: OntologyFile = None,
+    output_dir: Annotated[
+        Path | None, output_dir_option("Write sweep.json and the plot into this folder.")
+    ] = None,
+    systems: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="With commas: both, dictionary, retrieval, unverified.",
+            autocompletion=completion.complete_list(
+                ("both", "dictionary", "retrieval", "unverified")
+            ),
+        ),
+    ] = "both,dictionary,retrieval,unverified",
+    parameter: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="The setting to vary, such as min_confidence or num_results."
+        ),
+    ] = "min_confidence",
+    values: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBERS", help="Its values, with commas [default: 0, 0.1, … 0.9, 0.95]."
+        ),
+    ] = None,
+    view: View = "present",
+    resamples: Resamples = 10_000,
+    seed: Seed = 42,
+    output_format: TextOrJson = "text",
+) -> None:
+    """Each system is scored with each value (micro, exact). Since the best of several values looks
+    better than it is, every document is also scored with the value that is best on the others.
+
+    \b
+    Examples:
+      trectools-plus extraction sweep data --dataset GeneReviews --output-dir results/sweep
+      trectools-plus extraction sweep data --systems both --parameter num_results --values 1,5,10,30
+    """
+    with show_progress() as progress:
+        found = extraction.sweep_extraction(
+            folder,
+            dataset=dataset,
+            ontology=ontology,
+            options=extraction.SweepOptions(
+                systems=split_list(systems),
+                parameter=parameter.replace("-", "_"),
+                values=extraction.DEFAULT_VALUES if values is None else _numbers(values),
+                view=view,
+                resampling=statistics.Resampling(resamples, seed),
+            ),
+            progress=progress,
+        )
+    files = [] if output_dir is None else reporting.write_sweep(found, output_dir)
+    if output_format == "json":
+        write_json(reporting.sweep_document(found))
+    else:
+        reporting.print_sweep(found, sys.stdout)
+        for file in files:
+            typer.echo(f"written  {file}")
+
+
+def _check_effect(values: extraction.SettingOptions, has_predictions: bool) -> None:
+    """Refuse settings without effect on the chosen method or on given predictions."""
+    given = [name for name, value in values.items() if value is not None]
+    if has_predictions and given:
+        raise UsageError(
+            f"{_OPTIONS[given[0]]} is a setting of the built-in extraction",
+            where="--predictions",
+            remedy="leave one of the two out",
+        )
+    unused = [name for name in given if name in _OF_RETRIEVAL]
+    if values.get("method") == "dictionary" and unused:
+        raise UsageError(
+            f"{_OPTIONS[unused[0]]} is a setting of retrieval",
+            where="--method dictionary",
+            remedy="leave one of the two out",
+        )
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in split_list(text)]
+    except ValueError as error:
+        raise UsageError(
+            f"expected numbers but got '{text}'", where="--values", remedy="write 0.3,0.5,0.7"
+        ) from error

@@ -1,0 +1,79 @@
+"""``index build``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trectools_plus import retrieval
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.common import CorpusFile, DatasetOrHpo, OntologyFile, TextOrJson
+from trectools_plus.cli.options.retrieval import (
+    DeviceName,
+    EmbeddingModel,
+    MultiVector,
+    RetrievalOptions,
+    Setting,
+    SpladeModel,
+    open_documents,
+)
+from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.verbosity import show_progress
+from trectools_plus.text import split_list
+
+
+def index_build(
+    dataset: DatasetOrHpo = None,
+    corpus: CorpusFile = None,
+    ontology: OntologyFile = None,
+    modes: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="Modes to build indexes for, with commas; splade is another.",
+            autocompletion=completion.complete_modes,
+        ),
+    ] = "lexical,vector",
+    multi_vector: MultiVector = False,
+    embedding_model: EmbeddingModel = None,
+    splade_model: SpladeModel = None,
+    device: DeviceName = None,
+    setting: Setting = None,
+    output_format: TextOrJson = "text",
+) -> None:
+    """Indexes stay in the user's cache folder (TRECTOOLS_PLUS_CACHE names another), under a key
+    made of documents, settings and versions; an index that exists is not built again. Single-vector
+    and multi-vector indexes do not replace each other.
+
+    \b
+    Examples:
+      trectools-plus index build --dataset hpo
+      trectools-plus index build --dataset hpo --multi-vector
+      trectools-plus index build --corpus corpus.jsonl --modes lexical --set stemmer=german
+    """
+    names = split_list(modes)
+    retrieval.check_modes(names)
+    options = RetrievalOptions(
+        multi_vector=multi_vector,
+        embedding_model=embedding_model,
+        splade_model=splade_model,
+        device=device,
+        setting=setting,
+    )
+    settings = retrieval.make_settings(options.values())
+    documents = open_documents(dataset, corpus, ontology)
+    with show_progress() as progress:
+        built = retrieval.build_indexes(documents, names, settings, progress)
+    if output_format == "json":
+        write_json({"documents": len(documents), "indexes": [one.as_dict() for one in built]})
+    else:
+        _print_built(built, len(documents))
+
+
+def _print_built(built: list[retrieval.BuiltIndex], documents: int) -> None:
+    typer.echo(f"{documents:,} documents")
+    for one in built:
+        state = "there already" if one.reused else "built"
+        typer.echo(f"{one.kind:<14}{one.bytes / 1e6:>9,.1f} MB  {state}")
+        typer.echo(f"  {one.folder}")

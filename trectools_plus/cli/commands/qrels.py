@@ -1,0 +1,92 @@
+"""``qrels validate``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+import typer
+
+from trectools_plus import validation
+from trectools_plus.choices import OnConflict
+from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.validation import FIXES, FixOptions, RuleOptions, find_readable
+from trectools_plus.cli.validation import Fixer, References, finish
+
+
+@with_groups
+def qrels_validate(
+    *,
+    qrels: Annotated[
+        list[str], typer.Argument(metavar="QRELS...", help="Qrels files; - is standard input.")
+    ],
+    run: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Check ids against this run.")
+    ] = None,
+    topics: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Check query ids against these topics.")
+    ] = None,
+    rules: RuleOptions,
+    output: FixOptions,
+    on_conflict: Annotated[
+        OnConflict,
+        typer.Option(
+            help="For --fix Q142: the grade of a document judged twice that stays.",
+            rich_help_panel=FIXES,
+        ),
+    ] = "max",
+    subtopic: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="For --fix Q143: the subtopic to keep [default: merge all].",
+            rich_help_panel=FIXES,
+        ),
+    ] = None,
+) -> None:
+    """Report every problem in one pass, once per rule and file, with its line and a remedy.
+
+    Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
+    Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
+    in trectools.toml.
+
+    \b
+    Examples:
+      trectools-plus qrels validate qrels.txt
+      trectools-plus qrels validate qrels.txt --run base.run --strict
+      trectools-plus qrels validate qrels.txt --fix fixed.txt --fix Q101
+    """
+    choices = rules.choices()
+    qrels, unread = find_readable(qrels, (run, topics))
+
+    def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
+        ways = validation.FixOptions(
+            encoding=output.encoding, on_conflict=on_conflict, subtopic=subtopic
+        )
+        return validation.fix_qrels(path, target, codes=codes, options=ways, run=run)
+
+    fixer = Fixer(output, qrels, fix, (run, topics, choices.settings_file))
+    references = References(topics=topics, run=run)
+    reports = _check(map(fixer.fixed, qrels), references, choices, every=output.every)
+    finish(reports, choices, output, n_files=len(qrels), fixer=fixer, unread=unread)
+
+
+def _check(
+    qrels: Iterable[str], references: References, choices: validation.Choices, *, every: bool
+) -> Iterator[validation.FileReport]:
+    """Yield reports on qrels, one by one, and on run and topics if they contain an error."""
+    topics = references.read_topics(choices)
+    known = None if isinstance(topics, validation.FileReport) else topics
+    # The user did not ask to check the run, nor its depth.
+    results = None if references.run is None else validation.open_run(references.run, None)
+    view = results if isinstance(results, validation.RunView) else None
+    for path in qrels:
+        yield validation.validate_qrels(path, run=view, topics=known, every_line=every)
+    # An invalid run cannot show what the qrels lack.
+    if view is not None:
+        view.every_line = every
+        results = validation.report_view(view)
+    if isinstance(results, validation.FileReport) and results.errors:
+        yield results
+    if isinstance(topics, validation.FileReport):
+        yield topics

@@ -1,0 +1,122 @@
+"""``trectools-plus query``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from trectools_plus import formats, retrieval
+from trectools_plus import ontology as ontologies
+from trectools_plus.choices import ALL_MODES
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.common import CorpusFile, DatasetOrHpo, OntologyFile
+from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.retrieval import RetrievalOptions, open_documents
+from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus.cli.verbosity import inform, show_progress
+from trectools_plus.errors import UsageError
+
+
+@with_groups
+def query_text(
+    *,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for.")],
+    dataset: DatasetOrHpo = None,
+    corpus: CorpusFile = None,
+    ontology: OntologyFile = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="lexical (bm25), vector (dense), hybrid or splade.",
+            autocompletion=completion.complete_words(ALL_MODES),
+        ),
+    ] = "vector",
+    num_results: Annotated[
+        int, typer.Option("--depth", "--num-results", min=1, metavar="N", help="Results, at most.")
+    ] = 10,
+    searching: RetrievalOptions,
+    output_format: Annotated[
+        Literal["table", "json"], typer.Option("--format", help="table to read, json for programs.")
+    ] = "table",
+) -> None:
+    """The first search builds the index, and later ones reuse it. A term whose label, synonym or
+    id equals the text, in any case, comes first and is marked as an exact match; for an id, the
+    search is for the term's label.
+
+    \b
+    Examples:
+      trectools-plus query "short stature"
+      trectools-plus query HP:0001250 --mode hybrid
+      trectools-plus query "fits" --multi-vector --aggregation-strategy label_synonyms_max
+      trectools-plus query "wing flutter" --corpus corpus.jsonl --mode hybrid --format json
+    """
+    if not text.strip():
+        raise UsageError("there is no text to search with", where="TEXT")
+    retrieval.check_modes([mode])
+    settings = retrieval.make_settings(searching.values())
+    documents = open_documents(dataset, corpus, ontology)
+    exact, searched = _find_exact(text, ontology) if documents.parts is not None else ([], text)
+    with show_progress() as progress:
+        retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
+        # Deep enough for the scores of exact matches; the depth does not change the ranking.
+        (found,) = retriever.search([searched], max(num_results, settings.candidates))
+    results = _results(found, exact, documents)[:num_results]
+    if output_format == "json":
+        write_json({"query": text, "mode": mode, "results": results})
+    elif results:
+        _print_results(results)
+    else:
+        inform("nothing found")
+
+
+def _find_exact(text: str, path: str | None) -> tuple[list[str], str]:
+    """Return the terms that the text names, and the text to search with."""
+    terms = ontologies.load_ontology(path)
+    term_id = terms.ids.find(text)
+    if term_id is None:
+        return retrieval.find_named(terms, text), text
+    return [term_id], terms.term(term_id).name or text
+
+
+def _results(
+    found: retrieval.Ranking, exact: list[str], documents: formats.Corpus
+) -> list[dict[str, Any]]:
+    """Return rank, id, score and title of each result; without a title, the start of the text.
+
+    Exact matches come first; their score is that of the search, ``None`` where it did not find
+    them.
+    """
+    import polars as pl
+
+    scores = dict(zip(found.doc_ids, found.scores.tolist(), strict=True))
+    doc_ids = list(dict.fromkeys([*exact, *found.doc_ids]))
+    shown = pl.when(pl.col("title") != "").then("title").otherwise(pl.col("text").str.head(80))
+    wanted = documents.frame.filter(pl.col("doc_id").is_in(doc_ids))
+    titles = dict(wanted.select("doc_id", shown).iter_rows())
+    return [
+        {
+            "rank": rank,
+            "doc_id": doc_id,
+            "score": scores.get(doc_id),
+            "title": titles[doc_id],
+            "exact": doc_id in exact,
+        }
+        for rank, doc_id in enumerate(doc_ids, 1)
+    ]
+
+
+def _print_results(results: list[dict[str, Any]]) -> None:
+    header = ["Rank", "Id", "Score", "Title", ""]
+    rows = [
+        [
+            str(one["rank"]),
+            one["doc_id"],
+            "–" if one["score"] is None else f"{one['score']:.4f}",
+            one["title"],
+            "exact match" if one["exact"] else "",
+        ]
+        for one in results
+    ]
+    print_table(header, rows, right=("Rank", "Score"))

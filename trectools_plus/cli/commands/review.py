@@ -1,0 +1,177 @@
+"""``review serve``, ``review show`` and ``review export``: judgments of people on results."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trectools_plus import formats, reporting, service, statistics
+from trectools_plus.cli.options.common import Confidence, Report, TextOrJson
+from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus.cli.verbosity import inform
+from trectools_plus.errors import MissingExtraError
+from trectools_plus.text import plural
+
+Database = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DB",
+        help="The file of judgments that the review page wrote, or the folder with its review.db.",
+    ),
+]
+
+
+def review_serve(
+    report: Report,
+    database: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The file of judgments [default: review.db beside the report]."
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")
+    ] = 8000,
+    modes: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Modes to show, with commas [default: all]."),
+    ] = None,
+    depth: Annotated[
+        int, typer.Option("--depth", metavar="N", help="Results to show of each mode.")
+    ] = 10,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Seed of the order of queries and columns [default: random]."),
+    ] = None,
+    key_from_env: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Environment variable with a key that people need; without a key, the page is "
+            "served on this machine only.",
+        ),
+    ] = None,
+) -> None:
+    """The first results of a report's modes are shown next to each other, blinded and in random
+    order. Every answer is on the disk before the page says so. Needs the extra service.
+
+    \b
+    Examples:
+      trectools-plus review serve results/today
+      trectools-plus review serve results/today --modes lexical,hybrid --depth 5
+      trectools-plus review serve results/today --host 0.0.0.0 --key-from-env REVIEW_KEY
+    """
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise MissingExtraError("the review page", "service")
+    options = service.ReviewOptions(
+        modes=None if modes is None else [name.strip() for name in modes.split(",")],
+        depth=depth,
+        seed=seed,
+        key=None if key_from_env is None else service.read_key(key_from_env),
+    )
+    service.run_review(report, database, options, host=host, port=port, notify=inform)
+
+
+def review_show(
+    database: Database,
+    confidence: Confidence = 0.95,
+    output_format: TextOrJson = "text",
+) -> None:
+    """Works while the page is served. Don't show the output to people who still judge: it names the
+    modes.
+
+    \b
+    Examples:
+      trectools-plus review show results/today/review.db
+      trectools-plus review show results/today/review.db --format json
+    """
+    with closing(service.read_store(database)) as store:
+        summary = service.summarise_review(store, statistics.Resampling(confidence=confidence))
+    if output_format == "json":
+        write_json(summary.as_dict())
+    else:
+        _print_summary(summary)
+
+
+def review_export(
+    database: Database,
+    qrels: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file to write; - for stdout.")
+    ] = Path("-"),
+    annotator: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only this person's grades [default: all, merged]."),
+    ] = None,
+) -> None:
+    """If several people graded a pair, the merged qrels contain the median of their grades, or the
+    lower one of two in the middle. Results that are flagged as irrelevant have grade 0.
+
+    \b
+    Examples:
+      trectools-plus review export results/today/review.db --qrels judged.txt
+      trectools-plus review export results/today/review.db --annotator Anna --qrels anna.txt
+    """
+    with closing(service.read_store(database)) as store:
+        found = service.export_qrels(store, annotator)
+    formats.write_qrels(found, qrels)
+    queries = found.frame["query_id"].n_unique()
+    judged = plural(found.frame.height, "judgment")
+    inform(f"{judged} of {plural(queries, 'query', 'queries')}")
+
+
+def _print_summary(summary: service.ReviewSummary) -> None:
+    """Print tables of at most 100 columns."""
+    study = summary.study
+    typer.echo(f"{study.dataset}: {summary.queries} queries, {study.depth} results of each mode\n")
+    rows = [
+        [one.name, str(one.complete), str(one.graded), str(one.flagged), str(one.chosen)]
+        for one in summary.annotators
+    ]
+    _print_numbers(["Annotator", "Complete", "Graded", "Flagged", "Chosen"], rows)
+    if summary.shares:
+        _print_shares(summary)
+    if summary.agreements:
+        _print_agreements(summary)
+
+
+def _print_shares(summary: service.ReviewSummary) -> None:
+    rows = []
+    for mode, share in summary.shares.items():
+        flags = summary.flags.get(mode)
+        flagged = "–" if flags is None else f"{flags.flagged} of {flags.judged}"
+        interval = f"[{share.low:.3f}, {share.high:.3f}]"
+        rows.append([mode or "none of them", f"{share.value:.3f}", interval, flagged])
+    level = next(iter(summary.shares.values()))
+    _print_numbers(["Mode", "Would choose", f"{level.level * 100:g}% interval", "Flagged"], rows)
+    typer.echo(f"Shares of {level.n} queries with a choice; Wilson intervals over queries.\n")
+
+
+def _print_agreements(summary: service.ReviewSummary) -> None:
+    def shown(found: object) -> str:
+        value, low, high = (getattr(found, name) for name in ("value", "low", "high"))
+        return "undefined" if value != value else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+
+    rows = []
+    for pair in summary.agreements:
+        grades, choices = pair.grades, pair.choices
+        rows.append(
+            [
+                f"{pair.first} – {pair.second}",
+                "0" if grades is None else str(grades.pairs),
+                "–" if grades is None else shown(grades.kappas["none"]),
+                "–" if grades is None else shown(grades.kappas["quadratic"]),
+                "–" if choices is None else shown(choices),
+            ]
+        )
+    _print_numbers(["Annotators", "Both graded", "Kappa", "Quadratic", "Kappa of choices"], rows)
+
+
+def _print_numbers(names: list[str], rows: list[list[str]]) -> None:
+    first, *others = names
+    numbers = [reporting.Column(reporting.Cell(name), right=True, whole=True) for name in others]
+    print_table([first, *numbers], rows)

@@ -1,0 +1,1 @@
+"""``trectools-plus runs``: run files."""

@@ -1,0 +1,224 @@
+"""``runs fetch``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trectools_plus import benchmark, formats, retrieval
+from trectools_plus.choices import MODES
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.backends import BackendOptions
+from trectools_plus.cli.options.common import (
+    BACKENDS,
+    SEARCH,
+    CorpusFile,
+    Dataset,
+    Depth,
+    HpoTestSet,
+    OntologyFile,
+    TextOrJson,
+    TopicsFile,
+    output_dir_option,
+)
+from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.retrieval import RetrievalOptions
+from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.verbosity import note, show_progress
+from trectools_plus.errors import UsageError
+from trectools_plus.progress import Progress
+from trectools_plus.provenance import format_command
+from trectools_plus.text import split_list
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Documents and queries, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
+
+    dataset: Dataset = None
+    corpus: CorpusFile = None
+    topics: TopicsFile = None
+    test_file: HpoTestSet = None
+    ontology: OntologyFile = None
+
+
+@with_groups
+def runs_fetch(
+    *,
+    output_dir: Annotated[Path, output_dir_option("Folder for the run files; created if missing.")],
+    data: DataOptions,
+    modes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Modes with commas: lexical (or bm25), vector (or dense), hybrid (these three are "
+            "the default), splade, or an aggregation strategy of multi-vector search; or those of "
+            "the backend; every --retriever is one.",
+            autocompletion=completion.complete_modes,
+        ),
+    ] = None,
+    depth: Depth = None,
+    exclude_self: Annotated[
+        bool,
+        typer.Option(
+            "--exclude-self",
+            help="Drop a document whose id is the query's, before the cutoff.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = False,
+    searching: RetrievalOptions,
+    backend: BackendOptions,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A benchmark.yaml with the backend's settings: backend, http, milvus, retriever, "
+            "collapse, modes, depth, exclude_self; options here win.",
+            rich_help_panel=BACKENDS,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue an interrupted fetch: only queries that its journals lack are sent.",
+        ),
+    ] = False,
+    output_format: TextOrJson = "text",
+) -> None:
+    """Beside each <mode>.run, the command writes <mode>.run.manifest.json: hashes, settings,
+    versions, latency, and queries for which nothing was found. Indexes are built once and stay in
+    the user's cache folder (TRECTOOLS_PLUS_CACHE names another). Backends other than the embedded
+    one write a journal of answered queries, <mode>.run.journal, from which --resume continues.
+
+    \b
+    Examples:
+      runs fetch --dataset hpo --modes lexical,vector,hybrid --output-dir runs
+      runs fetch --corpus corpus.jsonl --topics topics.tsv --modes lexical --output-dir runs
+      runs fetch --dataset irds:cranfield --set k1=1.2 --set stopwords=none --output-dir runs
+      runs fetch --dataset hpo --modes bm25,dense --multi-vector --output-dir runs
+      runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
+      runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
+    """
+    settings = benchmark.load_fetch_settings(
+        config,
+        {**backend.settings(), "depth": depth, "exclude_self": exclude_self or None},
+    )
+    names = list(settings.modes or settings.retriever or MODES)
+    if modes is not None:
+        names = list(split_list(modes))
+    settings.check_backend_modes(names)
+    values = searching.values()
+    if values and not settings.needs_corpus:
+        raise UsageError(
+            f"the backend {settings.backend} takes no --set, and no models",
+            remedy="its settings are in the file that --config names",
+        )
+    embedded = retrieval.make_settings(values)
+    with show_progress() as progress:
+        documents, queries = _open_data(data, settings, progress)
+        request = retrieval.FetchRequest(
+            documents,
+            queries,
+            names,
+            retrieval.FetchOptions(settings.depth, settings.exclude_self, settings.collapse),
+            embedded,
+            settings.make_backend(),
+        )
+        files = retrieval.fetch_to_dir(
+            request,
+            output_dir,
+            resume=resume,
+            progress=progress,
+            dataset=data.dataset,
+            command=format_command(sys.argv),
+        )
+    if output_format == "json":
+        write_json({"runs": [file.manifest.model_dump(mode="json") for file in files.values()]})
+    else:
+        _print_fetched(list(files.values()), output_dir)
+    _note_missing(list(files.values()))
+
+
+def _open_data(
+    options: DataOptions, settings: retrieval.BackendSettings, progress: Progress
+) -> tuple[formats.Documents | None, retrieval.AnyTopics]:
+    """Open documents and queries: as streams where the backend supports it, else in memory.
+
+    Raises:
+        UsageError: If options exclude each other, or name too little.
+        InputError: If something cannot be read.
+    """
+    _check_data(options, settings)
+    documents: formats.Documents | None = None
+    queries: retrieval.AnyTopics | None = None
+    if not settings.is_embedded:
+        queries = retrieval.stream_topics(options.dataset, options.topics)
+    if settings.streams_documents and (
+        (streamed := formats.stream_documents(options.dataset, options.corpus)) is not None
+    ):
+        streamed.check(progress)
+        documents = streamed
+    if options.dataset is not None and (documents is None or queries is None):
+        collection = benchmark.open_collection(options.dataset, options.test_file, options.ontology)
+        documents = collection.corpus if documents is None else documents
+        queries = collection.topics if queries is None else queries
+    if options.corpus is not None and documents is None:
+        documents = formats.load_corpus(options.corpus)
+    if options.topics is not None and queries is None:
+        queries = formats.read_topics(options.topics)
+    if documents is None and settings.needs_corpus:
+        raise UsageError("the dataset has no documents to search", where=options.dataset)
+    assert queries is not None
+    return documents, queries
+
+
+def _check_data(options: DataOptions, settings: retrieval.BackendSettings) -> None:
+    if options.dataset is not None and (options.corpus or options.topics):
+        raise UsageError("--dataset and --corpus or --topics exclude each other")
+    if options.dataset != "hpo":
+        terms = {"--test-file": options.test_file, "--ontology": options.ontology}
+        for option, value in terms.items():
+            if value is not None:
+                raise UsageError(f"{option} goes with --dataset hpo only")
+    needed = [options.topics, *([options.corpus] if settings.needs_corpus else [])]
+    if options.dataset is None and None in needed:
+        raise UsageError(
+            "no collection to search",
+            remedy=f"give --dataset, or {'--corpus and ' if len(needed) > 1 else ''}--topics",
+        )
+
+
+def _print_fetched(files: list[retrieval.FetchedFile], output_dir: Path) -> None:
+    typer.echo(
+        f"{'run':<14} {'results':>11} {'queries':>20} {'p50 ms':>9} {'p95 ms':>9} {'p99 ms':>9}"
+    )
+    for file in files:
+        run, latency = file.manifest.run, file.manifest.latency_ms
+        answered = f"{run.queries:,} of {file.manifest.topics.count:,}"
+        times = (latency.p50, latency.p95, latency.p99) if latency else ()
+        shown = "".join(f" {value:>9.2f}" for value in times) or f" {'–':>9}" * 3
+        typer.echo(f"{run.path:<14} {run.results:>11,} {answered:>20}{shown}")
+    typer.echo(f"written to {output_dir}, each with its manifest")
+
+
+def _note_missing(files: list[retrieval.FetchedFile]) -> None:
+    for file in files:
+        short = file.manifest.cut_short
+        if short:
+            note(
+                f"{file.manifest.mode} has fewer than {file.manifest.depth} documents for "
+                f"{len(short)} of {file.manifest.topics.count} queries, because no more chunks "
+                "may be requested (max_chunks)",
+            )
+        missing = file.manifest.run.missing_queries
+        if missing:
+            more = ", …" if len(missing) > 5 else ""
+            note(
+                f"{file.manifest.mode} found nothing for {len(missing)} of"
+                f" {file.manifest.topics.count} queries: {', '.join(missing[:5])}{more}",
+            )

@@ -1,0 +1,95 @@
+"""``runs fuse``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from trectools_plus import formats, retrieval, validation
+from trectools_plus.choices import FusionMethod, Normalisation
+from trectools_plus.cli import completion
+from trectools_plus.cli.verbosity import note
+from trectools_plus.errors import UsageError
+
+
+def runs_fuse(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Two or more run files.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The run file to write.")
+    ],
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="rrf, weighted, combsum, combmnz or combmax.",
+            autocompletion=completion.complete_words(get_args(FusionMethod)),
+        ),
+    ] = "rrf",
+    depth: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Results for each query, at most.")
+    ] = 100,
+    k: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Constant of rrf: 1 / (k + rank).")
+    ] = 60,
+    weights: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBERS", help="For weighted: one for each run, with commas."),
+    ] = None,
+    normalisation: Annotated[
+        Normalisation, typer.Option(help="Common scale of scores; not for rrf.")
+    ] = "min-max",
+) -> None:
+    """Every run is validated first, and one with errors is refused. Ranks follow the scores, as
+    evaluators read a run; the rank columns of the files are ignored.
+
+    \b
+    Examples:
+      runs fuse lexical.run vector.run --method rrf --output hybrid.run
+      runs fuse a.run b.run --method weighted --weights 0.7,0.3 --output fused.run
+    """
+    if len(runs) < 2:
+        raise UsageError("one run cannot be fused", where=runs[0], remedy="name two or more")
+    if any(path != "-" and output.exists() and output.samefile(path) for path in runs):
+        raise UsageError("the output is one of the runs", where=str(output), remedy="name another")
+    fusion = retrieval.Fusion(
+        method=method, k=k, weights=_parse_weights(weights), normalisation=normalisation
+    )
+    fusion.check_count(len(runs))
+    loaded = [validation.load_run(path) for path in runs]
+    if not set.intersection(*(set(run.query_ids) for run in loaded)):
+        raise UsageError(
+            "the runs have no query in common",
+            where=f"{runs[0]}: {loaded[0].query_ids[0]}, {runs[1]}: {loaded[1].query_ids[0]}, …",
+            remedy="fuse runs of the same topics",
+        )
+    fused = retrieval.fuse_runs(loaded, fusion, depth, name=method)
+    formats.write_run(fused, output, tag=method)
+    typer.echo(
+        f"{output}: {len(fused.query_ids):,} queries, {fused.frame.height:,} results"
+        f" from {len(runs)} runs by {_describe(fusion)}"
+    )
+    for run, path in zip(loaded, runs, strict=True):
+        absent = len(fused.query_ids) - len(run.query_ids)
+        if absent:
+            note(f"{absent} of these queries are not in {path}")
+
+
+def _parse_weights(text: str | None) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise UsageError(
+            f"expected numbers with commas but got '{text}'", where="--weights"
+        ) from error
+
+
+def _describe(fusion: retrieval.Fusion) -> str:
+    """Return a method with its parameters, as in ``rrf (k = 60)``."""
+    if fusion.method == "rrf":
+        return f"rrf (k = {fusion.k})"
+    weights = ", ".join(f"{weight:g}" for weight in fusion.weights or ())
+    return f"{fusion.method} ({fusion.normalisation}{', weights ' + weights if weights else ''})"

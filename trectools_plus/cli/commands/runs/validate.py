@@ -1,0 +1,139 @@
+"""``runs validate``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trectools_plus import validation
+from trectools_plus.choices import Dedup
+from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.validation import FIXES, FixOptions, RuleOptions, find_readable
+from trectools_plus.cli.validation import Fixer, References, finish
+
+_LIMITS = "Further checks and limits"
+
+
+@with_groups
+def runs_validate(
+    *,
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Run files; - is standard input.")
+    ],
+    qrels: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Check ids against these judgments.")
+    ] = None,
+    topics: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Check that these queries are answered.")
+    ] = None,
+    docids: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Check documents against this list, one id per line.",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = None,
+    docid_pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REGEX",
+            help="Check that this expression matches whole document ids.",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = None,
+    max_depth: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Results allowed per query: 100, or 1000 in profile trec.",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = None,
+    max_tag_length: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Characters allowed in the tag: 64, or 25 for submissions.",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = None,
+    rules: RuleOptions,
+    output: FixOptions,
+    dedup: Annotated[
+        Dedup,
+        typer.Option(
+            help="For --fix R131: the row of a repeated document that stays.",
+            rich_help_panel=FIXES,
+        ),
+    ] = "best",
+    tag: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="For --fix R101, R151, R152: the tag to write.",
+            rich_help_panel=FIXES,
+        ),
+    ] = None,
+) -> None:
+    """Report every problem in one pass, once per rule and file, with its line and a remedy.
+
+    Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
+    Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
+    in trectools.toml.
+
+    \b
+    Examples:
+      trectools-plus runs validate base.run
+      trectools-plus runs validate *.run --qrels qrels.txt --profile trec
+      trectools-plus runs validate base.run --format json --ignore R123,R106
+      trectools-plus runs validate base.run --fix fixed.run --fix R152 --diff
+    """
+    choices = rules.choices(max_depth=max_depth, max_tag_length=max_tag_length)
+    runs, unread = find_readable(runs, (qrels, topics, docids))
+    limits = choices.profile
+    references = References(qrels, topics=topics, docids=docids, docid_pattern=docid_pattern)
+
+    def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
+        ways = validation.FixOptions(
+            output.encoding, tag, dedup, max_tag_length=limits.max_tag_length
+        )
+        depth = limits.max_depth
+        return validation.fix_run(
+            path, target, codes=codes, max_depth=depth, options=ways, qrels=qrels
+        )
+
+    fixer = Fixer(output, runs, fix, (qrels, topics, docids, choices.settings_file))
+    reports = _check(map(fixer.fixed, runs), references, choices, every=output.every)
+    finish(reports, choices, output, n_files=len(runs), fixer=fixer, unread=unread)
+
+
+def _check(
+    runs: Iterable[str], references: References, choices: validation.Choices, *, every: bool
+) -> Iterator[validation.FileReport]:
+    """Yield reports on runs, one by one, and on qrels and topics if they contain an error."""
+    topics, documents = references.read_topics(choices), references.read_documents()
+    judgments = None if references.qrels is None else validation.open_qrels(references.qrels)
+    view = judgments if isinstance(judgments, validation.QrelsView) else None
+    for run in runs:
+        yield validation.validate_run(
+            run,
+            qrels=view,
+            topics=None if isinstance(topics, validation.FileReport) else topics,
+            max_depth=choices.profile.max_depth,
+            max_tag_length=choices.profile.max_tag_length,
+            every_line=every,
+            optional_rules=choices.optional_rules,
+            collection=documents,
+        )
+    # The user did not ask to check the qrels, but no run can be scored against invalid ones.
+    if view is not None:
+        view.every_line = every
+        judgments = validation.report_view(view)
+    if isinstance(judgments, validation.FileReport) and judgments.errors:
+        yield judgments
+    if isinstance(topics, validation.FileReport):
+        yield topics

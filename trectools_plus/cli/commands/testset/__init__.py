@@ -1,0 +1,1 @@
+"""``trectools-plus testset``: test sets."""

@@ -1,0 +1,139 @@
+"""``testset split`` and ``testset refresh``: test sets made from test sets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trectools_plus import testsets
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.common import TextOrJson, output_dir_option
+from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus.errors import UsageError
+
+_PLURALS = {"category": "categories", "query_type": "query_types"}
+
+Set = Annotated[
+    str,
+    typer.Argument(
+        metavar="SET",
+        help="A test set: a file, or a shipped name.",
+        autocompletion=completion.complete_test_set,
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Seed of the choice of queries; the same seed, the same choice.")
+]
+
+
+def testset_split(
+    source: Set,
+    output_dir: Annotated[
+        Path, output_dir_option("Folder for the two files; created if missing.")
+    ] = Path(),
+    held_out: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the queries to hold out.")
+    ] = 0.2,
+    seed: Seed = 42,
+    output_format: TextOrJson = "text",
+) -> None:
+    """Stratified by category, or by query type in a set without categories, and within each by
+    difficulty. Queries with nearly the same text stay in one part. The files are
+    <dataset_id>-used.json and <dataset_id>-held-out.json, which name the seed and the original set.
+
+    \b
+    Examples:
+      trectools-plus testset split hpo-en-standard --output-dir parts
+      trectools-plus testset split mine.json --held-out 0.3 --seed 7
+    """
+    test_set = testsets.load_test_set(source)
+    split = testsets.split_test_set(test_set, held_out, seed)
+    field = testsets.kind_field(test_set)
+    files = testsets.write_split(split, output_dir)
+    parts = {"used": split.used, "held_out": split.held_out}
+    if output_format == "json":
+        fields = {"categories": "category", _PLURALS[field]: field}
+        document = {
+            name: {
+                "path": str(path),
+                "queries": len(part.queries),
+                **{key: _counts(part, value) for key, value in fields.items()},
+            }
+            for (name, part), path in zip(parts.items(), files, strict=True)
+        }
+        write_json({"seed": seed, **document})
+        return
+    _print_parts(split.used, split.held_out, field)
+    typer.echo(f"\nused      {files[0]}\nheld out  {files[1]}")
+
+
+def testset_refresh(
+    source: Set,
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="A .json or .yaml file.")],
+    pool: Annotated[
+        str,
+        typer.Option(
+            metavar="SET",
+            help="The source of new queries: a file or shipped set.",
+            autocompletion=completion.complete_test_set,
+        ),
+    ],
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, help="How many queries to replace.")
+    ],
+    seed: Seed = 42,
+    new_version: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION", help="Version of the new set [default: the next minor version]."
+        ),
+    ] = None,
+    output_format: TextOrJson = "text",
+) -> None:
+    """If the set or the pool has no categories, query types take their place. The field `changes`
+    of the new set's metadata lists the removed and the added queries, with the seed and the
+    original set. Queries of the pool that are nearly equal to one in the set are not taken.
+
+    \b
+    Examples:
+      trectools-plus testset refresh mine.json mine-1.1.json --pool new.json -n 10
+      trectools-plus testset refresh hpo-en-tiny next.json --pool hpo-en-standard -n 3 --seed 7
+    """
+    if output.suffix not in (".json", ".yaml", ".yml"):
+        raise UsageError(f"expected a .json or .yaml file but got {output}", where="OUTPUT")
+    done = testsets.refresh_test_set(
+        testsets.load_test_set(source),
+        testsets.load_test_set(pool),
+        count,
+        seed=seed,
+        version=new_version,
+    )
+    testsets.write_test_set(done.test_set, output)
+    version = done.test_set.metadata.version
+    if output_format == "json":
+        removed = [{"query_id": one.query_id, "text": one.text} for one in done.removed]
+        added = [{"query_id": one.query_id, "text": one.text} for one in done.added]
+        path = str(output)
+        write_json({"path": path, "version": version, "removed": removed, "added": added})
+        return
+    for old, new in zip(done.removed, done.added, strict=True):
+        typer.echo(f"- {old.query_id}  {old.text}\n+ {new.query_id}  {new.text}")
+    typer.echo(f"{output}: version {version}, {len(done.added)} queries replaced")
+
+
+def _counts(test_set: testsets.TestSet, field: str) -> dict[str, int]:
+    return dict(Counter(getattr(query, field) or "" for query in test_set.queries))
+
+
+def _print_parts(used: testsets.TestSet, held_out: testsets.TestSet, field: str) -> None:
+    one, other = _counts(used, field), _counts(held_out, field)
+    rows = [
+        [name or "none", str(one.get(name, 0)), str(other.get(name, 0))]
+        for name in dict.fromkeys([*one, *other])
+    ]
+    rows.append(["all", str(len(used.queries)), str(len(held_out.queries))])
+    header = [field.replace("_", " ").capitalize(), "Used", "Held out"]
+    print_table(header, rows, right=("Used", "Held out"))

@@ -1,0 +1,50 @@
+"""``topics validate``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trectools_plus import validation
+from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.validation import FixOptions, RuleOptions, find_readable
+from trectools_plus.cli.validation import Fixer, finish
+
+
+@with_groups
+def topics_validate(
+    *,
+    topics: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Topics or test sets; - is standard input."),
+    ],
+    rules: RuleOptions,
+    output: FixOptions,
+) -> None:
+    """Check ids and texts as they are written: the check finds values that YAML reads as a number,
+    a date or a boolean, and keys that occur twice.
+
+    Every problem is reported in one pass, once per rule and file, with its line and a remedy.
+    Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
+    Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
+    in trectools.toml.
+
+    \b
+    Examples:
+      trectools-plus topics validate topics.tsv
+      trectools-plus topics validate testset.yaml --strict --format json
+      trectools-plus topics validate topics.tsv --fix fixed.tsv --fix T113
+    """
+    choices = rules.choices()
+    topics, unread = find_readable(topics)
+
+    def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
+        ways = validation.FixOptions(encoding=output.encoding)
+        return validation.fix_topics(path, target, codes=codes, options=ways)
+
+    fixer = Fixer(output, topics, fix, (choices.settings_file,))
+    reports = (
+        validation.validate_topics(fixer.fixed(path), every_line=output.every) for path in topics
+    )
+    finish(reports, choices, output, n_files=len(topics), fixer=fixer, unread=unread)

@@ -1,0 +1,44 @@
+"""``trectools-plus trec-eval``: a command line that belongs to trec_eval."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trectools_plus import trec_eval
+from trectools_plus.cli.printing import write_text
+from trectools_plus.cli.verbosity import note
+
+VERSIONS = {9: "9.0.8", 10: "10.0"}
+
+
+def score_like_trec_eval(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FLAGS] QRELS RUN", help="As for trec_eval; -h explains them."),
+    ] = None,
+) -> None:
+    """Takes trec_eval's flags and prints what trec_eval 9.0.8 prints; with --trec-eval-version 10,
+    the output of version 10. Input at which trec_eval would stop, crash or print zeros is refused
+    with a reason; --permissive accepts what trec_eval accepts.
+
+    \b
+    Examples:
+      trectools-plus trec-eval qrels.txt my.run
+      trectools-plus trec-eval -q -c -M1000 -m map -m ndcg_cut.10,20 qrels.txt my.run
+      trectools-plus trec-eval --trec-eval-version 10 -m all_trec qrels.txt my.run
+      trectools-plus trec-eval -h -m all_trec
+    """
+    arguments = trec_eval.parse_arguments(words or [])
+    if arguments.version_wanted:
+        typer.echo(f"trec_eval version {VERSIONS[arguments.version]}", err=True)
+        return
+    if arguments.help:
+        write_text(trec_eval.help_lines(arguments))
+        return
+    data = trec_eval.read_input(arguments)
+    scores = trec_eval.score(data, arguments)
+    write_text(trec_eval.output_lines(scores, arguments))
+    for text in (*arguments.notes, *data.notes):
+        note(text)

@@ -1,0 +1,95 @@
+"""Groups that load a command's file when the command is called, and help in panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from inspect import getdoc
+from typing import Any, ClassVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from trectools_plus.cli.verbosity import add_verbosity
+
+_COMMANDS = "trectools_plus.cli.commands"
+_FEW_OPTIONS = 12
+"""A command with no more options than this shows them in one panel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command before it is loaded.
+
+    Attributes:
+        home: ``module:function``, below ``trectools_plus.cli.commands``.
+        summary: The first line of its help; the function's docstring is the rest.
+        settings: Settings of its Typer context.
+        reads_flags: Whether it reads its own flags, ``-q`` and ``-v`` included.
+    """
+
+    home: str
+    summary: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    reads_flags: bool = False
+
+
+class Command(TyperCommand):
+    """A command whose help shows its options in panels."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each panel: those without one first, then in order of appearance."""
+        records = [(one, one.get_help_record(ctx)) for one in self.get_params(ctx)]
+        shown = [(one, record) for one, record in records if record is not None]
+        options = [one for one, _ in shown if one.param_type_name == "option"]
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for one, record in shown:
+            panel = "Arguments" if one.param_type_name == "argument" else "Options"
+            if len(options) > _FEW_OPTIONS:
+                panel = getattr(one, "rich_help_panel", None) or panel
+            sections.setdefault(panel, []).append(record)
+        for name, rows in sections.items():
+            if rows:
+                with formatter.section(name):
+                    formatter.write_dl(rows)
+
+
+class LazyGroup(TyperGroup):
+    """A group that knows names and summaries of its commands, and loads what is called."""
+
+    entries: ClassVar[Mapping[str, Entry]] = {}
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        listed = {
+            name: TyperCommand(name, short_help=entry.summary)
+            for name, entry in self.entries.items()
+        }
+        self.commands = {**listed, **self.commands}
+
+    def load(self, name: str) -> Any:
+        """Return a command or group by name, with its file loaded."""
+        if name not in self.entries:
+            return self.commands[name]
+        return load_command(name, self.entries[name])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that is called, and load it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if name is None else self.load(name), rest
+
+
+def load_command(name: str, entry: Entry) -> Any:
+    """Import a command's file, and make the command of its function."""
+    module, _, function = entry.home.partition(":")
+    callback: Callable[..., None] = getattr(import_module(f"{_COMMANDS}.{module}"), function)
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command(
+        name,
+        cls=Command,
+        help=f"{entry.summary}\n\n{getdoc(callback) or ''}",
+        context_settings=dict(entry.settings),
+    )(callback if entry.reads_flags else add_verbosity(callback))
+    return get_command(single)

@@ -1,0 +1,106 @@
+"""Options that choose a backend, the same for every command that fetches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, get_args
+
+import typer
+
+from trectools_plus import benchmark
+from trectools_plus.choices import CollapseMethod
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.common import BACKENDS
+from trectools_plus.retrieval.backends.registry import EMBEDDED, list_backends
+
+Backend = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"What searches: {list_backends()} [default: {EMBEDDED}].",
+        rich_help_panel=BACKENDS,
+        autocompletion=completion.complete_backend,
+    ),
+]
+Retriever = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODULE:NAME",
+        help="For --backend python: a function (text, depth), an object with search, or the name "
+        "of an installed plug-in. MODE=MODULE:NAME names its mode; repeatable.",
+        rich_help_panel=BACKENDS,
+    ),
+]
+HttpUrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="For --backend http: the address of the service.",
+        rich_help_panel=BACKENDS,
+    ),
+]
+HttpKeyEnv = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VARIABLE",
+        help="The environment variable with the service's key (sent as X-API-Key).",
+        rich_help_panel=BACKENDS,
+    ),
+]
+MilvusUri = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URI",
+        help="For --backend milvus: http://host:19530, or a local file name that ends in .db "
+        "[default: one in the cache folder]. The token is read from MILVUS_TOKEN.",
+        rich_help_panel=BACKENDS,
+    ),
+]
+Collapse = Annotated[
+    str | None,
+    typer.Option(
+        "--collapse",
+        metavar="max|first|sum",
+        help="Collapse the chunks that the backend finds to documents, scored by MaxP, FirstP or "
+        "SumP.",
+        rich_help_panel=BACKENDS,
+        autocompletion=completion.complete_words(get_args(CollapseMethod)),
+    ),
+]
+ChunkSeparator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="The text between a document's id and the rest of a chunk's id, such as '#'.",
+        rich_help_panel=BACKENDS,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class BackendOptions:
+    """The backend, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
+
+    backend: Backend = None
+    retriever: Retriever = None
+    http_url: HttpUrl = None
+    http_key_env: HttpKeyEnv = None
+    milvus_uri: MilvusUri = None
+    collapse: Collapse = None
+    chunk_separator: ChunkSeparator = None
+
+    def settings(self) -> benchmark.ConfigOptions:
+        """Return the options as settings; ``None`` where an option is absent."""
+        http = _given(url=self.http_url, key_env=self.http_key_env)
+        collapse = _given(method=self.collapse, separator=self.chunk_separator)
+        return {
+            "backend": self.backend,
+            "retriever": self.retriever or None,
+            "http": http or None,
+            "milvus": _given(uri=self.milvus_uri) or None,
+            "collapse": collapse or None,
+        }
+
+
+def _given(**values: str | None) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}

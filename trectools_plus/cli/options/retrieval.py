@@ -1,0 +1,187 @@
+"""Options of every command that searches: multi-vector indexes, models, rerankers, ``--set``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from trectools_plus import benchmark, formats
+from trectools_plus.choices import AggregationName, Device
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.common import MODELS, SEARCH
+from trectools_plus.errors import UsageError
+
+SettingValue = str | bool | list[str] | None
+"""A value of ``RetrievalSettings`` before it is checked: a text of ``--set``, or an option."""
+
+MultiVector = Annotated[
+    bool,
+    typer.Option(
+        "--multi-vector",
+        help="Vector search with a vector for each part of a document (an ontology term's label, "
+        "each synonym, definition) instead of one for the whole.",
+        rich_help_panel=SEARCH,
+    ),
+]
+AggregationStrategy = Annotated[
+    AggregationName | None,
+    typer.Option(
+        help="The aggregation of the parts' scores to the document's score, with --multi-vector "
+        "[default: label_synonyms_max].",
+        rich_help_panel=SEARCH,
+    ),
+]
+EnableReranker = Annotated[
+    bool,
+    typer.Option(
+        "--enable-reranker",
+        help="Order the first 50 results again (--set rerank_depth=N): by the letters shared with "
+        "labels and synonyms, or by --reranker-model.",
+        rich_help_panel=MODELS,
+    ),
+]
+RerankerModel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Local cross-encoder for --enable-reranker; needs the extra neural.",
+        rich_help_panel=MODELS,
+    ),
+]
+EmbeddingModel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Local sentence-transformers model for vector search instead of the built-in "
+        "embeddings, which know English only; needs the extra neural.",
+        rich_help_panel=MODELS,
+    ),
+]
+SpladeModel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Local sparse encoder for the mode splade; needs the extra neural.",
+        rich_help_panel=MODELS,
+    ),
+]
+DeviceName = Annotated[
+    Device | None,
+    typer.Option(help="The device of local models [default: cpu].", rich_help_panel=MODELS),
+]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the modes; repeatable. k1=0.9, b=0.4, stemmer=english,"
+        " stopwords=english (or none, or words with commas), fusion=rrf (or weighted),"
+        " rrf_k=60, weights=0.5,0.5 (lexical, vector, and splade where that is a mode),"
+        " normalisation=min-max (or z-score), candidates=100, batch_size=1, multi_vector=false,"
+        " aggregation_strategy=label_synonyms_max,"
+        " aggregation_weights=label=1,synonym=1, embedding_model=DIR,"
+        " query_prompt=TEXT, document_prompt=TEXT, max_length=TOKENS, splade_model=DIR,"
+        " reranker=lexical (or cross-encoder), reranker_model=DIR, rerank_depth=50, device=cpu.",
+        rich_help_panel=SEARCH,
+        autocompletion=completion.complete_setting,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class RetrievalOptions:
+    """The options above, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
+
+    multi_vector: MultiVector = False
+    aggregation_strategy: AggregationStrategy = None
+    enable_reranker: EnableReranker = False
+    reranker_model: RerankerModel = None
+    embedding_model: EmbeddingModel = None
+    splade_model: SpladeModel = None
+    device: DeviceName = None
+    setting: Setting = None
+
+    def values(self, *, beside_file: bool = False) -> dict[str, SettingValue]:
+        """Return the options that were given, as fields of ``RetrievalSettings``.
+
+        Args:
+            beside_file: Whether a configuration file may contain what an option needs.
+
+        Raises:
+            UsageError: If ``--set`` cannot be read or repeats an option, or an option has no
+                effect.
+        """
+        values = parse_assignments(self.setting or [])
+        if self.reranker_model and not self.enable_reranker:
+            raise UsageError("--reranker-model needs --enable-reranker")
+        given: dict[str, SettingValue] = {
+            "multi_vector": self.multi_vector or None,
+            "aggregation_strategy": self.aggregation_strategy,
+            "reranker_model": self.reranker_model,
+            "embedding_model": self.embedding_model,
+            "splade_model": self.splade_model,
+            "device": self.device,
+        }
+        if self.enable_reranker:
+            given["reranker"] = "cross-encoder" if self.reranker_model else "lexical"
+        options = {name: value for name, value in given.items() if value is not None}
+        for name in options.keys() & values.keys():
+            option = "--enable-reranker" if name == "reranker" else f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"{option} and --set {name} are one setting", remedy="leave one of them out"
+            )
+        values |= options
+        switch = values.get("multi_vector", beside_file)
+        if "aggregation_strategy" in values and str(switch).lower() == "false":
+            name = "--set aggregation_strategy"
+            name = "--aggregation-strategy" if self.aggregation_strategy else name
+            raise UsageError(f"{name} needs --multi-vector")
+        return values
+
+
+def parse_assignments(assignments: Sequence[str]) -> dict[str, SettingValue]:
+    """Return the ``NAME=VALUE`` texts of ``--set`` as a dictionary.
+
+    Raises:
+        UsageError: If one has no ``=``, a name is set twice, or a setting has no effect.
+    """
+    values: dict[str, SettingValue] = {}
+    for assignment in assignments:
+        name, equals, text = (part.strip() for part in assignment.partition("="))
+        if not equals or name in values:
+            problem = "is set twice" if equals else "has no '='"
+            raise UsageError(
+                f"--set {assignment}: {name} {problem}", remedy="write --set NAME=VALUE, once each"
+            )
+        values[name] = _setting_value(name, text)
+    if values.get("fusion", "rrf") == "rrf" and values.keys() & {"weights", "normalisation"}:
+        raise UsageError(
+            "weights and normalisation have no effect on fusion=rrf",
+            remedy="add --set fusion=weighted",
+        )
+    return values
+
+
+def _setting_value(name: str, text: str) -> SettingValue:
+    if name in ("stemmer", "stopwords") and text == "none":
+        return None
+    if name == "weights" or (name == "stopwords" and "," in text):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text
+
+
+def open_documents(dataset: str | None, corpus: str | None, ontology: str | None) -> formats.Corpus:
+    """Open the documents that ``--dataset``, ``--corpus`` or ``--ontology`` names, or the HPO.
+
+    Raises:
+        UsageError: If several are given, or the dataset is unknown.
+        InputError: If it cannot be read.
+    """
+    if corpus is None:
+        return benchmark.open_corpus(dataset or "hpo", ontology)
+    if dataset is not None or ontology is not None:
+        raise UsageError("--corpus and --dataset or --ontology exclude each other")
+    return formats.load_corpus(corpus)

@@ -1,0 +1,230 @@
+"""Options that all ``… validate`` commands share, and the files that they name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from trectools_plus import formats, validation
+from trectools_plus.choices import FindingsFormat, ProfileName
+from trectools_plus.cli import completion
+from trectools_plus.errors import InputError, UsageError, raise_all
+
+FIXES = "Fixes"
+"""A panel of the help."""
+
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="Severities and limits: default, trec, submission.",
+        autocompletion=completion.complete_words(get_args(ProfileName)),
+    ),
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select",
+        metavar="CODES",
+        help="Only these rules: codes, prefixes, names: R131,Q1,crlf.",
+        autocompletion=completion.complete_rules,
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore",
+        metavar="CODES",
+        help="All but these rules, in the same form.",
+        autocompletion=completion.complete_rules,
+    ),
+]
+Strict = Annotated[
+    bool | None, typer.Option("--strict/--no-strict", help="Warnings fail the check too.")
+]
+Every = Annotated[
+    bool, typer.Option("--all", help="List every place of a finding, not only the first few.")
+]
+Statistics = Annotated[
+    bool, typer.Option("--statistics", help="Count findings by rule instead of listing them.")
+]
+Format = Annotated[FindingsFormat, typer.Option("--format", help="The format of the findings.")]
+FixValues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fix",
+        metavar="OUT|CODES",
+        help="Write a fixed copy to OUT: safe fixes, and those of the rules named: --fix OUT "
+        "--fix R108.",
+        rich_help_panel=FIXES,
+        autocompletion=completion.complete_rules,
+    ),
+]
+Diff = Annotated[
+    bool, typer.Option("--diff", help="Show each line that --fix changes.", rich_help_panel=FIXES)
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="For --fix F103: the encoding of the file, such as latin-1.",
+        rich_help_panel=FIXES,
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Settings file instead of the nearest pyproject.toml or trectools.toml.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class RuleOptions:
+    """Options that choose rules and their severities, for
+    :func:`~trectools_plus.cli.options.groups.with_groups`.
+    """
+
+    profile: Profile = None
+    select: Select = None
+    ignore: Ignore = None
+    strict: Strict = None
+    config: Config = None
+
+    def choices(
+        self, *, max_depth: int | None = None, max_tag_length: int | None = None
+    ) -> validation.Choices:
+        """Merge options and the settings file; options win.
+
+        Raises:
+            UsageError: If a profile, a code, or a key of the settings does not exist.
+            InputError: If the settings file cannot be read.
+        """
+        if self.config is None:
+            settings = validation.find_settings(Path.cwd())
+        else:
+            settings = validation.read_settings(self.config)
+        options = validation.Settings(
+            profile=self.profile,
+            max_depth=max_depth,
+            max_tag_length=max_tag_length,
+            select=tuple(_split_codes(self.select)),
+            ignore=tuple(_split_codes(self.ignore)),
+            strict=self.strict,
+        )
+        return validation.decide(settings, options)
+
+
+def _split_codes(options: Sequence[str] | None) -> list[str]:
+    """Split values that may be lists: ``--select R1,R2 --select Q``."""
+    codes = [code.strip() for option in options or () for code in option.split(",")]
+    return [code for code in codes if code]
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """Options on what is printed."""
+
+    every: Every = False
+    statistics: Statistics = False
+    output_format: Format = "text"
+
+    def __post_init__(self) -> None:
+        """Refuse options that exclude each other.
+
+        Raises:
+            UsageError: If there are such options.
+        """
+        if self.statistics and self.output_format not in ("text", "json"):
+            raise UsageError(
+                "cannot count by rule",
+                where=f"--format {self.output_format}",
+                remedy="use text or json",
+            )
+
+
+@dataclass(frozen=True)
+class FixOptions(OutputOptions):
+    """Options on what is printed, and on the fixed copy."""
+
+    fix: FixValues = None
+    diff: Diff = False
+    encoding: Encoding = None
+
+    def __post_init__(self) -> None:
+        """Refuse options that exclude each other.
+
+        Raises:
+            UsageError: If there are such options.
+        """
+        super().__post_init__()
+        if self.diff and not self.fix:
+            raise UsageError("nothing to show", where="--diff", remedy="add --fix OUT")
+        if self.diff and self.output_format != "text":
+            raise UsageError(
+                "is one document, without a diff",
+                where=f"--format {self.output_format}",
+                remedy="leave out --diff or --format",
+            )
+
+
+def find_readable(
+    paths: Sequence[str], beside: Sequence[str | Path | None] = ()
+) -> tuple[list[str], list[InputError]]:
+    """Separate files that can be read from the others, before anything is read.
+
+    A pipe is not opened, because it can be read only once.
+
+    Args:
+        paths: The files to check.
+        beside: Files that all of them are checked against.
+
+    Returns:
+        Those of ``paths`` that can be read, at least one, and the errors of the others.
+
+    Raises:
+        InputError: If a file of ``beside``, or none of ``paths``, can be read.
+        UsageError: If standard input is named twice.
+    """
+    others = [str(path) for path in beside if path is not None]
+    if [*paths, *others].count("-") > 1:
+        raise UsageError("standard input can be read once", where="-", remedy="name files")
+    found = {path: _unreadable(path) for path in (*paths, *others)}
+    kept = [path for path in paths if found[path] is None]
+    unread = [error for path in dict.fromkeys(paths) if (error := found[path]) is not None]
+    unusable = [error for path in dict.fromkeys(others) if (error := found[path]) is not None]
+    if unusable or not kept:
+        raise_all([*unusable, *unread])
+    return kept, unread
+
+
+def _unreadable(path: str) -> InputError | None:
+    """Return the reason why a path is not a readable file; ``None`` if it is one."""
+    if path == "-":
+        return None
+    if formats.is_address(path):
+        try:
+            formats.check_readable(path)
+        except InputError as error:
+            return error
+        return None
+    try:
+        is_folder = Path(path).is_dir()
+        Path(path).stat()
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+            return InputError(f"cannot read: {error.strerror}", where=path)
+        return InputError("no such file", where=path, remedy="check the path")
+    if is_folder:
+        return InputError("is a folder, not a file", where=path, remedy="name a file in it")
+    if not os.access(path, os.R_OK):
+        return InputError("cannot read: Permission denied", where=path)
+    return None

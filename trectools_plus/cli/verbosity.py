@@ -1,0 +1,97 @@
+"""Notes and progress on stderr, and the options ``-q`` and ``-v`` that decide how much of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from enum import Enum
+from functools import wraps
+from time import monotonic
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from trectools_plus.errors import UsageError
+from trectools_plus.progress import Progress, progress_bar
+
+
+class Verbosity(Enum):
+    """The amount of text on stderr."""
+
+    QUIET = "errors and warnings"
+    NORMAL = "notes and progress too"
+    VERBOSE = "also the time of each step, and tracebacks of errors"
+
+
+class _Current:
+    """The verbosity of the command that runs in this process."""
+
+    verbosity = Verbosity.NORMAL
+
+
+_OPTIONS = {
+    "quiet": Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print no notes and no progress on stderr.")
+    ],
+    "verbose": Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Print the time of each step on stderr, and the traceback of an error.",
+        ),
+    ],
+}
+
+
+def add_verbosity(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that also takes ``-q`` and ``-v``."""
+
+    @wraps(command)
+    def called(*, quiet: bool, verbose: bool, **values: Any) -> None:
+        if quiet and verbose:
+            raise UsageError("-q and -v exclude each other", remedy="leave one of them out")
+        _Current.verbosity = Verbosity.NORMAL
+        if quiet or verbose:
+            _Current.verbosity = Verbosity.QUIET if quiet else Verbosity.VERBOSE
+        started = monotonic()
+        command(**values)
+        if verbose:
+            typer.echo(f"finished in {monotonic() - started:.2f} s", err=True)
+
+    hints = get_type_hints(command, include_extras=True) | _OPTIONS
+    parameters = [
+        *inspect.signature(command).parameters.values(),
+        *(
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False)
+            for name in _OPTIONS
+        ),
+    ]
+    parameters = [one.replace(annotation=hints[one.name]) for one in parameters]
+    called.__annotations__ = hints
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return called
+
+
+def is_verbose() -> bool:
+    """Return whether the user asked for details."""
+    return _Current.verbosity is Verbosity.VERBOSE
+
+
+def note(message: str) -> None:
+    """Print a note on stderr, unless the user asked for none."""
+    inform(f"note: {message}")
+
+
+def inform(text: str, *, newline: bool = True) -> None:
+    """Print a text on stderr, unless the user asked for none."""
+    if _Current.verbosity is not Verbosity.QUIET:
+        typer.echo(text, nl=newline, err=True)
+
+
+def show_progress() -> AbstractContextManager[Progress]:
+    """Return a context that shows progress as the user wants it; see ``progress_bar``."""
+    if _Current.verbosity is Verbosity.NORMAL:
+        return progress_bar()
+    return progress_bar(style="lines" if is_verbose() else "none")
