@@ -99,8 +99,8 @@ def open_compressed(stream: IO[bytes], compression: Compression) -> IO[bytes]:
     result does not close ``stream``.
     """
     if compression == "gzip":
-        writer = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6)
-        return cast(IO[bytes], writer)
+        gzip_file = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6)
+        return cast(IO[bytes], gzip_file)
     if compression == "bz2":
         return bz2.BZ2File(stream, "wb")
     if compression == "xz":
