@@ -63,10 +63,10 @@ def test_other_spellings_of_the_file_give_the_same(tmp_path):
         ("disease\tterm\nOMIM:1\tTOY:0006\n", "database_id and hpo_id .*:1 "),
         (
             HEADER + "OMIM:1\tname\t\tTOY:0006\n\nOMIM:2\tname\n",
-            "a database_id and an hpo_id .*:4 ",
+            "and an hpo_id .*:4 ",
         ),
-        (HEADER + "\tname\t\tTOY:0006\n", "a database_id and an hpo_id .*:2 "),
-        (HEADER + "OMIM:1\tname\t\t \n", "a database_id and an hpo_id .*:2 "),
+        (HEADER + "\tname\t\tTOY:0006\n", "and an hpo_id .*:2 "),
+        (HEADER + "OMIM:1\tname\t\t \n", "and an hpo_id .*:2 "),
     ],
 )
 def test_other_files_are_refused(tmp_path, content, message):
