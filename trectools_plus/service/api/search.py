@@ -92,7 +92,7 @@ class Search:
         return self._problem is not None
 
     def open(self) -> None:
-        """Open the documents, and build indexes that are not cached. On failure, :attr:`state` is the error."""
+        """Open the documents, and build missing indexes; on failure, :attr:`state` is the error."""
         if not self._settings.searches or self._documents is not None:
             return
         try:
