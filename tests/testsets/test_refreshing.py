@@ -122,13 +122,13 @@ def test_sets_without_categories_are_refreshed_by_query_type(maker, seed, ours, 
 
 def test_a_pool_without_query_types_is_refused(maker) -> None:
     old = maker.make({"1": "alpha", "2": "beta"}, query_type=["paraphrase", "exact_term"])
-    with pytest.raises(UsageError, match=r"1 new queries of the query types .* the pool has 0"):
+    with pytest.raises(UsageError, match=r"1 new queries with the query types .* the pool has 0"):
         refresh_test_set(old, maker.make({"3": "gamma"}), 1)
 
 
 def test_ids_of_the_set_languages_and_counts_are_refused(maker) -> None:
     old = maker.make({"1": "alpha", "2": "beta"})
-    with pytest.raises(UsageError, match="ids of the set: 1"):
+    with pytest.raises(UsageError, match="ids of new queries are already used in the set: 1"):
         refresh_test_set(old, maker.make({"1": "gamma"}), 1)
     with pytest.raises(UsageError, match="the language of the set is en, that of the pool de"):
         refresh_test_set(old, maker.make({"3": "gamma"}, language="de"), 1)

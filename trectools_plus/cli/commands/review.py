@@ -20,7 +20,7 @@ Database = Annotated[
     Path,
     typer.Argument(
         metavar="DB",
-        help="The review database that the review page wrote, or the folder with its review.db.",
+        help="The review database, or the folder with its review.db.",
     ),
 ]
 
