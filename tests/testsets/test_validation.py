@@ -1,4 +1,4 @@
-"""What ``testset validate`` finds beyond the rules for topics."""
+"""Findings of ``testset validate`` beyond the rules for topics."""
 
 from __future__ import annotations
 

@@ -422,7 +422,7 @@ def test_message_says_what_is_seen(
         ("d01 Q0 1 1 9.5 t\n", QRELS, "Columns 1 and 3 may be swapped"),
     ],
 )
-def test_ids_that_never_meet_show_both_sides_and_the_cause(
+def test_no_common_ids_shows_both_sides_and_the_cause(
     run: str, qrels: str, cause: str, tmp_path: Path
 ) -> None:
     finding = _finding("P101", _report("P101", run, Case("", "", None, qrels=qrels), tmp_path))
@@ -436,7 +436,7 @@ def test_ids_that_never_meet_show_both_sides_and_the_cause(
     ("old", "new", "affix"),
     [(" d0", " web-d0", "prefix 'web-'"), ("d01 ", "d01.txt ", "suffix '.txt'")],
 )
-def test_documents_with_an_affix_are_told(old: str, new: str, affix: str, tmp_path: Path) -> None:
+def test_documents_with_an_affix(old: str, new: str, affix: str, tmp_path: Path) -> None:
     run = RUN if old == " d0" else "1 Q0 d01 1 9.5 base\n"
     case = Case("", "", None, qrels=QRELS)
     finding = _finding("P106", _report("P106", run.replace(old, new), case, tmp_path))

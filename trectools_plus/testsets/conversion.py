@@ -80,6 +80,9 @@ def convert_test_set(test_set: TestSet, output: str | Path, form: TestSetForm) -
     Returns:
         The written files, and the fields that the format cannot contain.
 
+    Returns:
+        The files written, and what they omit.
+
     Raises:
         UsageError: If the suffix of a file does not match the format.
         InputError: If a file cannot be written, or an id is not allowed in qrels.

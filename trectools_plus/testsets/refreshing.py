@@ -68,6 +68,9 @@ def refresh_test_set(
         seed: The seed of the random choice.
         version: The version of the new set; by default the next minor version.
 
+    Returns:
+        The new set, with the removed and the added queries.
+
     Raises:
         UsageError: If ``count`` is out of range, the languages differ, the pool has too few new
             queries of the categories and difficulties in the set, a new query has the id of an old

@@ -113,17 +113,36 @@ def check_run(run: Run, *, max_depth: int | None = None) -> list[Finding]:
     Args:
         run: The run.
         max_depth: Results allowed per query; ``None`` for no limit.
+
+    Returns:
+        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
     """
     return check_view(RunView.of_table(run, max_depth))
 
 
 def check_qrels(qrels: Qrels) -> list[Finding]:
-    """Check qrels in memory with the rules that need no file."""
+    """Check qrels in memory with the rules that need no file.
+
+    Args:
+        qrels: The judgments.
+
+    Returns:
+        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
+    """
     return check_view(QrelsView.of_table(qrels))
 
 
 def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Finding]:
-    """Check whether the ids of a run and of qrels match, and whether the run answers the topics."""
+    """Check whether the ids of a run and of qrels match, and whether the run answers the topics.
+
+    Args:
+        run: The run.
+        qrels: The judgments.
+        topics: The topics that the run should answer.
+
+    Returns:
+        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
+    """
     views = RunView.of_table(run), QrelsView.of_table(qrels)
     if not all(_comparable(view) for view in views):
         return []

@@ -223,7 +223,7 @@ def test_no_reports_still_render(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RENDERERS)
-def test_a_report_is_written_before_the_next_is_asked_for(name: str) -> None:
+def test_a_report_is_written_before_the_next_begins(name: str) -> None:
     written: list[str] = []
 
     def reports() -> Iterator[FileReport]:

@@ -66,6 +66,9 @@ def review_app(
         key: The key that requests need, except for the page itself. Without a key, only requests to
             loopback names are accepted.
 
+    Returns:
+        The application.
+
     Raises:
         UsageError: If the modes or the depth are out of range, or the database has another seed.
         InputError: If the report or the database cannot be read.

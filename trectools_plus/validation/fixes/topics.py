@@ -48,6 +48,9 @@ def fix_topics(
         codes: Fixes to apply in addition to the safe ones, for example ``T113``.
         options: Choices that some fixes need.
 
+    Returns:
+        The fixes applied and not applied, and the changed lines.
+
     Raises:
         UsageError: If the output is the input, or a code has no fix for topics.
         InputError: If a file cannot be read, or the output cannot be written.
