@@ -148,7 +148,7 @@ def test_a_class_that_indexes_the_documents(tmp_path: Path) -> None:
         "q1": {"d1", "d3"},
         "q2": {"d2", "d3"},
     }
-    with pytest.raises(UsageError, match="indexes the documents, and none were given"):
+    with pytest.raises(UsageError, match="indexes documents, but none were given"):
         fetch(Overlap, tmp_path / "none")
 
 

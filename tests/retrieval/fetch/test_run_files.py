@@ -95,7 +95,7 @@ def test_a_run_without_any_result_fails_the_check(tmp_path: Path) -> None:
     runs = sorted(path.name for path in tmp_path.glob("*.run"))
     assert runs == ["hybrid.run", "vector.run"]
     (tmp_path / "lexical.run").write_text("1 Q0 d1 1 1.0 lexical\n")
-    with pytest.raises(CheckFailedError, match=r"lexical\.run of an earlier fetch.*: nothing —"):
+    with pytest.raises(CheckFailedError, match=r"from an earlier fetch: lexical\.run.*: nothing —"):
         fetch_to_dir(
             FetchRequest(CORPUS, Topics.from_dict({"1": "zeppelin"}), ["lexical"]), tmp_path
         )

@@ -22,13 +22,13 @@ import polars as pl
 
 from trectools_plus.formats.nodes.model import (
     MAX_REPEATED,
+    AliasResolver,
     Items,
     Mapping,
     Node,
     Scalar,
     TooMuchError,
     Tree,
-    Unfolder,
     describe,
 )
 from trectools_plus.formats.topic_schema import (
@@ -88,7 +88,7 @@ def read_test_set(tree: Tree, troubles: Troubles | None = None) -> Content:
 class _Reader:
     def __init__(self, troubles: Troubles, n_values: int) -> None:
         self.troubles = troubles
-        self._unfolder = Unfolder(n_values)
+        self._unfolder = AliasResolver(n_values)
         self._schema = Schema(self.troubles)
         self._judgments = _JudgmentsReader(self.troubles, self._schema, self._unfolder)
         self._notes = _NotesReader(self.troubles)
@@ -248,7 +248,7 @@ class _JudgmentsReader:
         rows: ``line, query_id, doc_id, grade`` of each judgment read so far.
     """
 
-    def __init__(self, troubles: Troubles, schema: Schema, unfolder: Unfolder) -> None:
+    def __init__(self, troubles: Troubles, schema: Schema, unfolder: AliasResolver) -> None:
         self.rows: list[tuple[int, str, str, float | None]] = []
         self._troubles = troubles
         self._schema = schema

@@ -197,8 +197,8 @@ def test_one_that_asks_for_too_long_a_rest_is_left_alone() -> None:
     ("variable", "value", "remedy"),
     [
         ("ALL_PROXY", "socks5://user:hidden@127.0.0.1:9", "httpx.socks"),
-        ("HTTPS_PROXY", "user:hidden:8080", "correct or unset that variable"),
-        ("SSL_CERT_FILE", "/no/such/hidden.pem", "correct or unset that variable"),
+        ("HTTPS_PROXY", "user:hidden:8080", "correct the variable, or unset it"),
+        ("SSL_CERT_FILE", "/no/such/hidden.pem", "correct the variable, or unset it"),
     ],
 )
 def test_an_unusable_environment_is_reported(
@@ -506,9 +506,9 @@ def test_entries_by_position() -> None:
         ({"body": {"q": "{query_text}"}}, "expected the body as JSON text"),
         ({"body": '{"q": "x"}'}, "the request does not contain the query"),
         ({"ids": "$.a["}, r"'\$.a\[' is not a JSONPath"),
-        ({"ids": "segments"}, r"does not begin with \$"),
+        ({"ids": "segments"}, r"does not start with \$"),
         ({"batch_size": 2, "results": None}, "an entry per query"),
-        ({"batch_size": 2, "body": '{"q": "{query_text}"}'}, "a batch needs one list"),
+        ({"batch_size": 2, "body": '{"q": "{query_text}"}'}, "a batch requires one list"),
         ({"method": "GET"}, "the request does not contain the query"),
         ({"method": "DELETE"}, "method"),
         ({"headers": {"a b": "c"}}, "'a b' is not a valid name of a header"),
