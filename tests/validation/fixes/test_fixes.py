@@ -283,7 +283,7 @@ def test_file_without_rows_that_can_be_read_is_not_written(
         ("1 Q0 a 0 2 t\nshort\n1 Q0 b 3 1 t\n", (), None, ""),
         ("1 Q0 a 2 2 t\nshort\n1 Q0 b 1 1 t\n", (), None, "R126 not fixed: some rows cannot"),
         ("1 Q0 a 5 x t\n1 Q0 b 5 1 t\n", (), None, "R122 not fixed: some scores are not numbers"),
-        ("1 d1 d 1 2 t\n1 d2 d 2 1 t\n", (), None, "R107 not fixed: column 2 may hold the doc"),
+        ("1 d1 d 1 2 t\n1 d2 d 2 1 t\n", (), None, "R107 not fixed: column 2 may contain the doc"),
         ("1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n", (), None, ""),
         ("1 Q0 a 0 1 t\n1 Q0 b 1 2 t\n", (), None, "ranks not numbered: scores rise with rank"),
         ("1 Q0 a b 1 2 t\n", ("R102",), None, "R102 not fixed: a blank is not in the tag"),
