@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 import inspect
 import json
@@ -21,6 +22,7 @@ from harness.program import Program
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from pydantic import BaseModel
 
 from trectools_plus.cli.reference import generated_pages, iter_commands
 
@@ -139,6 +141,38 @@ def test_every_name_on_the_python_page_is_public(module: str) -> None:
     package = importlib.import_module(module)
     names = names_on_python_page(module)
     assert set(names) <= set(getattr(package, "__all__", vars(package)))
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_every_exported_name_describes_arguments_fields_and_results(name: str) -> None:
+    exported = getattr(PUBLIC[name], name)
+    docstring = inspect.getdoc(exported) or ""
+    if not inspect.isclass(exported):
+        described = list(inspect.signature(exported).parameters)
+        returned = exported.__annotations__.get("return")
+        assert (
+            returned in (None, "None")
+            or re.search(r"^(Returns|Yields):$", docstring, re.MULTILINE)
+            or re.match(r"Return |Read |Load |Parse |Create ", docstring)
+        ), "describe what is returned"
+    elif issubclass(exported, Exception):
+        described = []
+    elif issubclass(exported, BaseModel):
+        described = [key for key, one in exported.model_fields.items() if not one.description]
+        docstring = "\n".join(inspect.getdoc(base) or "" for base in exported.__mro__[:-1])
+    elif dataclasses.is_dataclass(exported):
+        described = [one.name for one in dataclasses.fields(exported)]
+    else:
+        has_arguments = "__init__" in vars(exported) and not getattr(exported, "_is_protocol", 0)
+        described = list(inspect.signature(exported).parameters) if has_arguments else []
+        docstring += inspect.getdoc(exported.__init__) or ""
+    missing = [
+        one
+        for one in described
+        if not one.startswith("_")
+        and not re.search(rf"^\s+\**(\w+, )*{one}(, \w+)*:", docstring, re.MULTILINE)
+    ]
+    assert missing == [], "describe these arguments or fields"
 
 
 @cache

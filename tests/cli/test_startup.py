@@ -1,4 +1,4 @@
-"""What a command loads: heavy packages only where they are used, for a quick start."""
+"""Start-up: a command loads heavy packages only where it uses them."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from trectools_plus.extraction.comparison import compare_extractions, randomised
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 from trectools_plus.extraction.scoring import averages_of, figures_of
 from trectools_plus.extraction.settings import ExtractionSettings
+from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.paired_tests import randomisation_test
-from trectools_plus.statistics.resamples import Resampling
 
 
 def rows(documents):

@@ -28,7 +28,7 @@ def test_reads_by_dataset_by_folder_and_all_together(collection, ontology):
     assert len(read_documents(collection, ontology).documents) == 4
 
 
-def test_ids_are_resolved_and_said_so(tmp_path, ontology):
+def test_resolved_ids_are_noted(tmp_path, ontology):
     annotations = [{"hpo_id": one} for one in ("X:40", "X:41", "Y:1")]
     annotations.append({"hpo_id": "X:4", "assertion_status": "negated"})
     write(tmp_path / "annotations", "a.json", document("a", *annotations))

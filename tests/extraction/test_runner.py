@@ -9,7 +9,7 @@ from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 from trectools_plus.extraction.scoring import relation_of
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.reporting.results.extraction import render_extraction_json, write_extraction
-from trectools_plus.statistics.resamples import Resampling
+from trectools_plus.statistics.arrays import Resampling
 
 DICTIONARY = ExtractionSettings(method="dictionary", max_gap=2)
 

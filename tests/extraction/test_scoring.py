@@ -20,7 +20,7 @@ from trectools_plus.extraction.scoring import (
     items_of,
     soft_credit,
 )
-from trectools_plus.statistics.resamples import Resampling
+from trectools_plus.statistics.arrays import Resampling
 
 TERMS = [f"X:{number}" for number in range(10)] + ["Y:1"]
 SAID = st.dictionaries(st.sampled_from(TERMS), st.sampled_from(ASSERTIONS), max_size=6)

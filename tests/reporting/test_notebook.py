@@ -1,4 +1,4 @@
-"""How results show themselves in notebooks: small, escaped tables."""
+"""Results in notebooks: small, escaped tables."""
 
 from __future__ import annotations
 

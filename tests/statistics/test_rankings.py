@@ -87,7 +87,7 @@ def rbo_by_summation(first, second, p, depth=4_000):
 
 
 @given(RANKINGS, RANKINGS, st.sampled_from([0.5, 0.9, 0.98]))
-def test_rbo_is_the_sum_it_stands_for(first, second, p):
+def test_rbo_equals_its_definition_as_a_sum(first, second, p):
     ours = rank_biased_overlap(first, second, p=p)
     assert 0.0 <= ours <= 1.0
     assert ours == pytest.approx(rank_biased_overlap(second, first, p=p))

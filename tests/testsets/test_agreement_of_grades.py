@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.statistics.resamples import Resampling
+from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.testsets.agreement import grade_agreement, read_grades
 from trectools_plus.validation.findings import FindingsError
 

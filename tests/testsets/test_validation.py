@@ -1,4 +1,4 @@
-"""What ``testset validate`` finds beyond the rules for topics."""
+"""Findings of ``testset validate`` beyond the rules for topics."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_what_there_is_to_find_is_said_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("grade", [-1, 4, 128])
 def test_grades_off_the_scale(tmp_path: Path, grade: int) -> None:
     path = write(tmp_path, "a.json", case("1", "a", "d1"), case("2", "b", "d2", "d1", grade=grade))
-    assert f"grade {grade} of d2 (on 2 lines)" in findings(path)["T211"].message
+    assert f"grade {grade} of d2 is not from 0 to 3 (on 2 lines)" in findings(path)["T211"].message
 
 
 def test_languages_by_their_codes(tmp_path: Path) -> None:

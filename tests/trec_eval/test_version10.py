@@ -1,4 +1,4 @@
-"""What trec_eval 10 changed, each difference pinned."""
+"""The differences of trec_eval 10."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_the_rules_of_every_profile_exist() -> None:
         assert profile.unchanged_if_most <= set(profile.severities)
 
 
-def test_default_is_the_catalogue_as_it_stands(run: Path) -> None:
+def test_the_default_profile_is_the_catalogue(run: Path) -> None:
     report = validate_run(run, qrels=qrels(3), topics=TOPICS)
     assert PROFILES["default"].apply(report) == report
     assert severities(report, "default") == {
@@ -113,7 +113,7 @@ def test_arguments_win_over_settings_and_settings_over_the_profile() -> None:
     assert not choices.chosen("R106")
 
 
-def test_a_rule_asked_for_is_shown_although_the_settings_ignore_it() -> None:
+def test_a_selected_rule_is_shown_although_the_settings_ignore_it() -> None:
     choices = resolve_choices(Settings(ignore=("R1",), select=("Q",)), Settings(select=("R107",)))
     assert choices.chosen("R107")
     assert not choices.chosen("Q101")

@@ -347,14 +347,22 @@ def test_severity_follows_what_is_seen(
 @pytest.mark.parametrize(
     ("code", "content", "words"),
     [
-        ("R131", RUN.replace("d03", "d01"), "d01 is repeated in query 1 (line 1: score 9.5; here: 7.25)"),
+        (
+            "R131",
+            RUN.replace("d03", "d01"),
+            "d01 is repeated in query 1 (line 1: score 9.5; here: 7.25)",
+        ),
         ("R110", RUN.replace("9.5", "9,5"), "score '9,5' is not a number; trec_eval reads 9"),
         ("R110", RUN.replace("9.5", "0x1F"), "trec_eval reads 31,"),
         ("R111", RUN.replace("9.5", "1e400"), "score '1e400' is beyond float64"),
         ("R101", RUN.replace(" base", ""), "the run tag looks missing"),
         ("R101", RUN.replace(" Q0", ""), "the second column (Q0) looks missing"),
         ("R101", RUN[:-9], "the file ends in the middle of a line"),
-        ("R102", RUN.replace("d02", "d02 b"), "the document id 'd02 b' seems to contain a space, so trec_eval would"),
+        (
+            "R102",
+            RUN.replace("d02", "d02 b"),
+            "the document id 'd02 b' seems to contain a space, so trec_eval would",
+        ),
         ("R102", RUN.replace("base", "my run"), "the run tag 'my run' seems to contain a space"),
         (
             "R121",
@@ -382,7 +390,11 @@ def test_severity_follows_what_is_seen(
             QRELS.replace("d01 2", "d01 0.9"),
             "grade 0.9 is not a whole number; trec_eval reads 0",
         ),
-        ("F110", RUN + "1 Q0 " + "d" * (16 << 20) + " 4 1 base\n", "the rest of the file is not read"),
+        (
+            "F110",
+            RUN + "1 Q0 " + "d" * (16 << 20) + " 4 1 base\n",
+            "the rest of the file is not read",
+        ),
         ("R108", "1 d01 Q0 1 9.5 t\n", "look swapped: 'd01' and 'Q0'"),
         ("R108", "1 d01 0 1 9.5 t\n1 d02 0 2 8.5 t\n", "look swapped: 'd01' and '0'"),
         ("R115", RUN.replace("d02", "NA"), "document id 'NA' is read as missing"),
@@ -422,7 +434,7 @@ def test_message_says_what_is_seen(
         ("d01 Q0 1 1 9.5 t\n", QRELS, "Columns 1 and 3 may be swapped"),
     ],
 )
-def test_ids_that_never_meet_show_both_sides_and_the_cause(
+def test_no_common_ids_shows_both_sides_and_the_cause(
     run: str, qrels: str, cause: str, tmp_path: Path
 ) -> None:
     finding = _finding("P101", _report("P101", run, Case("", "", None, qrels=qrels), tmp_path))
@@ -436,7 +448,7 @@ def test_ids_that_never_meet_show_both_sides_and_the_cause(
     ("old", "new", "affix"),
     [(" d0", " web-d0", "prefix 'web-'"), ("d01 ", "d01.txt ", "suffix '.txt'")],
 )
-def test_documents_with_an_affix_are_told(old: str, new: str, affix: str, tmp_path: Path) -> None:
+def test_documents_with_an_affix(old: str, new: str, affix: str, tmp_path: Path) -> None:
     run = RUN if old == " d0" else "1 Q0 d01 1 9.5 base\n"
     case = Case("", "", None, qrels=QRELS)
     finding = _finding("P106", _report("P106", run.replace(old, new), case, tmp_path))

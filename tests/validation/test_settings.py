@@ -108,7 +108,9 @@ def test_a_named_file_must_have_the_table(tmp_path: Path) -> None:
     assert read_settings(path).max_depth == 9
     with pytest.raises(UsageError, match=r"the table \[validate\] is missing"):
         read_settings(write(path, "[other]\n"))
-    with pytest.raises(UsageError, match=r"no table \[tool\.trectools-plus\.validate\]"):
+    with pytest.raises(
+        UsageError, match=r"the table \[tool\.trectools-plus\.validate\] is missing"
+    ):
         read_settings(write(tmp_path / "pyproject.toml", ""))
     with pytest.raises(UsageError, match="expected a table"):
         read_settings(write(path, "validate = 1\n"))

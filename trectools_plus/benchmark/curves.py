@@ -72,6 +72,9 @@ def precision_recall_curves(
             ``resamples`` (10,000), and ``seed`` (42); the seed of a report gives the resamples of
             its means.
 
+    Returns:
+        Means and interval ends per mode, arrays of shape (levels,), all in [0, 1].
+
     Raises:
         UsageError: If there is no run, or a level or option is out of range.
         IncomparableError: If ``missing`` is ``drop`` and the runs answer different queries, or
@@ -96,6 +99,9 @@ def hit_rate_curves(
         ranks: The values of k, from 1; by default :data:`RANKS` up to the longest ranking.
         missing: As in :func:`precision_recall_curves`.
         **resampling: As in :func:`precision_recall_curves`.
+
+    Returns:
+        Means and interval ends per mode, arrays of shape (ranks,), all in [0, 1].
 
     Raises:
         UsageError: As :func:`precision_recall_curves`.

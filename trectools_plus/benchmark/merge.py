@@ -50,6 +50,9 @@ def merge_run(
         run_path: Its file; ``-`` is standard input.
         progress: Called as ``progress(description, done, total)``.
 
+    Returns:
+        The result with the run; :func:`write_reports` writes its files.
+
     Raises:
         InputError: If a file cannot be read, or changed since the report was written.
         UsageError: If the name is in use or is not a valid file name.

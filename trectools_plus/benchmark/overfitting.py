@@ -84,6 +84,9 @@ def check_overfitting(
             permutations ``resamples`` (10,000), and ``seed`` (42); a p-value of at most 1 -
             ``confidence`` is flagged.
 
+    Returns:
+        One contrast per mode and measure with its p-values and flag, and notes.
+
     Raises:
         InputError: If a report or its values per query cannot be read.
         UsageError: If a measure is not in the reports, or a part has too few queries with values.

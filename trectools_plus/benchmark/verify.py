@@ -79,6 +79,9 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         path: The report's JSON, or its folder.
         progress: Called as ``progress(description, done, total)``.
 
+    Returns:
+        The number of checked figures and files, and the problems.
+
     Raises:
         InputError: If the report, a run or the judgments are missing or cannot be read.
     """

@@ -13,12 +13,11 @@ Completion = Callable[[str], list[str]]
 """Takes the text before the cursor; the shell shows the values that start with it."""
 
 
-def complete_words(words: Iterable[str]) -> Completion:
+def complete_words(words: Sequence[str]) -> Completion:
     """Return a completion of one of some words."""
-    known = list(words)
 
     def complete(incomplete: str) -> list[str]:
-        return [word for word in known if word.startswith(incomplete)]
+        return [word for word in words if word.startswith(incomplete)]
 
     return complete
 
@@ -41,7 +40,7 @@ def _extend(incomplete: str, words: Iterable[str]) -> list[str]:
 
 
 complete_modes = complete_list(ALL_MODES)
-complete_backend = complete_words(BACKENDS)
+complete_backend = complete_words(list(BACKENDS))
 
 
 def complete_measures(incomplete: str) -> list[str]:
@@ -78,12 +77,11 @@ def complete_explained(incomplete: str) -> list[str]:
 
 def complete_dataset(incomplete: str) -> list[str]:
     """Complete a dataset: the built-in one, or an id of ir_datasets."""
-    names = ["hpo", "irds:"]
-    if incomplete.startswith("irds:"):
-        import ir_datasets
+    if not incomplete.startswith("irds:"):
+        return complete_words(["hpo", "irds:"])(incomplete)
+    import ir_datasets
 
-        names = [f"irds:{name}" for name in ir_datasets.registry]
-    return complete_words(names)(incomplete)
+    return complete_words([f"irds:{name}" for name in ir_datasets.registry])(incomplete)
 
 
 def complete_test_set(incomplete: str) -> list[str]:
@@ -93,6 +91,5 @@ def complete_test_set(incomplete: str) -> list[str]:
 
 def complete_setting(incomplete: str) -> list[str]:
     """Complete the name in ``--set NAME=VALUE``."""
-    return complete_words(f"{name}=" for name in retrieval.RetrievalSettings.model_fields)(
-        incomplete
-    )
+    names = [f"{name}=" for name in retrieval.RetrievalSettings.model_fields]
+    return complete_words(names)(incomplete)

@@ -60,9 +60,13 @@ def render_commands_markdown() -> str:
     """Render the help text of every command, a section each."""
     parts = [
         "# Commands\n\n"
-        "`runs …` and `benchmark …` are also console commands of their own. Results go to stdout,\n"
+        "`runs …` and `benchmark …` are also separate console commands. Results go to stdout,\n"
         "progress and notes to stderr. Exit codes: 0 success, 1 a check failed, 2 wrong usage\n"
-        "or unreadable input, 3 two things that cannot be compared.\n"
+        "or unreadable input, 3 two things that cannot be compared.\n\n"
+        "`-q` suppresses notes and progress; `-v` prints the time of each step, and the traceback\n"
+        "of an error. `trectools-plus --install-completion` lets the shell complete commands,\n"
+        "options, measures, modes, datasets, test sets and rules; `runs` and `benchmark` have the\n"
+        "option too.\n"
     ]
     parts += [f"## {name}\n\n```text\n{text.rstrip()}\n```\n" for name, text in iter_commands()]
     return "\n".join(parts)

@@ -13,7 +13,7 @@ from trectools_plus.extraction.settings import make_extraction_settings as make_
 from trectools_plus.extraction.sweep import DEFAULT_VALUES as DEFAULT_VALUES
 from trectools_plus.extraction.sweep import SweepOptions as SweepOptions
 from trectools_plus.extraction.sweep import sweep_extraction as sweep_extraction
-from trectools_plus.statistics.resamples import Resampling as Resampling
+from trectools_plus.statistics.arrays import Resampling as Resampling
 
 __all__ = [
     "ExtractionOptions",

@@ -21,13 +21,14 @@ from trectools_plus.extraction.scoring import (
 )
 from trectools_plus.statistics.arrays import (
     ROUNDING,
+    Resampling,
     check_choice,
     check_level,
     check_resamples,
 )
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
 from trectools_plus.statistics.paired_tests import MOST_ENUMERATED
-from trectools_plus.statistics.resamples import Resampling, map_chunks
+from trectools_plus.statistics.resamples import map_chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,9 @@ def compare_extractions(
         view: The items that count.
         matching: exact or soft.
         resampling: Settings of the intervals and tests.
+
+    Returns:
+        Differences of precision, recall and F1 with intervals and p-values, and F1 by document.
 
     Raises:
         IncomparableError: If documents or gold terms differ, or the formulas or ontologies of soft

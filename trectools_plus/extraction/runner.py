@@ -42,7 +42,7 @@ from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions, utc_now
 from trectools_plus.retrieval.source import Retriever
-from trectools_plus.statistics.resamples import Resampling
+from trectools_plus.statistics.arrays import Resampling
 
 _FEWEST = 2
 """The number of documents that intervals need."""
@@ -101,6 +101,9 @@ def run_extraction(
         settings: Settings of the extraction.
         options: Predictions, retriever, similarity and intervals.
         progress: Notified of each document.
+
+    Returns:
+        The report with all scores, and the predictions.
 
     Raises:
         MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.

@@ -26,8 +26,8 @@ from trectools_plus.extraction.predictions import Assertion, Prediction
 from trectools_plus.extraction.report import Mistake, Mistakes, NearMiss, Relation
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import best_matches, formula_named
-from trectools_plus.statistics.arrays import check_level, check_resamples
-from trectools_plus.statistics.resamples import Resampling, draw_counts, map_chunks
+from trectools_plus.statistics.arrays import Resampling, check_level, check_resamples
+from trectools_plus.statistics.resamples import draw_counts, map_chunks
 
 FloatArray = npt.NDArray[np.float64]
 VIEWS: tuple[View, ...] = get_args(View)

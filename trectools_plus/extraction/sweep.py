@@ -31,7 +31,7 @@ from trectools_plus.extraction.settings import ExtractionSettings, make_extracti
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.statistics.resamples import Resampling
+from trectools_plus.statistics.arrays import Resampling
 
 SYSTEMS: dict[str, dict[str, Any]] = {
     "both": {"method": "both"},
@@ -165,6 +165,9 @@ def sweep_extraction(
         settings: All other settings.
         options: Systems and values.
         progress: Notified of every value.
+
+    Returns:
+        Precision, recall and F1 of each system by value of the setting.
 
     Raises:
         UsageError: If a system, setting or value is unknown, repeated or out of range.

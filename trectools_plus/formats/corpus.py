@@ -19,7 +19,20 @@ TEXT_KEYS = ("text", "contents", "body")
 
 
 def load_corpus(path: str | Path) -> Corpus:
-    """Read a whole corpus into memory; see :func:`iter_corpus` for the format and the errors."""
+    """Read a whole corpus into memory.
+
+    Args:
+        path: The file, which can be compressed. Each line is a JSON object with an id, a text and
+            optionally a title.
+
+    Returns:
+        The documents in the order of the file.
+
+    Raises:
+        InputError: If the file cannot be read.
+        FormatError: If a line is not a JSON object or has no id or text, an id is repeated or
+            cannot be written to a run, the text is not UTF-8, or there are no documents.
+    """
     return collect_corpus(iter_corpus(path), str(path))
 
 

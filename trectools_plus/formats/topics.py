@@ -127,6 +127,10 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     White space in a text, including line ends, becomes one space. The file is written atomically,
     compressed according to its suffix.
 
+    Args:
+        topics: The topics.
+        path: The file.
+
     Raises:
         InputError: If there are no topics, an id cannot be written, a text is empty, or the file
             cannot be written.

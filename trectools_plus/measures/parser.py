@@ -122,6 +122,9 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
     Args:
         names: Names, measures, or measure objects of ``ir_measures``.
 
+    Returns:
+        The measures in the order of the names, each once.
+
     Raises:
         UsageError: As :func:`parse_measure`, or if there is no name.
     """
@@ -146,6 +149,9 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
 
 def explain(name: str) -> Definition:
     """Return a measure's definition: formula, gain, cutoff, denominator, ties, provider.
+
+    Args:
+        name: The measure, for example ``nDCG@10``.
 
     Raises:
         UsageError: As :func:`parse_measure`.

@@ -79,6 +79,9 @@ def load_information(
         ontology: The ontology of the terms.
         annotations: A file in the format of ``phenotype.hpoa``; ``None`` for the installed one.
 
+    Returns:
+        The information content of all terms.
+
     Raises:
         MissingExtraError: If ``annotations`` is ``None`` and the extra ``hpo`` is not installed.
         InputError: If the file cannot be read.

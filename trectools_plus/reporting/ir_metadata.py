@@ -17,6 +17,7 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import ANNOTATED_FOLDER
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.files.atomic import atomic_write
 
 START = "# ir_metadata.start"
 END = "# ir_metadata.end"
@@ -63,8 +64,6 @@ def write_annotated_runs(report: BenchmarkReport, folder: str | Path) -> list[Pa
     Raises:
         InputError: If a run cannot be read or a file cannot be written.
     """
-    from trectools_plus.formats.files.atomic import atomic_write
-
     files = []
     for mode, result in report.modes.items():
         if result.run.path is None:

@@ -141,7 +141,7 @@ def _notes(report: BenchmarkReport) -> list[str]:
     notes = [f"Cannot be told apart on {line}." for line in group_lines(report)]
     notes += component_lines(report)
     notes += [f"Note: {line}" for line in report_notes(report)]
-    notes += [f"Note: {note.subject}: {note.text}." for note in mode_notes(report)]
+    notes += [f"Note: {subject}: {text}." for subject, text in mode_notes(report)]
     serious: dict[str, list[str]] = {}
     for result in report.modes.values():
         findings = result.diagnostics.findings

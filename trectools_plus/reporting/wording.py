@@ -49,19 +49,6 @@ COMPONENTS_EXPLANATION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """Findings of the validators about a benchmark's files.
-
-    Attributes:
-        serious: Errors and warnings, each with the label of the mode or file.
-        infos: Number of further findings, of severity info.
-    """
-
-    serious: list[tuple[str, FindingRecord]]
-    infos: int
-
-
 def choose_comparisons(report: BenchmarkReport) -> list[Comparison]:
     """Return the comparisons by measure; of more than 60, only those with the best mode."""
     order = {name: place for place, name in enumerate(report.measure_names)}
@@ -82,13 +69,13 @@ def name_difference(report: BenchmarkReport, entry: Comparison) -> str:
     return name if all_queries else f"{name} (n = {entry.n})"
 
 
-def collect_findings(report: BenchmarkReport) -> Findings:
-    """Return the findings about qrels and topics, then those about each mode's run."""
+def collect_findings(report: BenchmarkReport) -> tuple[list[tuple[str, FindingRecord]], int]:
+    """Return the errors and warnings of all files, each with its label, and the number of infos."""
     sources = [("Qrels and topics", report.manifest.dataset.findings)]
     sources += [(result.label, result.diagnostics.findings) for result in report.modes.values()]
     found = [(label, item) for label, findings in sources for item in findings]
     serious = [(label, item) for label, item in found if item.severity != "info"]
-    return Findings(serious, len(found) - len(serious))
+    return serious, len(found) - len(serious)
 
 
 def list_hashes(report: BenchmarkReport) -> list[tuple[str, str]]:
@@ -140,27 +127,18 @@ def show_rank(rank: int | None) -> str:
     return "not found" if rank is None else f"rank {rank}"
 
 
-@dataclass(frozen=True, slots=True)
-class ModeNote:
-    """A note about one or several modes.
+def mode_notes(report: BenchmarkReport) -> list[tuple[str, str]]:
+    """Return subject and text of the notes on modes; modes with equal notes share one.
 
-    Attributes:
-        subject: ``Hybrid is incomplete``, ``12 modes are incomplete``, ``Lexical-Only``.
-        text: The note.
+    A subject is, for example, ``Hybrid is incomplete``, ``12 modes are incomplete`` or
+    ``Lexical-Only``.
     """
-
-    subject: str
-    text: str
-
-
-def mode_notes(report: BenchmarkReport) -> list[ModeNote]:
-    """Return the notes of all modes in the order of the modes; modes with equal notes share one."""
     groups: dict[tuple[str, str], list[str]] = {}
     for result in report.modes.values():
         if result.diagnostics.notes:
             key = _state_of(result), "; ".join(result.diagnostics.notes)
             groups.setdefault(key, []).append(result.label)
-    return [ModeNote(_subject(labels, state), text) for (state, text), labels in groups.items()]
+    return [(_subject(labels, state), text) for (state, text), labels in groups.items()]
 
 
 def report_notes(report: BenchmarkReport) -> list[str]:

@@ -4,6 +4,7 @@
 from trectools_plus.statistics.agreement import Agreement as Agreement
 from trectools_plus.statistics.agreement import cohens_kappa as cohens_kappa
 from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendorffs_alpha
+from trectools_plus.statistics.arrays import Resampling as Resampling
 from trectools_plus.statistics.bootstrap import Intervals as Intervals
 from trectools_plus.statistics.bootstrap import bootstrap_intervals as bootstrap_intervals
 from trectools_plus.statistics.bootstrap import bootstrap_means as bootstrap_means
@@ -32,7 +33,6 @@ from trectools_plus.statistics.reproducibility import (
     root_mean_square_error as root_mean_square_error,
 )
 from trectools_plus.statistics.reproducibility import truncated_overlap as truncated_overlap
-from trectools_plus.statistics.resamples import Resampling as Resampling
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
 from trectools_plus.statistics.systems import group_letters as group_letters
 from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups

@@ -13,16 +13,13 @@ from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     FloatArray,
     IntArray,
+    Resampling,
     ResamplingOptions,
     check_choice,
     check_level,
     check_resamples,
 )
-from trectools_plus.statistics.resamples import (
-    Resampling,
-    draw_counts,
-    map_chunks,
-)
+from trectools_plus.statistics.resamples import draw_counts, map_chunks
 
 WEIGHTS = ("none", "linear", "quadratic")
 
@@ -74,7 +71,7 @@ def cohens_kappa(
         weights: ``none``, ``linear`` or ``quadratic``.
         categories: All categories in their order; by default those that occur, sorted. Name them
             for weighted kappa if some may be unused.
-        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         Kappa with its interval. The order of the items changes neither.
@@ -112,7 +109,7 @@ def krippendorffs_alpha(
         ratings: Shape (items, raters); ``nan`` or ``None`` where a rating is missing.
         metric: The distance between two values: ``nominal`` (equal or not; values of any type),
             ``ordinal`` (the number of values between them) or ``interval`` (their difference).
-        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         Alpha with its interval. The order of items and raters changes neither.

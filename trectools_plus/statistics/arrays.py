@@ -1,8 +1,9 @@
-"""Array types, default options and argument checks shared by the functions of this package."""
+"""Array types, resampling settings and argument checks shared by the functions of this package."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
@@ -14,14 +15,30 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+DEFAULT_CONFIDENCE = 0.95
 DEFAULT_RESAMPLES = 10_000
 DEFAULT_SEED = 42
 ROUNDING = 1e-12
 """Values that differ by less are equal: the order of a sum changes its last bits."""
 
 
+@dataclass(frozen=True)
+class Resampling:
+    """Settings of bootstrap intervals and randomisation tests.
+
+    Attributes:
+        resamples: The number of resamples, at least 1.
+        seed: The seed of the draws.
+        confidence: The level of the intervals, between 0 and 1.
+    """
+
+    resamples: int = DEFAULT_RESAMPLES
+    seed: int = DEFAULT_SEED
+    confidence: float = DEFAULT_CONFIDENCE
+
+
 class ResamplingOptions(TypedDict, total=False):
-    """The fields of ``resamples.Resampling`` as optional keyword arguments."""
+    """The fields of :class:`Resampling` as keyword arguments, each optional."""
 
     resamples: int
     seed: int

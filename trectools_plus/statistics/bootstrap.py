@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
     BoolArray,
@@ -69,7 +70,7 @@ def bootstrap_intervals(
     method: str = "percentile",
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
-    confidence: float = 0.95,
+    confidence: float = DEFAULT_CONFIDENCE,
 ) -> Intervals:
     """Return intervals of each column's mean, median or geometric mean.
 
@@ -125,7 +126,7 @@ def bootstrap_means(
     *,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int,
-    confidence: float = 0.95,
+    confidence: float = DEFAULT_CONFIDENCE,
 ) -> Intervals:
     """Return percentile intervals of each column's mean, leaving out undefined values.
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
     ROUNDING,
@@ -74,7 +75,7 @@ def paired_difference(
         baseline: The same queries in the same order.
         tests: Names of ``PAIRED_TESTS``; all five by default.
         interval: Method of the mean difference's interval: ``percentile``, ``bca`` or ``t``.
-        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`Resampling`.
+        resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         The comparison of contrast minus baseline. The order of the pairs changes no p-value.
@@ -91,7 +92,7 @@ def compare_columns(
     *,
     tests: Sequence[str] = tuple(PAIRED_TESTS),
     interval: str = "percentile",
-    confidence: float = 0.95,
+    confidence: float = DEFAULT_CONFIDENCE,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
 ) -> list[PairedComparison]:

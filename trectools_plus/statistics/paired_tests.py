@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
     ROUNDING,
@@ -180,7 +181,7 @@ def t_test(differences: npt.ArrayLike) -> ColumnTests:
 
 
 def t_intervals(
-    differences: npt.ArrayLike, *, confidence: float = 0.95
+    differences: npt.ArrayLike, *, confidence: float = DEFAULT_CONFIDENCE
 ) -> tuple[FloatArray, FloatArray]:
     """Return Student's intervals of each column's mean.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,24 +16,9 @@ import numpy.typing as npt
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.distributed import current_workers
-from trectools_plus.statistics.arrays import DEFAULT_RESAMPLES, DEFAULT_SEED, FloatArray, IntArray
+from trectools_plus.statistics.arrays import FloatArray, IntArray
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Resampling:
-    """Settings of bootstrap intervals and randomisation tests.
-
-    Attributes:
-        resamples: The number of resamples, at least 1.
-        seed: The seed of the draws.
-        confidence: The level of the intervals, between 0 and 1.
-    """
-
-    resamples: int = DEFAULT_RESAMPLES
-    seed: int = DEFAULT_SEED
-    confidence: float = 0.95
 
 
 CELLS_PER_CHUNK = 2**19

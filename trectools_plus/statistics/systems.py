@@ -16,6 +16,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     ROUNDING,
     FloatArray,
+    Resampling,
     ResamplingOptions,
     as_table,
     check_choice,
@@ -24,7 +25,7 @@ from trectools_plus.statistics.arrays import (
 from trectools_plus.statistics.correction import CORRECTIONS, adjust_p_values
 from trectools_plus.statistics.paired import PairedComparison, compare_columns
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
-from trectools_plus.statistics.resamples import Resampling, map_chunks
+from trectools_plus.statistics.resamples import map_chunks
 from trectools_plus.text import plural
 
 TUKEY = "tukey_hsd"
@@ -101,7 +102,7 @@ def pairwise_differences(
         correction: As in :func:`adjust_p_values`, or ``tukey_hsd``: the randomised Tukey HSD test
             of all pairs in place of a paired test.
         resampling: ``confidence`` (of the intervals, which are not adjusted), ``resamples`` and
-            ``seed``; see :class:`Resampling`.
+            ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
         The comparisons with their adjusted p-values.

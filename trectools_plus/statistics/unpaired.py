@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
     ROUNDING,
@@ -56,7 +57,7 @@ def unpaired_difference(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     *,
-    confidence: float = 0.95,
+    confidence: float = DEFAULT_CONFIDENCE,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
 ) -> UnpairedComparison:
@@ -73,6 +74,9 @@ def unpaired_difference(
         confidence: The interval's level, between 0 and 1.
         resamples: The number of permutations drawn if they are not all enumerated; at least 1.
         seed: The seed of the permutations.
+
+    Returns:
+        Both means, their difference with its interval, and the p-value.
 
     Raises:
         UsageError: If a sample has fewer than 2 values or one that is NaN or infinite, or an option

@@ -12,8 +12,7 @@ from trectools_plus.formats.files.source import read_source
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.topic_schema import form_of
 from trectools_plus.statistics.agreement import WEIGHTS, Agreement, cohens_kappa
-from trectools_plus.statistics.arrays import check_choice
-from trectools_plus.statistics.resamples import Resampling
+from trectools_plus.statistics.arrays import Resampling, check_choice
 from trectools_plus.testsets.loading import find_test_set, load_test_set
 from trectools_plus.testsets.model import HIGHEST_GRADE, LOWEST_GRADE
 from trectools_plus.testsets.tables import qrels_of
@@ -86,6 +85,9 @@ def grade_agreement(
         weights: The kappa that decides: ``none``, ``linear`` or ``quadratic``.
         threshold: The value that it must exceed.
         resampling: Settings of the intervals, over pairs.
+
+    Returns:
+        Kappas with intervals, the verdict, and the pairs with different grades.
 
     Raises:
         IncomparableError: If no pair was graded by both.

@@ -77,6 +77,9 @@ def convert_test_set(test_set: TestSet, output: str | Path, form: TestSetForm) -
         form: ``json`` or ``yaml`` for a file; ``trec``, ``trec-jsonl`` or ``beir`` for a folder,
             see :func:`write_folder`.
 
+    Returns:
+        The files written, and what they omit.
+
     Raises:
         UsageError: If the ending of a file does not match the form.
         InputError: If a file cannot be written, or an id is not allowed in qrels.

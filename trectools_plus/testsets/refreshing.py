@@ -67,6 +67,9 @@ def refresh_test_set(
         seed: The seed of the random choice.
         version: The version of the new set; by default the next minor version.
 
+    Returns:
+        The new set, with the removed and the added queries.
+
     Raises:
         UsageError: If the languages differ, the pool has too few new queries of the kinds in the
             set, a new query has the id of an old one, or the version has no successor.

@@ -28,6 +28,9 @@ def output_lines(scores: Scores, arguments: Arguments) -> Iterator[str]:
     Args:
         scores: The values.
         arguments: ``-q``, ``-n`` and ``-c`` are used.
+
+    Returns:
+        The lines.
     """
     if arguments.per_query:
         yield from _query_blocks(scores)

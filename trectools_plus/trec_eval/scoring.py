@@ -46,6 +46,9 @@ def score(data: Input, arguments: Arguments) -> Scores:
         data: The files.
         arguments: The command line.
 
+    Returns:
+        The values of all measures per query and in summary.
+
     Raises:
         CheckFailedError: If no query has both results and judgments, as in trec_eval.
     """

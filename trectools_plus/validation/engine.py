@@ -113,12 +113,22 @@ def check_run(run: Run, *, max_depth: int | None = None) -> list[Finding]:
     Args:
         run: The run.
         max_depth: Results allowed per query; ``None`` for no limit.
+
+    Returns:
+        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
     """
     return check_view(RunView.of_table(run, max_depth))
 
 
 def check_qrels(qrels: Qrels) -> list[Finding]:
-    """Check qrels in memory with the rules that do not need a file."""
+    """Check qrels in memory with the rules that do not need a file.
+
+    Args:
+        qrels: The judgments.
+
+    Returns:
+        The findings; those with ``blocks_scoring`` make scores wrong or ambiguous.
+    """
     return check_view(QrelsView.of_table(qrels))
 
 
@@ -127,11 +137,12 @@ def check_pair(run: Run, qrels: Qrels, topics: Topics | None = None) -> list[Fin
 
     Args:
         run: The run.
-        qrels: The qrels.
-        topics: The queries that the run should answer.
+        qrels: The judgments.
+        topics: The topics that the run should answer.
 
     Returns:
-        The findings; none if either table is empty.
+        The findings, none if either table is empty; those with ``blocks_scoring`` make scores
+        wrong or ambiguous.
     """
     views = RunView.of_table(run), QrelsView.of_table(qrels)
     if not all(_has_ids(view) for view in views):

@@ -21,7 +21,7 @@ from trectools_plus.service.review.judgments import Grade, export_qrels, merge_g
 from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
 from trectools_plus.service.review.store import Store, open_store
 from trectools_plus.service.review.summary import share_choices, summarise_review, wilson_share
-from trectools_plus.statistics.resamples import Resampling
+from trectools_plus.statistics.arrays import Resampling
 
 QUERIES = tuple(f"q{n}" for n in range(6))
 RESULTS = {"a": ("d1", "d2"), "b": ("d2", "d3")}

@@ -39,7 +39,7 @@ STEPS = st.lists(
 
 
 def replay(said: list[Any]) -> dict[str, Judged]:
-    """What counts after a list of answers: the last about each target."""
+    """Return the answers that count: the last about each target."""
     last = {(query, doc_id): value for query, doc_id, value in said}
     return {
         query: Judged(

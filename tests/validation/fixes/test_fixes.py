@@ -236,7 +236,7 @@ def test_fix_gives_the_file_it_should(code: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "code", sorted(code for code, offer in OFFERS.items() if not offer.applied_by_default)
 )
-def test_fix_that_must_be_asked_for_is_not_applied_unasked(code: str, tmp_path: Path) -> None:
+def test_fixes_that_need_a_request_are_not_applied_by_default(code: str, tmp_path: Path) -> None:
     case = CASES[code]
     path, out = _write(tmp_path / "in.txt", case.before), tmp_path / "out.txt"
     if code in TOPICS_CASES:
@@ -295,7 +295,7 @@ def test_file_without_rows_that_can_be_read_is_not_written(
         ("1 Q0 a 1 2 t\n1 Q0 b 2", (), None, ""),
     ],
 )
-def test_what_is_not_known_is_left_and_said(
+def test_unknown_parts_stay_and_are_reported(
     content: str, codes: tuple[str, ...], left: str | None, words: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.txt"
@@ -360,7 +360,7 @@ def test_judgments_of_other_subtopics_are_no_repeats(tmp_path: Path) -> None:
     assert out.read_text() == "1 2 a 1\n1 2 b 0\n"
 
 
-def test_windows_text_and_lines_of_utf8_are_told_apart(tmp_path: Path) -> None:
+def test_windows_text_and_lines_of_utf8_are_distinguished(tmp_path: Path) -> None:
     lines = ["1 Q0 d–1 1 3 t\n".encode("cp1252"), "1 Q0 dé 2 2 t\n".encode()]
     path, out = _write(tmp_path / "in.txt", b"".join(lines)), tmp_path / "out.txt"
     fix_run(path, out, codes=["F103"])

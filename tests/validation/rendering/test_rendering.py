@@ -135,8 +135,7 @@ def test_concise_is_a_line_each(reports: list[FileReport]) -> None:
     lines = render(reports, "concise").splitlines()
     assert len(lines) == len(reports[0].findings)
     assert any(
-        line.startswith("run.txt:3:6: error R131: d01 is repeated in query 1 (")
-        for line in lines
+        line.startswith("run.txt:3:6: error R131: d01 is repeated in query 1 (") for line in lines
     )
 
 
@@ -223,7 +222,7 @@ def test_no_reports_still_render(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RENDERERS)
-def test_a_report_is_written_before_the_next_is_asked_for(name: str) -> None:
+def test_a_report_is_written_before_the_next_begins(name: str) -> None:
     written: list[str] = []
 
     def reports() -> Iterator[FileReport]:

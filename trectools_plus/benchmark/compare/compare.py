@@ -12,11 +12,6 @@ import numpy as np
 from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.report import Comparison, ConfidenceInterval
 from trectools_plus.benchmark.report.parts import none_if_nan
-from trectools_plus.benchmark.run.config import (
-    DEFAULT_CONFIDENCE,
-    DEFAULT_RESAMPLES,
-    DEFAULT_SEED,
-)
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
@@ -29,7 +24,12 @@ from trectools_plus.statistics import (
     randomised_tukey,
     smallest_detectable_difference,
 )
-from trectools_plus.statistics.arrays import ResamplingOptions
+from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    ResamplingOptions,
+)
 from trectools_plus.statistics.correction import CORRECTIONS
 from trectools_plus.text import plural
 

@@ -161,6 +161,10 @@ def compare_reports(first: str | Path, second: str | Path) -> Contrast:
         first: Report A: its JSON, or its folder.
         second: Report B.
 
+    Returns:
+        For each mode, the comparisons with the means and the queries that changed most; also the
+        settings and packages that differ.
+
     Raises:
         InputError: If a report or its values per query cannot be read.
         IncomparableError: If the reports are based on different data or queries, or have no mode

@@ -59,6 +59,12 @@ class Listing:
 def list_reports(folder: str | Path) -> Listing:
     """List the reports in a folder and one level below it.
 
+    Args:
+        folder: The folder.
+
+    Returns:
+        The reports, newest first, and the files that cannot be read.
+
     Raises:
         InputError: If there is no such folder.
     """

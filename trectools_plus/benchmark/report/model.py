@@ -21,7 +21,6 @@ from trectools_plus.benchmark.report.modes import (
     UnscoredMode,
 )
 from trectools_plus.benchmark.report.parts import (
-    DEFAULT_CONFIDENCE,
     MeasureResult,
     NearMiss,
     ReportModel,
@@ -29,6 +28,7 @@ from trectools_plus.benchmark.report.parts import (
 )
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
+from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.text import html_table
 
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
@@ -76,7 +76,9 @@ class BenchmarkReport(ReportModel):
     """The result of a benchmark."""
 
     schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
+    """The version of this schema."""
     manifest: Manifest
+    """Data, settings, versions and hashes."""
     modes: dict[str, ModeResult]
     """By mode, in the order of the configuration."""
     unscored: dict[str, UnscoredMode] = Field(default_factory=dict)
@@ -186,6 +188,12 @@ def report_json_schema() -> dict[str, Any]:
 
 def load_report(path: str | Path) -> BenchmarkReport:
     """Read a report that :func:`trectools_plus.reporting.files.write_json` wrote.
+
+    Args:
+        path: The file ``BenchmarkReport.json``.
+
+    Returns:
+        The report.
 
     Raises:
         InputError: If the file cannot be read, is not a report, or has another schema version.

@@ -26,9 +26,6 @@ Relation = Literal["parent", "child", "sibling"]
 ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
 UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
 
-DEFAULT_CONFIDENCE = 0.95
-"""The default level of intervals."""
-
 
 class ReportModel(BaseModel):
     """Base of all parts of the report: immutable, documented by its attributes' docstrings."""

@@ -17,7 +17,6 @@ from pydantic import (
     model_validator,
 )
 
-from trectools_plus.benchmark.report.parts import DEFAULT_CONFIDENCE as DEFAULT_CONFIDENCE
 from trectools_plus.benchmark.run.targets import DEFAULT_TARGETS, Target
 from trectools_plus.choices import MODES, Correction, Missing
 from trectools_plus.errors import UsageError
@@ -26,7 +25,12 @@ from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.backends.settings import BackendSettings, name_retrievers
 from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.statistics.arrays import ResamplingOptions
+from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    ResamplingOptions,
+)
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
@@ -161,8 +165,6 @@ DEFAULT_MODE_NAMES = {
     "hybrid": "Hybrid",
     "splade": "SPLADE",
 }
-DEFAULT_SEED = 42
-DEFAULT_RESAMPLES = 10_000
 
 
 def resampling_of(config: Mapping[str, Any]) -> ResamplingOptions:

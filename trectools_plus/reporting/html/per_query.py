@@ -15,6 +15,7 @@ import polars as pl
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.formats.documents import Documents
 from trectools_plus.formats.tables import Qrels, Run, Topics
+from trectools_plus.ranking import rank_documents
 
 PARTS = 10_000
 """Values are rounded to 1/PARTS."""
@@ -162,8 +163,6 @@ def _collect_results(
 
 def _first_results(run: Run, depth: int, qrels: Qrels | None) -> pl.DataFrame:
     """Return ``query_id, doc_id, relevance`` of the first results, in canonical order."""
-    from trectools_plus.ranking import rank_documents
-
     top = rank_documents(run.frame).filter(pl.col("rank") <= depth).select("query_id", "doc_id")
     if qrels is None:
         return top.with_columns(relevance=pl.lit(None, pl.Int64))

@@ -72,7 +72,11 @@ def write_markdown(report: BenchmarkReport, path: str | Path) -> None:
 
 
 def render_markdown(report: BenchmarkReport) -> str:
-    """Return the report as GitHub-flavoured Markdown; it begins with the comparison table."""
+    """Return the report as GitHub-flavoured Markdown; it begins with the comparison table.
+
+    Args:
+        report: The report.
+    """
     comparison = report_table(report)
     by_measure = fold(comparison.by_measure(), len(comparison.labels))
     sections = [
@@ -94,7 +98,7 @@ def render_markdown(report: BenchmarkReport) -> str:
 
 
 def _introduction(report: BenchmarkReport, comparison: ComparisonTable) -> str:
-    notes = [f"> **{note.subject}:** {note.text}." for note in mode_notes(report)]
+    notes = [f"> **{subject}:** {text}." for subject, text in mode_notes(report)]
     notes += [f"> **Note:** {line}" for line in report_notes(report)]
     paragraphs = [
         f"**{comparison.title}**",
@@ -381,13 +385,13 @@ def _diagnostics(report: BenchmarkReport) -> str:
 
 
 def _findings(report: BenchmarkReport) -> str:
-    found = collect_findings(report)
+    serious, infos = collect_findings(report)
     lines = [
         escape(f"- **{label}:** {item.severity} {item.code}: {item.message}")
-        for label, item in found.serious
+        for label, item in serious
     ]
-    if found.infos:
-        lines.append(f"- {found.infos} findings of severity info are in `BenchmarkReport.json`.")
+    if infos:
+        lines.append(f"- {infos} findings of severity info are in `BenchmarkReport.json`.")
     return "Findings of the validators:\n\n" + "\n".join(lines) if lines else ""
 
 

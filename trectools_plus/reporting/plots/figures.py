@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from trectools_plus.benchmark.curves import hit_rate_curves, precision_recall_curves
 from trectools_plus.benchmark.report import BenchmarkReport, Comparison
 from trectools_plus.benchmark.report.parts import ends_of
 from trectools_plus.benchmark.run.config import resampling_of
@@ -138,8 +139,6 @@ def _scales(report: BenchmarkReport) -> list[list[str]]:
 
 
 def _curves(report: BenchmarkReport, qrels: Qrels, runs: Mapping[str, Run]) -> Iterator[Plot]:
-    from trectools_plus.benchmark.curves import hit_rate_curves, precision_recall_curves
-
     labels = {mode: result.label for mode, result in report.modes.items()}
     for name, title, compute, plot in (
         (

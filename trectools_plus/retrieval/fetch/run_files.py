@@ -156,7 +156,7 @@ class FetchManifest(ManifestModel):
     """Findings of the validation of the written run."""
 
 
-# The manifest lists topics without results.
+# P108 reports topics without results, which the manifest lists.
 _IGNORED_RULES = {"P108"}
 
 
@@ -169,8 +169,8 @@ class FetchedFile:
         manifest_path: ``<run file>.manifest.json``.
         manifest: The content of the manifest.
         outcome: The outcome of the queries.
-        findings: Findings of the validation of the file, without errors other than topics without
-            results.
+        findings: Findings of the validation of the file; its only possible error is P108 (topics
+            without results).
     """
 
     path: Path
@@ -201,8 +201,8 @@ def fetch_to_dir(
         command: The command line, for the manifest.
 
     Raises:
-        UsageError, InputError: As ``retrieval.fetch.fetch.fetch_journalled``; or if the folder
-            cannot be written, or a mode answered no query.
+        UsageError: If a mode, setting or journal is not valid for the request.
+        InputError: If something cannot be read, built or written, or a mode answered no query.
         CheckFailedError: If a mode found nothing and therefore has no run file (the others are
             written); if a run is incomplete (it is written, and its manifest lists the queries
             without an answer); or if a written run has errors.

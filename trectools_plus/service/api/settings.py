@@ -7,11 +7,11 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from trectools_plus.benchmark.run.config import DEFAULT_CONFIDENCE, DEFAULT_SEED
 from trectools_plus.choices import MODES
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.embedded.modes import check_modes
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, DEFAULT_SEED
 
 DEFAULT_PREFIX = "trectools_plus"
 NO_DATASET = "none"

@@ -65,6 +65,9 @@ def review_app(
         key: The key that requests need, except for the page itself. Without a key, only requests to
             loopback names are answered.
 
+    Returns:
+        The application.
+
     Raises:
         UsageError: If modes or depth are out of range, or the seed differs from that of the file.
         InputError: If the report or the file cannot be read.

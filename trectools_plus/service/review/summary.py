@@ -20,8 +20,7 @@ from trectools_plus.service.review.judgments import (
 )
 from trectools_plus.service.review.store import Store, Study
 from trectools_plus.statistics.agreement import Agreement, cohens_kappa
-from trectools_plus.statistics.arrays import check_level
-from trectools_plus.statistics.resamples import Resampling
+from trectools_plus.statistics.arrays import Resampling, check_level
 from trectools_plus.testsets.agreement import GradeAgreement, grade_agreement
 
 METHOD = "Wilson over queries"

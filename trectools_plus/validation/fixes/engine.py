@@ -144,6 +144,9 @@ def fix_qrels(
         options: Options of single fixes.
         run: For P104: a run whose spelling of query ids is used.
 
+    Returns:
+        The fixes applied and not applied, and the changed lines.
+
     Raises:
         UsageError: If the output is the input, or a code has no fix for qrels.
         InputError: If a file cannot be read, or the output cannot be written.

@@ -49,6 +49,9 @@ def fix_topics(
         codes: Fixes to apply in addition to the safe ones, for example ``T113``.
         options: Options of single fixes.
 
+    Returns:
+        The fixes applied and not applied, and the changed lines.
+
     Raises:
         UsageError: If the output is the input, or a code has no fix for topics.
         InputError: If a file cannot be read, or the output cannot be written.

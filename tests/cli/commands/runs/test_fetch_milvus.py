@@ -72,7 +72,7 @@ def test_a_dataset_is_streamed_too(
 
     monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
     monkeypatch.setattr(collection_module, "load_corpus", never)
-    monkeypatch.setattr(CatalogueDataset, "load_corpus", never)
+    monkeypatch.setattr(CatalogueDataset, "read_corpus", never)
     Path("here").mkdir()
     for name in ("corpus.jsonl", "topics.tsv", "qrels.txt"):
         Path(name).rename(Path("here") / name)
@@ -89,7 +89,7 @@ def test_cranfield_from_end_to_end(ir_datasets_home: Path, monkeypatch: pytest.M
         raise AssertionError("the whole corpus was read")
 
     monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
-    monkeypatch.setattr(CatalogueDataset, "load_corpus", never)
+    monkeypatch.setattr(CatalogueDataset, "read_corpus", never)
     command = ["benchmark", "run", "--dataset", "irds:cranfield", "--backend", "milvus"]
     command += ["--milvus-uri", "cranfield.db", "--modes", "lexical,vector,hybrid"]
     done = CliRunner().invoke(app, [*command, "-m", "nDCG@10", "--output-dir", "out"])

@@ -1,4 +1,4 @@
-"""``runs validate`` and ``qrels validate``: exit codes, formats, choices, settings, mending."""
+"""``runs validate`` and ``qrels validate``: exit codes, formats, choices, settings, fixing."""
 
 from __future__ import annotations
 

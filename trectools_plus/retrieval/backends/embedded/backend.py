@@ -64,7 +64,7 @@ class EmbeddedBackend(Backend):
         check_modes(modes)
 
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:
-        """Return package versions, models, merged modes and the hash of the documents' parts."""
+        """Return package versions, models, merged modes, and the hash of the documents' parts."""
         corpus, modes = request.corpus, request.modes
         parts = (
             TextParts.from_corpus(corpus).sha256
@@ -201,7 +201,7 @@ class SharedSearch:
     def _search_leaf(
         self, leaf: Retriever, queries: Sequence[Query]
     ) -> tuple[list[Ranking], list[float]]:
-        missing = [one for one in queries if (id(leaf), one.query_id) not in self._found]
+        missing = [query for query in queries if (id(leaf), query.query_id) not in self._found]
         if missing:
             started = perf_counter()
             found = leaf.search(
@@ -249,6 +249,9 @@ def build_retrievers(
         modes: Names of ``ALL_MODES`` without repetition.
         settings: ``None`` uses the defaults.
         progress: Receives the progress of building indexes.
+
+    Returns:
+        The retrievers by mode.
 
     Raises:
         UsageError: If there is no mode, a mode is unknown or repeated, or the model of a mode is
@@ -323,7 +326,7 @@ class BuiltIndex:
         key: Hash of everything that determines its content.
         folder: Its folder.
         bytes: Its size.
-        reused: Whether it was in the cache already.
+        reused: Whether it was already in the cache.
     """
 
     kind: str
@@ -343,7 +346,7 @@ def build_indexes(
     settings: RetrievalSettings | None = None,
     progress: Progress = no_progress,
 ) -> list[BuiltIndex]:
-    """Build the indexes of modes that are not in the cache.
+    """Build those indexes of the modes that are not in the cache.
 
     Args:
         corpus: The documents.
@@ -355,9 +358,9 @@ def build_indexes(
         Each index once, in the order of the modes.
 
     Raises:
-        UsageError, InputError: As :func:`build_retrievers`.
+        UsageError, InputError: See :func:`build_retrievers`.
     """
-    # The index is the same for every strategy; this one can score every document.
+    # The index is the same for every strategy, and all_max accepts any kind of parts.
     index_settings = (settings or RetrievalSettings()).model_copy(
         update={"reranker": None, "reranker_model": None, "aggregation_strategy": "all_max"}
     )

@@ -1,7 +1,8 @@
-"""The documents as a Milvus collection: analysed words and vectors, with an index for each.
+"""Collections of documents in Milvus: analysed words and vectors, with an index for each.
 
 The words of a document are analysed here, as in the embedded lexical mode, and stored with spaces
-between them; Milvus only splits them again. So stemmer and stop words work as in other backends.
+between them; Milvus only splits them again. So stemming and stop words are the same as in other
+backends.
 A collection is filled under a temporary name. When it is complete, it is renamed to its final
 name, which contains the hash of its content. A half-filled collection is never searched.
 """
@@ -41,10 +42,10 @@ class MilvusCollection:
         key: Hash of everything that determines its content.
         count: Number of documents.
         sha256: Hash of the documents.
-        cut_documents: Number of documents with more than 65,535 bytes of words, Milvus' limit;
-            the lexical mode ignores their last words.
+        cut_documents: Number of documents whose words exceed Milvus' limit of 65,535 bytes; the
+            lexical mode ignores the words after the limit.
         vector_index: The kind of the vector index.
-        read_options: Options of a search that sees every document.
+        read_options: Options for searches that see every document.
     """
 
     connection: MilvusConnection
@@ -65,7 +66,7 @@ def open_collection(
     *,
     progress: Progress = no_progress,
 ) -> MilvusCollection:
-    """Find the collection of these documents and settings on the server, or fill it.
+    """Open the collection of these documents and settings; create and fill it if it is missing.
 
     Args:
         connection: The connection to the server.
@@ -113,11 +114,11 @@ def _is_complete(connection: MilvusConnection, name: str, count: int) -> bool:
 
 
 def _read_options(connection: MilvusConnection, name: str) -> dict[str, Any]:
-    """Return options of a search that sees all documents without waiting for the server's clock.
+    """Return options for searches that see all documents without waiting for the server's clock.
 
     At the consistency level Strong, a server waits for the next tick of its clock, up to 400 ms,
-    before it answers. Nothing is written to a complete collection, so later searches only need to
-    see what one such search saw. Servers since 2.4 return the time of that search.
+    before it answers. Nothing is written to a complete collection, so one such search is enough:
+    later searches only need to see the same data. Servers since 2.4 return the time of that search.
     """
     timestamp = connection.call(
         "search",
@@ -315,7 +316,7 @@ def fill(
 
 
 def batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
-    """Group documents into batches with limits on the number of documents and the text."""
+    """Group documents into batches of limited number and size of documents."""
     batch: list[Document] = []
     size = 0
     for document in documents:
