@@ -13,7 +13,7 @@ from trectools_plus.text import shortened
 
 
 class _RefusedError(ValueError):
-    """An error that the module ``json`` does not report."""
+    """An error that the module ``json`` does not detect."""
 
 
 def iter_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -99,7 +99,7 @@ def get_id(record: dict[str, Any], key: str, path: str, line: int) -> str:
 
 
 def as_field_text(value: object) -> str | None:
-    """Return text unchanged, numbers and flags as JSON, and ``None`` for all other values."""
+    """Return text unchanged, numbers and booleans as JSON, and ``None`` for all other values."""
     if isinstance(value, str):
         return value
     return json.dumps(value) if isinstance(value, bool | int | float) else None
@@ -132,7 +132,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_surrogates(value: Any) -> None:
-    r"""Refuse half a surrogate pair, which only an escape such as ``\ud800`` can write."""
+    r"""Refuse unpaired surrogates, which JSON can contain only as escapes like ``\ud800``."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:

@@ -11,7 +11,7 @@ from trectools_plus.service.review.material import Document
 
 NONE_OF_THEM = "none"
 """The choice of none of the columns."""
-LONGEST_ID = 4096
+MAX_ID_LENGTH = 4096
 
 
 class Message(BaseModel):
@@ -31,7 +31,7 @@ class GradeResult(Message):
     """Grade a result; a null ``grade`` removes the judgment."""
 
     query: int = Field(ge=1)
-    doc_id: str = Field(min_length=1, max_length=LONGEST_ID)
+    doc_id: str = Field(min_length=1, max_length=MAX_ID_LENGTH)
     grade: int | None = Field(ge=0, le=3)
     flagged: bool = False
 

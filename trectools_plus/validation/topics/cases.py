@@ -22,13 +22,13 @@ import polars as pl
 
 from trectools_plus.formats.nodes.model import (
     MAX_REPEATED,
+    AliasResolver,
     Items,
     Mapping,
     Node,
     Scalar,
     TooMuchError,
     Tree,
-    Unfolder,
     describe,
 )
 from trectools_plus.formats.topic_schema import (
@@ -88,9 +88,9 @@ def read_test_set(tree: Tree, problems: Problems | None = None) -> Content:
 class _Reader:
     def __init__(self, problems: Problems, n_values: int) -> None:
         self.problems = problems
-        self._unfolder = Unfolder(n_values)
+        self._aliases = AliasResolver(n_values)
         self._schema = Schema(self.problems)
-        self._judgments = _JudgmentsReader(self.problems, self._schema, self._unfolder)
+        self._judgments = _JudgmentsReader(self.problems, self._schema, self._aliases)
         self._notes = _NotesReader(self.problems)
         self._kind: Kind = "testset"
         self._entries: list[tuple[int, str | None, str | None, int]] = []
@@ -115,7 +115,7 @@ class _Reader:
             self.problems.add("T104", Problem(error.node.line, what, error.node.column))
 
     def _read_mapping(self, root: Mapping) -> None:
-        pairs = self._unfolder.fields(root)
+        pairs = self._aliases.fields(root)
         fields = {key.text: value for key, value in pairs}
         keys = [key for key, _ in pairs]
         if "queries" in fields or "test_cases" in fields:
@@ -134,7 +134,7 @@ class _Reader:
 
     def _read_metadata(self, node: Node, cases: Cases) -> None:
         if isinstance(node, Mapping):
-            pairs = self._unfolder.fields(node)
+            pairs = self._aliases.fields(node)
             cases.metadata = {key.text: value for key, value in pairs}
             self._notes.read_metadata(pairs, strict=cases.strict)
         elif not is_empty(node):
@@ -151,9 +151,9 @@ class _Reader:
         """Read a list of cases; the fields of the cases determine the form."""
         names = {
             key.text
-            for case in self._unfolder.items(root)
+            for case in self._aliases.items(root)
             if isinstance(case, Mapping)
-            for key, _ in self._unfolder.fields(case)
+            for key, _ in self._aliases.fields(case)
         }
         if not names.intersection(JUDGED_KEYS):
             self._kind = "topics"
@@ -163,10 +163,10 @@ class _Reader:
     def _read_cases(self, node: Node, cases: Cases) -> None:
         self._cases = cases
         if isinstance(node, Mapping):
-            for key, case in self._unfolder.fields(node):
+            for key, case in self._aliases.fields(node):
                 self._read_case(case, cases, key)
         elif isinstance(node, Items):
-            for case in self._unfolder.items(node):
+            for case in self._aliases.items(node):
                 self._read_case(case, cases)
         elif not is_empty(node):
             self._report_wrong_form(node, describe(node))
@@ -184,7 +184,7 @@ class _Reader:
             what = f"expected a test case with id and text but got {describe(case)}"
             self.problems.add("T105", Problem(case.line, what, case.column))
             return
-        pairs = self._unfolder.fields(case)
+        pairs = self._aliases.fields(case)
         fields = {name.text: (name, value) for name, value in pairs}
         entry = Entry(case.line)
         missing = self._read_id_and_text(fields, entry, key)
@@ -244,17 +244,17 @@ class _JudgmentsReader:
     Args:
         problems: Collects the problems.
         schema: Reports unknown keys.
-        unfolder: Returns the fields and items of nodes, with aliases resolved.
+        aliases: Returns the fields and items of nodes, with aliases resolved.
 
     Attributes:
         rows: ``line, query_id, doc_id, grade`` of each judgment read so far.
     """
 
-    def __init__(self, problems: Problems, schema: Schema, unfolder: Unfolder) -> None:
+    def __init__(self, problems: Problems, schema: Schema, aliases: AliasResolver) -> None:
         self.rows: list[tuple[int, str, str, float | None]] = []
         self._problems = problems
         self._schema = schema
-        self._unfolder = unfolder
+        self._aliases = aliases
         self._seen: set[str] = set()
 
     def read(self, node: Node, entry: Entry, number: int) -> None:
@@ -283,12 +283,12 @@ class _JudgmentsReader:
 
     def _iter(self, node: Items | Mapping, entry: Entry) -> Iterator[Judged]:
         if isinstance(node, Mapping):
-            for key, value in self._unfolder.fields(node):
+            for key, value in self._aliases.fields(node):
                 doc_id = read_id(key, "document id", entry, self._problems)
                 if doc_id is not None:
                     yield doc_id, key, read_grade(value, doc_id, entry, self._problems)
             return
-        for item in self._unfolder.items(node):
+        for item in self._aliases.items(node):
             if isinstance(item, Mapping):
                 yield from self._iter_term(item, entry)
             else:
@@ -298,7 +298,7 @@ class _JudgmentsReader:
 
     def _iter_term(self, term: Mapping, entry: Entry) -> Iterator[Judged]:
         """Read ``{doc_id: …, grade: …}``: one judgment, or none if the document is missing."""
-        pairs = self._unfolder.fields(term)
+        pairs = self._aliases.fields(term)
         fields = {key.text: value for key, value in pairs}
         missing = {name for name in TERM_KEYS if name not in fields}
         keys = (key for key, _ in pairs)

@@ -298,7 +298,7 @@ def fill(
     encoder, hashed, count = TextEncoder(), MultisetHash(), len(documents)
     analyzer, used, done = Analyzer(settings), 0, 0
     progress("inserting documents", 0, count)
-    for batch in batches(hashed.watch(documents)):
+    for batch in batches(hashed.add_each(documents)):
         if used + len(batch) > _DOCUMENTS_PER_ANALYZER:
             analyzer, used = Analyzer(settings), 0
         rows = _rows(batch, encoder, analyzer if connection.has_full_text else None)
