@@ -46,7 +46,7 @@ def validate_parts(
     chosen = find_profile(parameters.profile)
     progress("validating", 0, 1)
     with private_folder() as folder:
-        report = chosen.judge(_validate(folder, parts, parameters.kind, chosen, limits))
+        report = chosen.apply(_validate(folder, parts, parameters.kind, chosen, limits))
         check_query_count(report.queries, limits.queries)
         document: dict[str, Any] = json.loads("".join(iter_json([report])))
         failing = {Severity.ERROR, Severity.WARNING} if parameters.strict else {Severity.ERROR}
