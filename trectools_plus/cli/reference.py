@@ -81,9 +81,10 @@ def render_measures_markdown() -> str:
     )
     parts = [
         "# Measures\n\n"
-        "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`. trec_eval's names\n"
-        "(`ndcg_cut.10`, `map`, `P_5`) and all other measures of `ir_measures` are accepted too.\n"
-        "`trectools-plus explain NAME` prints the definition of a measure with your parameters.\n\n"
+        "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`. trec_eval's\n"
+        "names (`ndcg_cut.10`, `map`, `P_5`) and all other measures of `ir_measures` are accepted\n"
+        "too. `trectools-plus explain NAME` prints the definition of a measure with your\n"
+        "parameters.\n\n"
         f"Other spellings: {aliases}.\n"
     ]
     parts += [_measure_section(label) for label in measures.measure_labels()]

@@ -21,7 +21,7 @@ from trectools_plus.measures.definitions.base import (
     Measure,
 )
 from trectools_plus.measures.judged import JudgedQueries, RankedRun
-from trectools_plus.plugins import import_object
+from trectools_plus.plugins import find_entry_point, import_object
 from trectools_plus.text import plural
 
 _M = TypeVar("_M", bound=DeclaredMeasure)
@@ -42,9 +42,12 @@ class UserProvider:
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
         """Construct a measure that an installed package registers."""
-        if label not in self.labels():
+        point = find_entry_point(ENTRY_POINT_GROUP, label, "measure")
+        if point is None:
             return None
-        return construct(load_entry_point(label), parameters, at)
+        with _named_errors(point.value):
+            loaded = point.load()
+        return construct(_checked_class(loaded, point.value), parameters, at)
 
     def score(self, measures: Sequence[BaseMeasure], run: RankedRun) -> list[FloatArray]:
         """Score every query that has results; the values of other queries are ``nan``.
@@ -164,24 +167,6 @@ def load_class(module_name: str, class_name: str) -> type[BaseMeasure]:
     with _named_errors(where, "write a measure as importable.module:ClassName"):
         found = import_object(module_name, class_name)
     return _checked_class(found, where)
-
-
-def load_entry_point(name: str) -> type[BaseMeasure]:
-    """Load a measure class that an installed package registers under ``name``.
-
-    Raises:
-        UsageError: If two packages register the name, or the registered object is not a measure.
-    """
-    found = list(entry_points(group=ENTRY_POINT_GROUP, name=name))
-    if len(found) > 1:
-        raise UsageError(
-            f"several installed packages register a measure {name}",
-            where=", ".join(point.value for point in found),
-            remedy="write the measure as module:Class",
-        )
-    with _named_errors(found[0].value):
-        loaded = found[0].load()
-    return _checked_class(loaded, found[0].value)
 
 
 def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -> _M:

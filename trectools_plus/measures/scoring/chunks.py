@@ -379,7 +379,7 @@ def _judge(
 def _rows_to_look_up(view: RunView, qrels: Judgments, number: IntArray, depth: int | None) -> Rows:
     """Return the rows of judged queries, only down to ``depth`` if the result is the same."""
     if depth is not None and _is_ranked(view) and qrels.has_no_other_spelling(view.frame["doc_id"]):
-        rows = view.grouped.firsts(depth)
+        rows = view.grouped.first_places(depth)
     else:
         rows = np.arange(view.n_rows)
     if (number < 0).any():
@@ -389,7 +389,7 @@ def _rows_to_look_up(view: RunView, qrels: Judgments, number: IntArray, depth: i
 
 def _is_ranked(view: RunView) -> bool:
     """Return whether the rows are grouped by query and sorted by descending score."""
-    return not view.blocks.interleaved and view.grouped.falls
+    return not view.blocks.interleaved and view.grouped.scores_fall
 
 
 def _ranks(view: RunView, rows: Rows, precision: ScorePrecision) -> IntArray:
