@@ -311,4 +311,4 @@ def test_findings_of_several_pieces_are_one(tmp_path):
     assert found == shown
     messages = {one.code: one.message for one in low.value.findings}
     assert messages["R121"] == {one.code: one.message for one in plain.value.findings}["R121"]
-    assert "further on" in messages["R110"]
+    assert "later in the file" in messages["R110"]

@@ -376,7 +376,7 @@ def _judge(
 def _rows_to_look_up(view: RunView, qrels: Judgments, number: IntArray, depth: int | None) -> Rows:
     """Return the rows of judged queries, down to ``depth`` if that cannot change a result."""
     if depth is not None and _is_ranked(view) and qrels.can_only_be_equal(view.frame["doc_id"]):
-        rows = view.grouped.firsts(depth)
+        rows = view.grouped.first_places(depth)
     else:
         rows = np.arange(view.n_rows)
     if (number < 0).any():
@@ -386,7 +386,7 @@ def _rows_to_look_up(view: RunView, qrels: Judgments, number: IntArray, depth: i
 
 def _is_ranked(view: RunView) -> bool:
     """Return whether the rows are grouped by query and sorted by falling scores."""
-    return not view.blocks.interleaved and view.grouped.falls
+    return not view.blocks.interleaved and view.grouped.scores_fall
 
 
 def _ranks(view: RunView, rows: Rows, precision: ScorePrecision) -> IntArray:

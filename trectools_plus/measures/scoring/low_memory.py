@@ -30,11 +30,11 @@ from trectools_plus.measures.scoring.chunks import (
 )
 from trectools_plus.validation.chunks import (
     Chunks,
-    Opening,
+    FileStart,
     SplitQueryError,
     check_chunks,
-    find_opening,
     open_chunk,
+    read_file_start,
 )
 from trectools_plus.validation.engine import damaged_report
 from trectools_plus.validation.findings import FindingsError, refuse_errors
@@ -95,21 +95,21 @@ def _score_in_any_order(
     score = partial(_score, path, judgments, measures)
 
     def in_order() -> ScoredFile:
-        opening = find_opening(path, iter_query_chunks(path))
+        file_start = read_file_start(path, iter_query_chunks(path))
 
         def chunks() -> Iterable[Chunk]:
-            return opening.after_head(iter_query_chunks(path))
+            return file_start.after_head(iter_query_chunks(path))
 
-        _refuse(path, opening, chunks, judgments, known_lines=True)
+        _refuse(path, file_start, chunks, judgments, known_lines=True)
         return score(chunks(), _view_checked_chunk)
 
     def regrouped(folder: Path) -> ScoredFile:
-        opening = find_opening(path, iter_query_chunks(path))
-        parts = list(regroup_queries(path, folder, start=opening.n_left_out))
-        if not opening.head:
+        file_start = read_file_start(path, iter_query_chunks(path))
+        parts = list(regroup_queries(path, folder, start=file_start.n_skipped_bytes))
+        if not file_start.head:
             with suppress(InvalidChunkError, EmptyRunError):
                 return score(parts, _view_valid_chunk)
-        _refuse(path, opening, lambda: parts, judgments, known_lines=False)
+        _refuse(path, file_start, lambda: parts, judgments, known_lines=False)
         return score(parts, _view_checked_chunk)
 
     try:
@@ -134,7 +134,7 @@ def _score(
 
 def _refuse(
     path: str,
-    opening: Opening,
+    file_start: FileStart,
     chunks: Chunks,
     judgments: Future[Judgments],
     *,
@@ -142,7 +142,7 @@ def _refuse(
 ) -> None:
     """Refuse the run if it has errors."""
     judgments.result()  # errors of the qrels come first
-    refuse_errors(check_chunks(path, opening, chunks, known_lines=known_lines))
+    refuse_errors(check_chunks(path, file_start, chunks, known_lines=known_lines))
 
 
 def _view_valid_chunk(path: str, data: bytes) -> RunView:
@@ -155,6 +155,6 @@ def _view_valid_chunk(path: str, data: bytes) -> RunView:
 
 def _view_checked_chunk(path: str, data: bytes) -> RunView:
     """Return a view of a chunk of a run that was validated."""
-    view = open_chunk(path, data, "judged")
+    view = open_chunk(path, data, "checked")
     assert view is not None
     return view
