@@ -20,7 +20,7 @@ Database = Annotated[
     Path,
     typer.Argument(
         metavar="DB",
-        help="The file of judgments that the review page wrote, or the folder with its review.db.",
+        help="The review database, or the folder with its review.db.",
     ),
 ]
 
@@ -30,7 +30,7 @@ def review_serve(
     database: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The file of judgments [default: review.db beside the report]."
+            metavar="FILE", help="The review database [default: review.db beside the report]."
         ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",

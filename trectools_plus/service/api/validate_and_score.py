@@ -35,10 +35,10 @@ def validate_parts(
     """Validate an uploaded file; findings are part of the answer.
 
     Args:
-        parts: ``file``, and for a run optionally ``qrels`` to compare it with.
+        parts: ``file``, and for a run optionally ``qrels`` to check it against.
         parameters: Kind, strictness and profile.
         limits: The maximum number of queries, and the maximum size of a document.
-        progress: Notified of the progress; can raise an exception.
+        progress: Called with the progress; can raise an exception to stop.
 
     Raises:
         ProblemError: If a part is missing or cannot be read.
@@ -89,9 +89,9 @@ def score_parts(
     Args:
         parts: ``qrels``, and one ``run`` or more.
         measures: The measures.
-        parameters: Treatment of missing queries, and details.
+        parameters: The treatment of missing queries, and whether to include per-query values.
         limits: The maximum number of queries.
-        progress: Notified of the progress; can raise an exception.
+        progress: Called with the progress; can raise an exception to stop.
 
     Raises:
         ProblemError: If a part is missing or cannot be scored.
