@@ -1,11 +1,11 @@
-"""Words that users choose from, and defaults; a light module, so that help loads nothing else."""
+"""Values that users choose from, and defaults. ``--help`` loads this small module and no others."""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
 
 Missing = Literal["zero", "drop"]
-"""A judged query without results counts as zero, or is left out."""
+"""A judged query without results counts as zero, or is not part of means."""
 DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10")
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
 """Adjustments of p-values for the number of comparisons."""
@@ -13,25 +13,25 @@ Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd"]
 AggregationName = Literal[
     "label_only", "label_synonyms_min", "label_synonyms_max", "all_max", "all_weighted"
 ]
-"""Aggregations of the scores of a document's parts, see ``retrieval/index/parts.py``."""
+"""Methods that combine the scores of a document's parts, see ``retrieval/index/parts.py``."""
 Normalisation = Literal["min-max", "z-score"]
 FusionMethod = Literal["rrf", "weighted", "combsum", "combmnz", "combmax"]
 CollapseMethod = Literal["max", "first", "sum"]
-"""MaxP, FirstP and SumP: the score of a document from those of its chunks."""
+"""MaxP, FirstP and SumP: methods that combine the scores of a document's chunks."""
 RerankerName = Literal["lexical", "cross-encoder"]
 Device = Literal["cpu", "cuda"]
 
 MODES = ("lexical", "vector", "hybrid")
 """The embedded modes that are searched by default."""
 STRATEGIES: tuple[AggregationName, ...] = get_args(AggregationName)
-"""Each of these is a mode too."""
+"""Each of these methods can also be used as a mode."""
 MODE_ALIASES = {"bm25": "lexical", "dense": "vector"}
 ALL_MODES = (*MODES, "splade", *STRATEGIES, *MODE_ALIASES)
 
 Dedup = Literal["best", "first", "last"]
-"""The row of a repeated document that stays."""
+"""The row that is kept of a repeated document."""
 OnConflict = Literal["max", "min", "last"]
-"""The grade of a document judged twice that stays."""
+"""The grade that is kept of a document with several judgments."""
 FindingsFormat = Literal["text", "concise", "json", "github", "sarif", "junit"]
 ProfileName = Literal["default", "trec", "submission"]
 

@@ -275,7 +275,7 @@ def test_explain_a_name_of_several_rules_and_of_none(run):
         "Q103 header-line",
         "T103 header-line",
     ]
-    with pytest.raises(UsageError, match="there is no rule R999"):
+    with pytest.raises(UsageError, match="unknown rule R999"):
         run("explain", "R999")
     with pytest.raises(UsageError, match="there is no measure 'nDGC'"):
         run("explain", "nDGC")
