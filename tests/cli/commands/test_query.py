@@ -189,7 +189,7 @@ def test_nothing_found_is_said_on_stderr() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["query", " "], "there is no text to search with — TEXT"),
+        (["query", " "], "the text is empty — TEXT"),
         (["query", "x", "--aggregation-strategy", "all_max"], "needs --multi-vector"),
         (["query", "x", "--set", "aggregation_strategy=all_max"], "needs --multi-vector"),
         (
@@ -198,11 +198,11 @@ def test_nothing_found_is_said_on_stderr() -> None:
         ),
         (
             ["query", "x", "--multi-vector", "--set", "multi_vector=false"],
-            "--multi-vector and --set multi_vector are one setting",
+            "--multi-vector and --set multi_vector set the same value",
         ),
         (
             ["query", "x", "--enable-reranker", "--set", "reranker=none"],
-            "--enable-reranker and --set reranker are one setting",
+            "--enable-reranker and --set reranker set the same value",
         ),
         (
             ["benchmark", "compare-vectors", "--set", "multi_vector=true"],
@@ -216,7 +216,7 @@ def test_nothing_found_is_said_on_stderr() -> None:
         (["query", "x", "--reranker-model", "m"], "--reranker-model needs --enable-reranker"),
         (["query", "x", "--mode", "bm52"], "unknown mode 'bm52'"),
         (["query", "x", "--corpus", "c", "--ontology", "o"], "exclude each other"),
-        (["query", "x", "--dataset", GARDEN, "--ontology", TOY], "goes with --dataset hpo only"),
+        (["query", "x", "--dataset", GARDEN, "--ontology", TOY], "needs --dataset hpo"),
         (["query", "x", "--dataset", GARDEN, "--mode", "splade"], "--splade-model DIR"),
         (["index", "build", "--modes", "lexical,bm25"], "a mode is given twice"),
         (["index", "build", "--set", "k1"], "has no '='"),
