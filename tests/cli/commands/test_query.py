@@ -1,4 +1,4 @@
-"""``index build``, ``query`` and ``benchmark compare-vectors`` as a user types them."""
+"""Tests of ``index build``, ``query`` and ``benchmark compare-vectors``."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ NAMED = {
     "TOY:0010": "TOY:0006",
     "toy:0013": "TOY:0006",
 }
-"""Texts, and the terms that they name: by label, synonym, id, alternative and obsolete id."""
+"""Texts with the terms that they name: by label, synonym, id, alternative and obsolete id."""
 
 
 @pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid", "all_max"])
@@ -288,7 +288,7 @@ def test_benchmark_run_multi_vector_is_recorded() -> None:
 
 @pytest.fixture
 def dogs(tmp_path: Path) -> list[str]:
-    """Two queries over the toy ontology, as options."""
+    """Return options with two queries over the toy ontology."""
     case = {"query_id": "1", "text": "hound", "relevant": {"TOY:0006": 3}, "language": "en"}
     other = {"query_id": "2", "text": "feline", "relevant": {"TOY:0007": 3}, "language": "en"}
     path = tmp_path / "dogs.json"
